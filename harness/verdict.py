@@ -1,0 +1,80 @@
+"""What the harness says of one case on one engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference.case import Case
+    from reference.outcome import EngineResult, Reference
+
+
+class Verdict(Enum):
+    """The answers of DESIGN's command-line contract; the value is what JSON output says."""
+
+    AGREE = "agree"
+    """the merge succeeded and every check that the engine supports agrees"""
+    MISMATCH = "mismatch"
+    """the engine differs from the reference or from the case's ``expect``"""
+    BOTH_REJECTED = "both_rejected"
+    """engine and reference both reject the statement, with the same error class"""
+    UNSUPPORTED = "unsupported"
+    """the reference or the engine does not do this; see the reason"""
+    ENGINE_ERROR = "engine_error"
+    """the engine is down or its adapter failed; says nothing about the merge"""
+
+
+class Check(Enum):
+    """The observables that are compared."""
+
+    ROWS = "rows"
+    SCHEMA = "schema"
+    METRICS = "metrics"
+    CDF = "cdf"
+    ERROR = "error"
+    COMMIT = "commit"
+    PATH = "path"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One way in which an engine differs.
+
+    Attributes:
+        check: the observable.
+        against: ``reference`` or ``expect``.
+        kind: what sort of difference, from a small closed vocabulary of the comparator, e.g. ``missing_rows``,
+            ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``, ``error_class``.
+            Together with ``check`` it makes the fingerprint.
+        lines: the difference for a person, at most a dozen lines of at most 100 columns; never a whole table.
+    """
+
+    check: Check
+    against: str
+    kind: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """Everything known after one case was checked.
+
+    Attributes:
+        result: the engine's answer; None where the engine is down.
+        reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
+        unsupported_checks: checks that were not made because the engine lacks the capability.
+    """
+
+    case: Case
+    engine: str
+    engine_version: str
+    verdict: Verdict
+    reference: Reference
+    result: EngineResult | None
+    mismatches: tuple[Mismatch, ...] = ()
+    reason: str = ""
+    unsupported_checks: tuple[Check, ...] = ()
+    seconds: float = 0.0

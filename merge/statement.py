@@ -1,0 +1,77 @@
+"""The MERGE statement as values, before names are resolved (R-101, R-111, R-112).
+
+Expressions are Spark SQL text exactly as the user meant them; ``resolution`` gives them meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class ClauseKind(Enum):
+    """The three kinds of WHEN clauses (R-005); the value names them in logs and errors."""
+
+    MATCHED = "MATCHED"
+    NOT_MATCHED = "NOT MATCHED"
+    NOT_MATCHED_BY_SOURCE = "NOT MATCHED BY SOURCE"
+
+
+class ActionType(Enum):
+    """What a clause does; the value is the ``actionType`` of the history (R-112)."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """``target = value`` of an UPDATE, or one column and its value of an INSERT.
+
+    Attributes:
+        target: name parts as written, qualifier included, unquoted: ``t.a.b`` is ``("t", "a", "b")``.
+        value: Spark SQL text.
+    """
+
+    target: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One WHEN clause.
+
+    Attributes:
+        condition: Spark SQL text, None where the clause has no condition (``AND TRUE`` is one, R-006).
+        star: ``UPDATE SET *`` or ``INSERT *``; then ``assignments`` is empty.
+    """
+
+    kind: ClauseKind
+    action: ActionType
+    condition: str | None = None
+    star: bool = False
+    assignments: tuple[Assignment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeStatement:
+    """A MERGE whose tables are given by name or by the builder.
+
+    Attributes:
+        target: the target as written in SQL (``target``, ``delta.`/path```); empty where the builder holds the table.
+        source: the source as written in SQL, a table name or a parenthesised query; empty where the builder holds it.
+        clauses: all clauses in statement order; only the order within one kind matters (R-102).
+    """
+
+    condition: str
+    clauses: tuple[Clause, ...]
+    target: str = ""
+    target_alias: str | None = None
+    source: str = ""
+    source_alias: str | None = None
+    with_schema_evolution: bool = False
+
+    def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
+        """Return the clauses of one kind in statement order."""
+        return tuple(clause for clause in self.clauses if clause.kind is kind)

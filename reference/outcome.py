@@ -1,0 +1,135 @@
+"""What one merge did, as the reference predicts it and as an engine reports it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference.case import Row
+    from reference.types import Schema
+
+
+class MergePath(Enum):
+    """The execution paths of R-402."""
+
+    A = "A"
+    """insert-only, optimised: one anti-join"""
+    B = "B"
+    """inserts, no file touched"""
+    C = "C"
+    """nothing to do"""
+    D = "D"
+    """touched files rewritten"""
+    E = "E"
+    """deletion vectors"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An inclusive range of a metric; ``high`` None means unbounded. Exact where both ends are equal."""
+
+    low: int
+    high: int | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether one value only satisfies the bound."""
+        return self.low == self.high
+
+    def allows(self, value: int) -> bool:
+        """Tell whether a reported value lies within the bound."""
+        return self.low <= value and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A merge that succeeded, as an engine observed it.
+
+    Attributes:
+        schema: the table's columns after the merge.
+        rows: all rows of the table after the merge, in any order.
+        metrics: operation metrics by Delta's names (R-510); empty where the engine cannot tell any.
+        cdf: rows of this merge's change feed followed by ``_change_type``; None where CDF is off or cannot be read.
+        committed: whether a table version was created; None where the engine cannot tell.
+        path: the execution path taken; None where the engine cannot tell.
+    """
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    cdf: tuple[Row, ...] | None = None
+    committed: bool | None = None
+    path: MergePath | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """A merge that must succeed, as the reference computed it; metrics are bounds (R-540 to R-542)."""
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, Bound]
+    cdf: tuple[Row, ...] | None
+    committed: bool
+    path: MergePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A merge that failed, or must fail, leaving the table as it was.
+
+    Attributes:
+        error_class: Delta's or Spark's error class, for example ``DELTA_MERGE_UNRESOLVED_EXPRESSION``.
+        message: the text for a person.
+        unchanged: whether the table was found as before; None where it was not looked at.
+    """
+
+    error_class: str
+    message: str
+    unchanged: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The case uses something that this engine, or the reference, does not do; ``reason`` is countable."""
+
+    reason: str
+
+
+EngineResult: TypeAlias = Outcome | Rejection | Unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """How a case exercised the semantics; what a run counts to know what it tested.
+
+    Attributes:
+        path: the execution path, None where the statement is rejected.
+        clauses_fired: (kind, action) of every clause that fired on some row, e.g. ``("matched", "update")``.
+        clauses_present: (kind, action) of every clause of the statement.
+        num_changed_rows: inserted + updated + deleted rows.
+        multi_matched: whether a target row has two or more matching source rows (R-320).
+    """
+
+    path: MergePath | None = None
+    clauses_present: frozenset[tuple[str, str]] = frozenset()
+    clauses_fired: frozenset[tuple[str, str]] = frozenset()
+    num_changed_rows: int = 0
+    multi_matched: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The reference's answer for one case.
+
+    ``alternative`` is set where the layout of files decides between the main answer and another one (R-322):
+    an engine that gives either agrees.
+    """
+
+    answer: Prediction | Rejection | Unsupported
+    alternative: Prediction | None = None
+    facts: Facts = field(default_factory=Facts)

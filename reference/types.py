@@ -1,0 +1,155 @@
+"""SQL types of a case: what a Spark DDL string such as ``id BIGINT, v STRUCT<a: INT>`` says.
+
+The names are Spark's. Nothing here knows DuckDB, Arrow or Spark; those translations live beside their use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class AtomicName(Enum):
+    """The atomic types of a case file; the value is Spark's DDL word."""
+
+    BOOLEAN = "BOOLEAN"
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    STRING = "STRING"
+    BINARY = "BINARY"
+    DATE = "DATE"
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+    VOID = "VOID"
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicType:
+    """A type without parameters."""
+
+    name: AtomicName
+
+    def ddl(self) -> str:
+        """Spell the type as Spark DDL."""
+        return self.name.value
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """``DECIMAL(precision, scale)`` with 1 <= precision <= 38 and 0 <= scale <= precision."""
+
+    precision: int
+    scale: int
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):  # noqa: PLR2004 - Spark's limits
+            raise ValueError(f"DECIMAL({self.precision},{self.scale}) is not a decimal type of Spark")
+
+    def ddl(self) -> str:
+        """Spell the type as Spark DDL."""
+        return f"DECIMAL({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """``ARRAY<element>``; elements may be NULL."""
+
+    element: DataType
+
+    def ddl(self) -> str:
+        """Spell the type as Spark DDL."""
+        return f"ARRAY<{self.element.ddl()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """``MAP<key, value>``; keys are never NULL, values may be."""
+
+    key: DataType
+    value: DataType
+
+    def ddl(self) -> str:
+        """Spell the type as Spark DDL."""
+        return f"MAP<{self.key.ddl()}, {self.value.ddl()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named member of a struct or a column of a table."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """``STRUCT<name: type, ...>``; a NULL struct differs from a struct of NULLs (R-806)."""
+
+    fields: tuple[Field, ...]
+
+    def ddl(self) -> str:
+        """Spell the type as Spark DDL."""
+        inner = ", ".join(f"{quote(f.name)}: {f.type.ddl()}{_not_null(f)}" for f in self.fields)
+        return f"STRUCT<{inner}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The ordered columns of a table."""
+
+    columns: tuple[Field, ...]
+
+    def ddl(self) -> str:
+        """Spell the schema as Spark DDL, quoting names where they need it."""
+        return ", ".join(f"{quote(c.name)} {c.type.ddl()}{_not_null(c)}" for c in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order."""
+        return tuple(c.name for c in self.columns)
+
+
+DataType: TypeAlias = AtomicType | DecimalType | ArrayType | MapType | StructType
+
+BOOLEAN = AtomicType(AtomicName.BOOLEAN)
+TINYINT = AtomicType(AtomicName.TINYINT)
+SMALLINT = AtomicType(AtomicName.SMALLINT)
+INT = AtomicType(AtomicName.INT)
+BIGINT = AtomicType(AtomicName.BIGINT)
+FLOAT = AtomicType(AtomicName.FLOAT)
+DOUBLE = AtomicType(AtomicName.DOUBLE)
+STRING = AtomicType(AtomicName.STRING)
+BINARY = AtomicType(AtomicName.BINARY)
+DATE = AtomicType(AtomicName.DATE)
+TIMESTAMP = AtomicType(AtomicName.TIMESTAMP)
+TIMESTAMP_NTZ = AtomicType(AtomicName.TIMESTAMP_NTZ)
+VOID = AtomicType(AtomicName.VOID)
+
+INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+
+
+def quote(name: str) -> str:
+    """Quote an identifier for Spark SQL unless it is a plain lower- or upper-case word."""
+    if name.isascii() and name.isidentifier() and name.lower() not in _RESERVED:
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _not_null(field: Field) -> str:
+    return "" if field.nullable else " NOT NULL"
+
+
+# Words that would end or change a MERGE statement or a schema if they stood unquoted.
+_RESERVED = frozenset(
+    """add all and any array as between binary boolean by case cast column constraint date decimal default
+    delete desc distinct double else end except exists false float for from group having in insert int
+    integer intersect interval into is join like limit map matched merge not null on or order outer select
+    set source string struct table target then timestamp true union unique update using values void when
+    where window with""".split()  # noqa: SIM905 - one word list reads better than forty quoted words
+)
