@@ -131,7 +131,7 @@ TIMESTAMP = AtomicType(AtomicName.TIMESTAMP)
 TIMESTAMP_NTZ = AtomicType(AtomicName.TIMESTAMP_NTZ)
 VOID = AtomicType(AtomicName.VOID)
 
-INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+INTEGER_BITS: dict[DataType, int] = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 
 
 def quote(name: str) -> str:

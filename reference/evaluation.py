@@ -1,0 +1,291 @@
+"""Appendix B made runnable: one merge as a few DuckDB queries that read like the specification.
+
+Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by value, R-002):
+
+================  ====================================================================================
+``target``        rid, file, t0, t1, ...: every row before the merge, and the file that holds it
+``source``        sid, s0, s1, ...
+``pairs``         sid, rid: ON is TRUE (R-003)
+``matched``       sid, rid, clause: the first MATCHED clause that holds, else NULL (R-301)
+``not_matched``   sid, clause: rows of SU (R-004)
+``by_source``     rid, clause: rows of TU
+``updated``       rid, kind, c0, c1, ...: new values of updated rows
+``deleted``       rid, kind: distinct rows (R-303, R-530)
+``inserted``      c0, c1, ...
+``touched``       file: files that a rewriting merge must rewrite (R-410)
+================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from reference.arrow import rows_to_table, table_to_rows
+from reference.case_file import change_schema
+from reference.layout import partition_indexes, physical_files
+from reference.statement import Action, Kind
+from reference.typed import duckdb_type
+from reference.types import STRING, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from duckdb import DuckDBPyConnection
+
+    from reference.case import Row, Target
+    from reference.resolution import Resolved, ResolvedClause
+    from reference.typed import Typed
+
+_FIRED_IN = {
+    Kind.MATCHED: "matched JOIN source USING (sid) JOIN target USING (rid)",
+    Kind.NOT_MATCHED: "not_matched JOIN source USING (sid)",
+    Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
+}
+TABLES = (
+    "target",
+    "source",
+    "pairs",
+    "matched",
+    "not_matched",
+    "by_source",
+    "updated",
+    "deleted",
+    "inserted",
+    "touched",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The queries of one merge; call the methods in the order in which they stand."""
+
+    connection: DuckDBPyConnection
+    target: Target
+    merge: Resolved
+
+    def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
+        """Create ``target`` and ``source``."""
+        files = physical_files(self.target)
+        rows = [row for _, file in files for row in file]
+        numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
+        table = _renamed(rows_to_table(rows, self.target.schema), "t", len(rows))
+        self._load("target", table.append_column("rid", _ids(len(rows))).append_column("file", numbers))
+        table = _renamed(rows_to_table(source_rows, source_schema), "s", len(source_rows))
+        self._load("source", table.append_column("sid", _ids(len(source_rows))))
+
+    def match(self) -> None:
+        """Create ``pairs``: a NULL condition is no match (R-003)."""
+        self._create("pairs", f"SELECT sid, rid FROM source, target WHERE {self.merge.on.sql}")
+
+    def check_conditions(self) -> None:
+        """Evaluate every condition that may fail on every joined row, as R-312 allows an executor to do.
+
+        Raises:
+            duckdb.Error: where one fails; then the outcome depends on the layout and the executor.
+        """
+        partial = [c.condition.sql for c in self.merge.clauses if c.condition is not None and c.condition.partial]
+        if partial or self.merge.on.partial:
+            counts = ", ".join(f"count({sql})" for sql in (*partial, self.merge.on.sql))
+            self.connection.execute(f"SELECT {counts} FROM source, target").fetchall()
+            counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
+            joined = f"source FULL JOIN target ON {self.merge.on.sql}"
+            self.connection.execute(f"SELECT {counts} FROM {joined}").fetchall()
+
+    def has_multi_matched(self) -> bool:
+        """Tell whether a target row has two or more matching source rows (R-320)."""
+        return self._count("SELECT count(*) FROM (SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1)") > 0
+
+    def multi_matched_may_be_pruned(self) -> bool:
+        """Tell whether every multi-matched row makes all target-only clause predicates other than TRUE (R-322)."""
+        allowed = " OR ".join(_conjunction(clause.target_only) for clause in self.merge.of(Kind.MATCHED))
+        multi = "SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1"
+        return self._count(f"SELECT count(*) FROM ({multi}) JOIN target USING (rid) WHERE {allowed}") == 0
+
+    def fire(self) -> None:
+        """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
+        pairs = "pairs JOIN source USING (sid) JOIN target USING (rid)"
+        self._create("matched", f"SELECT sid, rid, {self._first(Kind.MATCHED)} AS clause FROM {pairs}")
+        unmatched = "source ANTI JOIN pairs USING (sid)"
+        self._create("not_matched", f"SELECT sid, {self._first(Kind.NOT_MATCHED)} AS clause FROM {unmatched}")
+        unmatched = "target ANTI JOIN pairs USING (rid)"
+        self._create("by_source", f"SELECT rid, {self._first(Kind.NOT_MATCHED_BY_SOURCE)} AS clause FROM {unmatched}")
+
+    def act(self) -> None:
+        """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
+        updates = self._actions(Action.UPDATE, lambda clause: f"rid, '{clause.kind.value}' AS kind, ")
+        none = "CAST(NULL AS BIGINT) AS rid, '' AS kind"
+        self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
+        deletes = [
+            f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {_FIRED_IN[clause.kind]} WHERE clause = {index}"
+            for clause, index in self._numbered(Action.DELETE)
+        ]
+        self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
+        inserts = self._actions(Action.INSERT, lambda _: "")
+        self._create("inserted", " UNION ALL ".join(inserts) or f"SELECT {self._nulls()} WHERE FALSE")
+
+    def touch(self, *, rewrites: bool) -> None:
+        """Create ``touched`` (R-410); empty where the path rewrites nothing by its kind (path A)."""
+        if not rewrites:
+            files = "SELECT file FROM target WHERE FALSE"
+        elif self.merge.of(Kind.NOT_MATCHED_BY_SOURCE):
+            files = "SELECT DISTINCT file FROM target"
+        elif self.merge.of(Kind.NOT_MATCHED):
+            files = "SELECT DISTINCT file FROM pairs JOIN target USING (rid)"
+        else:
+            holds = " OR ".join(_condition(clause) for clause in self.merge.of(Kind.MATCHED)) or "FALSE"
+            joined = "pairs JOIN source USING (sid) JOIN target USING (rid)"
+            files = f"SELECT DISTINCT file FROM {joined} WHERE {holds}"
+        self._create("touched", files)
+
+    def null_violations(self) -> tuple[str, ...]:
+        """Name the NOT NULL columns that a new row leaves NULL (R-741)."""
+        return tuple(
+            column.name
+            for index, column in enumerate(self.target.schema.columns)
+            if not column.nullable
+            and self._count(
+                f"SELECT count(*) FROM (SELECT c{index} FROM updated UNION ALL SELECT c{index} FROM inserted) "
+                f"WHERE c{index} IS NULL"
+            )
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Count what metrics are made of; see the query for the names."""
+        matched, by_source = Kind.MATCHED.value, Kind.NOT_MATCHED_BY_SOURCE.value
+        query = f"""
+            SELECT (SELECT count(*) FROM source) AS source,
+                   (SELECT count(*) FROM inserted) AS inserted,
+                   (SELECT count(*) FROM updated WHERE kind = '{matched}') AS matched_updated,
+                   (SELECT count(*) FROM updated WHERE kind = '{by_source}') AS by_source_updated,
+                   (SELECT count(*) FROM deleted WHERE kind = '{matched}') AS matched_deleted,
+                   (SELECT count(*) FROM deleted WHERE kind = '{by_source}') AS by_source_deleted,
+                   (SELECT count(*) FROM touched) AS touched_files,
+                   (SELECT count(*) FROM target SEMI JOIN touched USING (file)) AS touched_rows
+        """
+        cursor = self.connection.execute(query)
+        names = [column[0] for column in cursor.description or ()]
+        return dict(zip(names, cursor.fetchall()[0], strict=True))
+
+    def fired(self) -> frozenset[tuple[str, str]]:
+        """Name the clauses that fired on some row, as (kind, action)."""
+        found = set()
+        for kind, table in zip(Kind, _KIND_TABLES, strict=True):
+            clauses = self.merge.of(kind)
+            query = f"SELECT DISTINCT clause FROM {table} WHERE clause IS NOT NULL"
+            for (index,) in self.connection.execute(query).fetchall():
+                found.add((kind.value, clauses[index].action.value))
+        return frozenset(found)
+
+    def result(self) -> tuple[Row, ...]:
+        """Read the table after the merge (R-304)."""
+        kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
+        query = f"""
+            SELECT {self._columns("t")} FROM {kept}
+            UNION ALL SELECT {self._columns("c")} FROM updated
+            UNION ALL SELECT {self._columns("c")} FROM inserted
+        """
+        return self._rows(query, self.target.schema)
+
+    def changes(self) -> tuple[Row, ...]:
+        """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
+        return self._rows(self._change_query(), change_schema(self.target.schema))
+
+    def num_written_tuples(self, *, rewrites: bool) -> int:
+        """Count the partition tuples of the rows that are written (R-543)."""
+        names = self._partition_columns()
+        copied = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
+        parts = [f"SELECT {names} FROM (SELECT {self._columns('c')} FROM inserted)"]
+        if rewrites:
+            parts.append(f"SELECT {names} FROM (SELECT {self._columns('c')} FROM updated)")
+            parts.append(f"SELECT {names} FROM (SELECT {self._columns('t', named='c')} FROM {copied})")
+        return self._count(f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)}))")
+
+    def num_change_tuples(self) -> int:
+        """Count the partition tuples of the change rows (R-543)."""
+        return self._count(
+            f"SELECT count(*) FROM (SELECT DISTINCT {self._partition_columns()} FROM ({self._change_query()}))"
+        )
+
+    def _change_query(self) -> str:
+        old, new = self._columns("t", named="c"), self._columns("c")
+        return f"""
+            SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
+            UNION ALL SELECT {new}, 'update_postimage' FROM updated
+            UNION ALL SELECT {old}, 'delete' FROM target SEMI JOIN deleted USING (rid)
+            UNION ALL SELECT {new}, 'insert' FROM inserted
+        """
+
+    def _first(self, kind: Kind) -> str:
+        clauses = self.merge.of(kind)
+        whens = " ".join(f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(clauses))
+        return f"CASE {whens} END" if whens else "CAST(NULL AS INTEGER)"
+
+    def _numbered(self, action: Action) -> list[tuple[ResolvedClause, int]]:
+        return [
+            (clause, index)
+            for kind in Kind
+            for index, clause in enumerate(self.merge.of(kind))
+            if clause.action is action
+        ]
+
+    def _actions(self, action: Action, lead: Callable[[ResolvedClause], str]) -> list[str]:
+        return [
+            f"SELECT {lead(clause)}{self._values(clause)} FROM {_FIRED_IN[clause.kind]} WHERE clause = {index}"
+            for clause, index in self._numbered(action)
+        ]
+
+    def _values(self, clause: ResolvedClause) -> str:
+        return ", ".join(f"{self._stored(index, value)} AS c{index}" for index, value in enumerate(clause.values))
+
+    def _stored(self, index: int, value: Typed) -> str:
+        """Store an empty string in a partition column as NULL (R-744)."""
+        column = self.target.schema.columns[index]
+        if column.name in self.target.partition_by and column.type == STRING:
+            return f"NULLIF({value.sql}, '')"
+        return value.sql
+
+    def _nulls(self) -> str:
+        columns = enumerate(self.target.schema.columns)
+        return ", ".join(f"CAST(NULL AS {duckdb_type(column.type)}) AS c{index}" for index, column in columns)
+
+    def _columns(self, prefix: str, *, named: str = "") -> str:
+        width = len(self.target.schema.columns)
+        return ", ".join(f"{prefix}{i}" + (f" AS {named}{i}" if named else "") for i in range(width))
+
+    def _partition_columns(self) -> str:
+        return ", ".join(f"c{index}" for index in partition_indexes(self.target)) or "1"
+
+    def _load(self, name: str, table: pa.Table) -> None:
+        self.connection.register("incoming", table)
+        self._create(name, "SELECT * FROM incoming")
+        self.connection.unregister("incoming")
+
+    def _create(self, name: str, query: str) -> None:
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    def _count(self, query: str) -> int:
+        return int(self.connection.execute(query).fetchall()[0][0])
+
+    def _rows(self, query: str, schema: Schema) -> tuple[Row, ...]:
+        return table_to_rows(self.connection.sql(query).to_arrow_table(), schema)
+
+
+def _condition(clause: ResolvedClause) -> str:
+    return "TRUE" if clause.condition is None else clause.condition.sql
+
+
+def _conjunction(parts: tuple[Typed, ...]) -> str:
+    return "(" + (" AND ".join(part.sql for part in parts) or "TRUE") + ")"
+
+
+def _renamed(table: pa.Table, prefix: str, num_rows: int) -> pa.Table:
+    if table.num_columns == 0:
+        return pa.table({"no_columns": pa.nulls(num_rows, pa.bool_())})
+    return table.rename_columns([f"{prefix}{i}" for i in range(table.num_columns)])
+
+
+def _ids(num_rows: int) -> pa.Array:
+    return pa.array(range(num_rows), type=pa.int64())

@@ -1,0 +1,199 @@
+"""The reference: what one case must come to, by the specification alone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from reference.alignment import Aligner
+from reference.errors import RejectedError, UnsupportedByReferenceError
+from reference.evaluation import TABLES, Evaluation
+from reference.layout import physical_rows
+from reference.metrics import predict_metrics
+from reference.names import Relation, Side
+from reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
+from reference.resolution import Resolver
+from reference.settings import read_settings
+from reference.statement import Action, Kind, parse_statement
+
+if TYPE_CHECKING:
+    from reference.case import Case, Row
+    from reference.resolution import Resolved
+    from reference.settings import Settings
+    from reference.statement import Statement
+    from reference.types import Schema
+
+_MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+_TARGET_NAME, _SOURCE_NAME = "target", "source"
+_RAISED = re.compile(r"Invalid Input Error: ([A-Z][A-Z_.]+)\b(.*)", re.DOTALL)
+_LOCAL = threading.local()
+
+
+def evaluate(case: Case) -> Reference:
+    """Say what a case must come to: a prediction, a rejection, or that the reference does not know."""
+    try:
+        return _evaluate(case)
+    except UnsupportedByReferenceError as unsupported:
+        return Reference(answer=Unsupported(unsupported.reason))
+    except RejectedError as rejected:
+        return Reference(answer=_rejection(rejected))
+
+
+def _rejection(rejected: RejectedError) -> Rejection:
+    return Rejection(error_class=rejected.error_class, message=rejected.message, unchanged=True)
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly."""
+    if not hasattr(_LOCAL, "connection"):
+        _LOCAL.connection = duckdb.connect(":memory:")
+        _LOCAL.connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
+    connection: duckdb.DuckDBPyConnection = _LOCAL.connection
+    return connection
+
+
+def _evaluate(case: Case) -> Reference:
+    settings = read_settings(case)
+    statement = parse_statement(case.sql)
+    if statement.schema_evolution or settings.schema_evolution:
+        raise UnsupportedByReferenceError("schema evolution")
+    source_schema, source_rows = _source(case, statement)
+    if not case.target.schema.columns:
+        raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
+    merge = _resolver(case, statement, source_schema, settings).resolve(statement)
+    evaluation = Evaluation(connection=_connection(), target=case.target, merge=merge)
+    try:
+        return _run(evaluation, case, settings, source_rows, source_schema)
+    except duckdb.Error as error:
+        raise _engine_error(error) from error
+    finally:
+        for table in TABLES:
+            evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def _source(case: Case, statement: Statement) -> tuple[Schema, tuple[Row, ...]]:
+    """Find the source relation; a self-merge reads the table before the merge (R-810)."""
+    if statement.target.lower() != _TARGET_NAME:
+        raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.target} cannot be found.")
+    name = statement.source.lower()
+    if name == _TARGET_NAME:
+        return case.target.schema, physical_rows(case.target)
+    if name == _SOURCE_NAME and case.source is not None:
+        return case.source.schema, case.source.rows
+    raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.source} cannot be found.")
+
+
+def _resolver(case: Case, statement: Statement, source_schema: Schema, settings: Settings) -> Resolver:
+    target_name = statement.target_alias or statement.target
+    source_name = statement.source_alias or statement.source
+    return Resolver(
+        target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
+        source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
+        tables=(_TARGET_NAME, _SOURCE_NAME),
+        case_sensitive=settings.case_sensitive,
+        aligner=Aligner(policy=settings.policy),
+    )
+
+
+def _run(
+    evaluation: Evaluation, case: Case, settings: Settings, source_rows: tuple[Row, ...], source_schema: Schema
+) -> Reference:
+    merge = evaluation.merge
+    present = frozenset((clause.kind.value, clause.action.value) for clause in merge.clauses)
+    evaluation.load(source_rows, source_schema)
+    try:
+        evaluation.check_conditions()
+    except duckdb.Error:
+        raise UnsupportedByReferenceError("a condition that fails on some row (R-312)") from None
+    evaluation.match()
+    path_a = _is_insert_only(merge) and settings.optimize_insert_only
+    multi_matched = evaluation.has_multi_matched()
+    if multi_matched and not path_a and not _is_sole_delete(merge):  # R-320
+        facts = Facts(clauses_present=present, multi_matched=True)
+        rejection = Rejection(
+            error_class=_MULTI_MATCH, message="several source rows match a target row", unchanged=True
+        )
+        if not _is_matched_only(merge) or not evaluation.multi_matched_may_be_pruned():
+            return Reference(answer=rejection, facts=facts)
+        prediction, _ = _predict(evaluation, case, settings, path_a=path_a)
+        return Reference(answer=rejection, alternative=prediction, facts=facts)  # R-322
+    prediction, counts = _predict(evaluation, case, settings, path_a=path_a)
+    changed = ("inserted", "matched_updated", "by_source_updated", "matched_deleted", "by_source_deleted")
+    facts = Facts(
+        path=prediction.path,
+        clauses_present=present,
+        clauses_fired=evaluation.fired(),
+        num_changed_rows=sum(counts[name] for name in changed),
+        multi_matched=multi_matched,
+    )
+    return Reference(answer=prediction, facts=facts)
+
+
+def _predict(
+    evaluation: Evaluation, case: Case, settings: Settings, *, path_a: bool
+) -> tuple[Prediction, dict[str, int]]:
+    evaluation.fire()
+    evaluation.act()
+    evaluation.touch(rewrites=not path_a)
+    for name in evaluation.null_violations():
+        raise RejectedError("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", f"NOT NULL constraint violated for column: {name}.")
+    counts = evaluation.counts()
+    path = _path(evaluation.merge, counts, path_a=path_a)
+    if path is MergePath.D and settings.append_only:  # R-743
+        raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
+    one_file_per_tuple = bool(case.target.partition_by) and settings.repartition_before_write  # R-543
+    prediction = Prediction(
+        schema=case.target.schema,
+        rows=evaluation.result(),
+        metrics=predict_metrics(
+            counts,
+            path,
+            change_data_feed=case.target.change_data_feed,
+            written_tuples=evaluation.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
+            change_tuples=evaluation.num_change_tuples() if one_file_per_tuple else None,
+        ),
+        cdf=evaluation.changes() if case.target.change_data_feed else None,
+        committed=path is MergePath.D or counts["inserted"] > 0 or settings.record_empty_commits,  # R-732
+        path=path,
+    )
+    return prediction, counts
+
+
+def _path(merge: Resolved, counts: dict[str, int], *, path_a: bool) -> MergePath:
+    """Choose the path of R-402."""
+    if path_a:
+        return MergePath.A
+    if counts["touched_files"]:
+        return MergePath.D
+    return MergePath.B if merge.of(Kind.NOT_MATCHED) else MergePath.C
+
+
+def _is_insert_only(merge: Resolved) -> bool:
+    return bool(merge.of(Kind.NOT_MATCHED)) and not merge.of(Kind.MATCHED) and not merge.of(Kind.NOT_MATCHED_BY_SOURCE)
+
+
+def _is_matched_only(merge: Resolved) -> bool:
+    return bool(merge.of(Kind.MATCHED)) and not merge.of(Kind.NOT_MATCHED) and not merge.of(Kind.NOT_MATCHED_BY_SOURCE)
+
+
+def _is_sole_delete(merge: Resolved) -> bool:
+    """Tell whether the MATCHED clauses are exactly one DELETE without condition, which is syntactic (R-006)."""
+    matched = merge.of(Kind.MATCHED)
+    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
+
+def _engine_error(error: duckdb.Error) -> Exception:
+    """Tell an error that the merge must raise from one that the reference does not understand."""
+    text = str(error)
+    raised = _RAISED.match(text)
+    if raised and raised.group(1) == "UNSUPPORTED":
+        return UnsupportedByReferenceError(raised.group(2).strip())
+    if raised:
+        return RejectedError(raised.group(1), "a value does not fit its column")
+    if isinstance(error, duckdb.OutOfRangeException) and "Overflow in" in text:
+        small = "INT8 " in text or "INT16 " in text
+        return RejectedError("BINARY_ARITHMETIC_OVERFLOW" if small else "ARITHMETIC_OVERFLOW", text)
+    return error
