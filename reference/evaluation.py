@@ -44,18 +44,8 @@ _FIRED_IN = {
     Kind.NOT_MATCHED: "not_matched JOIN source USING (sid)",
     Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
 }
-TABLES = (
-    "target",
-    "source",
-    "pairs",
-    "matched",
-    "not_matched",
-    "by_source",
-    "updated",
-    "deleted",
-    "inserted",
-    "touched",
-)
+_KIND_TABLES = ("matched", "not_matched", "by_source")
+TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
