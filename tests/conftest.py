@@ -1,0 +1,9 @@
+"""Settings of every test run: deterministic, so that a red run can be repeated."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# Timing belongs to benchmarks: a first call that loads a library would break any deadline.
+settings.register_profile("mergecheck", deadline=None, derandomize=True, database=None)
+settings.load_profile("mergecheck")

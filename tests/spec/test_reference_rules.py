@@ -1,0 +1,449 @@
+"""The reference, rule by rule: each test is one sentence of semantics.md on a few rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference import evaluate
+from reference.case_file import case_from_json
+from reference.outcome import Bound, MergePath, Prediction, Reference, Rejection, Unsupported
+
+CDF = {"delta.enableChangeDataFeed": "true"}
+_DELTA = "spark.databricks.delta."
+
+
+def merge(
+    clauses: str,
+    *,
+    target: list[Any],
+    source: list[Any],
+    on: str = "t.k = s.k",
+    schema: str = "k INT, v STRING",
+    source_schema: str | None = None,
+    conf: dict[str, str] | None = None,
+    partition_by: tuple[str, ...] = (),
+    properties: dict[str, str] | None = None,
+) -> Reference:
+    """Evaluate a merge of two small tables; ``target`` is a list of files or of rows."""
+    files = target if target and isinstance(target[0], list) and isinstance(target[0][0], list) else [target]
+    document = {
+        "format_version": 1,
+        "id": "spec",
+        "target": {
+            "schema": schema,
+            "files": files if target else [],
+            "partition_by": list(partition_by),
+            "properties": properties or {},
+        },
+        "source": {"schema": source_schema or schema, "rows": source},
+        "sql": f"MERGE INTO target t USING source s ON {on} {clauses}",
+        "conf": conf or {},
+    }
+    return evaluate(case_from_json(document, where="test"))
+
+
+def predicted(reference: Reference) -> Prediction:
+    """Return the prediction, or fail showing what else the reference said."""
+    assert isinstance(reference.answer, Prediction), reference.answer
+    return reference.answer
+
+
+def rejected(reference: Reference) -> str:
+    """Return the error class of a rejection, or fail showing what else the reference said."""
+    assert isinstance(reference.answer, Rejection), reference.answer
+    return reference.answer.error_class
+
+
+def bag(rows: tuple[Any, ...]) -> list[str]:
+    """Order rows so that bags compare."""
+    return sorted(repr(row) for row in rows)
+
+
+UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+
+
+def test_upsert_replaces_matches_and_adds_the_rest() -> None:
+    """R-303, R-304: update replaces, insert adds, the rest stays."""
+    answer = predicted(merge(UPSERT, target=[[1, "a"], [2, "b"]], source=[[2, "x"], [3, "y"]]))
+
+    assert bag(((1, "a"), (2, "x"), (3, "y"))) == bag(answer.rows)
+
+
+def test_null_condition_is_not_true() -> None:
+    """R-301: a NULL clause condition falls through to the next clause."""
+    clauses = "WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'second'"
+    answer = predicted(merge(clauses, target=[[1, "a"]], source=[[1, None]]))
+
+    assert ((1, "second"),) == answer.rows
+
+
+def test_null_keys_match_only_null_safely() -> None:
+    """R-308: NULL = NULL is no match, NULL <=> NULL is one."""
+    clauses = "WHEN MATCHED THEN UPDATE SET v = 'hit'"
+    plain = predicted(merge(clauses, target=[[None, "a"]], source=[[None, "b"]]))
+    null_safe = predicted(merge(clauses, target=[[None, "a"]], source=[[None, "b"]], on="t.k <=> s.k"))
+
+    assert ((None, "a"),) == plain.rows
+    assert ((None, "hit"),) == null_safe.rows
+
+
+def test_first_true_clause_wins() -> None:
+    """R-301: at most one clause fires, the first that holds."""
+    clauses = "WHEN MATCHED AND TRUE THEN UPDATE SET v = 'first' WHEN MATCHED THEN DELETE"
+    answer = predicted(merge(clauses, target=[[1, "a"]], source=[[1, "b"]]))
+
+    assert ((1, "first"),) == answer.rows
+
+
+def test_matched_pair_that_fires_nothing_is_not_handed_on() -> None:
+    """R-302: matching decides the kind, not firing."""
+    clauses = (
+        "WHEN MATCHED AND FALSE THEN DELETE WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    answer = predicted(merge(clauses, target=[[1, "a"]], source=[[1, "b"]]))
+
+    assert ((1, "a"),) == answer.rows
+
+
+def test_assigned_values_are_those_before_the_merge() -> None:
+    """R-116: SET a = b, b = a swaps."""
+    clauses = "WHEN MATCHED THEN UPDATE SET a = t.b, b = t.a"
+    answer = predicted(merge(clauses, target=[[1, 2, 3]], source=[[1, 0, 0]], schema="k INT, a INT, b INT"))
+
+    assert ((1, 3, 2),) == answer.rows
+
+
+def test_duplicate_source_rows_insert_duplicates() -> None:
+    """R-305: SU is a bag."""
+    answer = predicted(merge("WHEN NOT MATCHED THEN INSERT *", target=[], source=[[1, "a"], [1, "a"]]))
+
+    assert ((1, "a"), (1, "a")) == answer.rows
+    assert answer.path is MergePath.A
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET v = 'u'",
+        "WHEN MATCHED AND FALSE THEN DELETE",
+        "WHEN MATCHED AND TRUE THEN DELETE",
+        "WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN DELETE",
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    ],
+)
+def test_ambiguity_ignores_clause_conditions(clauses: str) -> None:
+    """R-321: pairs are counted by ON alone, also without MATCHED clauses."""
+    reference = merge(clauses, target=[[1, "a"]], source=[[1, "x"], [1, "y"]])
+
+    assert rejected(reference) == MULTI_MATCH
+    assert reference.alternative is None
+
+
+def test_ambiguity_is_not_checked_on_path_a_only() -> None:
+    """R-320: the optimised insert-only path has no check, the classic one has."""
+    clauses, tables = "WHEN NOT MATCHED THEN INSERT *", {"target": [[1, "a"]], "source": [[1, "x"], [1, "y"]]}
+    conf = {f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled": "false"}
+
+    assert predicted(merge(clauses, **tables)).path is MergePath.A
+    assert rejected(merge(clauses, **tables, conf=conf)) == MULTI_MATCH
+
+
+def test_sole_unconditional_delete_counts_distinct_rows() -> None:
+    """R-320, R-530, R-614: allowed, one deletion and one change row per target row."""
+    clauses = "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+    answer = predicted(
+        merge(clauses, target=[[1, "a"], [2, "b"]], source=[[1, "x"], [1, "y"], [3, "z"]], properties=CDF)
+    )
+
+    assert bag(((2, "b"), (3, "z"))) == bag(answer.rows)
+    assert answer.metrics["numTargetRowsDeleted"] == Bound(1, 1)
+    assert answer.cdf is not None
+    assert bag(((1, "a", "delete"), (3, "z", "insert"))) == bag(answer.cdf)
+
+
+def test_pruned_multi_match_may_succeed() -> None:
+    """R-322: both answers are right where target-only clause predicates may hide the ambiguous row."""
+    clauses = "WHEN MATCHED AND t.k > 50 THEN UPDATE SET v = 'u'"
+    reference = merge(clauses, target=[[1, "a"], [100, "b"]], source=[[1, "x"], [1, "y"], [100, "z"]])
+
+    assert rejected(reference) == MULTI_MATCH
+    assert reference.alternative is not None
+    assert bag(((1, "a"), (100, "u"))) == bag(reference.alternative.rows)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "copied", "removed"),
+    [
+        ("WHEN MATCHED AND s.v = 'no' THEN DELETE", 0, 0),
+        ("WHEN MATCHED AND s.v = 'no' THEN DELETE WHEN NOT MATCHED THEN INSERT *", 2, 1),
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED BY SOURCE AND FALSE THEN DELETE", 3, 2),
+        ("WHEN MATCHED THEN DELETE", 1, 1),
+    ],
+)
+def test_touched_files_depend_on_the_kinds_present(clauses: str, copied: int, removed: int) -> None:
+    """R-410, R-411: what counts as touched, and so as copied."""
+    files = [[[1, "a"], [2, "b"]], [[3, "c"], [4, "d"]]]
+    answer = predicted(merge(clauses, target=files, source=[[1, "x"]]))
+
+    assert answer.metrics["numTargetRowsCopied"] == Bound(copied, copied)
+    assert answer.metrics["numTargetFilesRemoved"] == Bound(removed, removed)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "path", "committed"),
+    [
+        ("WHEN NOT MATCHED AND FALSE THEN INSERT *", MergePath.A, False),
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", MergePath.B, True),
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND FALSE THEN INSERT *", MergePath.B, False),
+        ("WHEN MATCHED THEN DELETE", MergePath.C, False),
+        ("WHEN NOT MATCHED BY SOURCE AND FALSE THEN DELETE", MergePath.D, True),
+    ],
+)
+def test_paths_and_commits(clauses: str, path: MergePath, *, committed: bool) -> None:
+    """R-402, R-732: which path runs and whether a version is created, when nothing matches."""
+    answer = predicted(merge(clauses, target=[[1, "a"]], source=[[9, "x"]]))
+
+    assert (answer.path, answer.committed) == (path, committed)
+
+
+def test_no_op_update_is_an_update() -> None:
+    """R-310, R-612: counted, with two equal images."""
+    answer = predicted(
+        merge("WHEN MATCHED THEN UPDATE SET v = t.v", target=[[1, "a"]], source=[[1, "x"]], properties=CDF)
+    )
+
+    assert answer.metrics["numTargetRowsUpdated"] == Bound(1, 1)
+    assert answer.cdf is not None
+    assert bag(((1, "a", "update_preimage"), (1, "a", "update_postimage"))) == bag(answer.cdf)
+
+
+def test_one_file_per_partition_tuple() -> None:
+    """R-543: with repartitioning the number of files is exact; without it is a bound."""
+    tables: dict[str, Any] = {"target": [[1, "a"], [2, "b"]], "source": [[1, "c"], [7, "d"]]}
+    clauses = "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 'n' WHEN MATCHED THEN UPDATE SET v = s.v"
+    exact = predicted(merge(clauses, **tables, partition_by=("v",)))
+    loose = predicted(
+        merge(
+            clauses,
+            **tables,
+            partition_by=("v",),
+            conf={f"{_DELTA}merge.repartitionBeforeWrite.enabled": "false"},
+        )
+    )
+
+    assert exact.metrics["numTargetFilesAdded"] == Bound(2, 2)
+    assert loose.metrics["numTargetFilesAdded"] == Bound(1, 2)
+
+
+def test_empty_string_partition_is_null() -> None:
+    """R-744: an empty string in a partition column is stored as NULL, in rows and images alike."""
+    answer = predicted(
+        merge(
+            "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+            target=[[5, "z"]],
+            source=[[1, ""]],
+            partition_by=("v",),
+            properties=CDF,
+        )
+    )
+
+    assert ((1, None),) == answer.rows
+    assert answer.cdf is not None
+    assert (1, None, "insert") in answer.cdf
+
+
+@pytest.mark.parametrize(
+    ("clauses", "error"),
+    [
+        ("WHEN NOT MATCHED AND t.k = 1 THEN INSERT *", "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
+        ("WHEN NOT MATCHED BY SOURCE AND s.k = 1 THEN DELETE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
+        ("WHEN MATCHED AND k = 1 THEN DELETE", "AMBIGUOUS_REFERENCE"),
+        ("WHEN MATCHED THEN UPDATE SET s.v = 'x'", "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
+        ("WHEN MATCHED THEN UPDATE SET v = 'x', V = 'y'", "DELTA_CONFLICT_SET_COLUMN"),
+        ("WHEN NOT MATCHED THEN INSERT (v, v) VALUES ('x', 'y')", "DELTA_DUPLICATE_COLUMNS_ON_INSERT"),
+        ("WHEN NOT MATCHED THEN INSERT (k, v) VALUES (1)", "MERGE_INSERT_VALUE_COUNT_MISMATCH"),
+        ("WHEN MATCHED AND rand() > 0 THEN DELETE", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+        ("WHEN MATCHED AND max(t.k) > 0 THEN DELETE", "DELTA_AGGREGATION_NOT_SUPPORTED"),
+        ("WHEN MATCHED AND t.k IN (SELECT k FROM source) THEN DELETE", "DELTA_UNSUPPORTED_SUBQUERY"),
+        ("WHEN MATCHED THEN UPDATE SET v = DEFAULT", "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
+        ("WHEN MATCHED THEN DELETE WHEN MATCHED THEN DELETE", "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"),
+        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET *", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_invalid_statements_are_rejected_by_class(clauses: str, error: str) -> None:
+    """Part 1: names, scopes and shapes; the table stays as it was."""
+    reference = merge(clauses, target=[[1, "a"]], source=[[1, "b"]])
+
+    assert rejected(reference) == error
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "stored"),
+    [
+        ("CAST(2.7 AS DOUBLE)", "INT", 2),
+        ("CAST(-2.7 AS DOUBLE)", "INT", -2),
+        ("3.55", "INT", 3),
+        ("1.2355", "DECIMAL(5,2)", "1.24"),
+        ("'12'", "INT", 12),
+        ("'yes'", "BOOLEAN", True),
+        ("TRUE", "INT", 1),
+        ("TIMESTAMP '2026-01-31 23:59:59'", "DATE", "2026-01-31"),
+        ("7", "STRING", "7"),
+    ],
+)
+def test_store_assignment_casts_as_spark(value: str, column: str, stored: object) -> None:
+    """R-251, R-253: truncation, rounding and text as Spark's ANSI cast has them."""
+    answer = predicted(
+        merge(
+            f"WHEN MATCHED THEN UPDATE SET v = {value}",
+            target=[[1, None]],
+            source=[[1]],
+            schema=f"k INT, v {column}",
+            source_schema="k INT",
+        )
+    )
+
+    assert str(stored) == str(answer.rows[0][1])
+
+
+@pytest.mark.parametrize(
+    ("value", "policy", "outcome"),
+    [
+        ("CAST(5000000000 AS BIGINT)", "ANSI", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"),
+        ("'2.7'", "ANSI", "CAST_INVALID_INPUT"),
+        ("CAST(5000000000 AS BIGINT)", "STRICT", "CANNOT_UP_CAST_DATATYPE"),
+    ],
+)
+def test_values_that_do_not_fit_are_rejected(value: str, policy: str, outcome: str) -> None:
+    """R-251, R-252: the class says what was wrong."""
+    reference = merge(
+        f"WHEN MATCHED THEN UPDATE SET v = {value}",
+        target=[[1, None]],
+        source=[[1]],
+        schema="k INT, v INT",
+        source_schema="k INT",
+        conf={"spark.sql.storeAssignmentPolicy": policy},
+    )
+
+    assert rejected(reference) == outcome
+
+
+def test_legacy_policy_wraps() -> None:
+    """R-251: 2^32 + 5 into INT is 5 under LEGACY."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET v = CAST(4294967301 AS BIGINT)",
+            target=[[1, None]],
+            source=[[1]],
+            schema="k INT, v INT",
+            source_schema="k INT",
+            conf={"spark.sql.storeAssignmentPolicy": "LEGACY"},
+        )
+    )
+
+    assert ((1, 5),) == answer.rows
+
+
+def test_values_are_lazy() -> None:
+    """R-254: a malformed value in a row that no clause handles does not fail."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED AND s.v = '7' THEN UPDATE SET n = s.v",
+            target=[[1, 0], [2, 0]],
+            source=[[1, "7"], [2, "seven"]],
+            schema="k INT, n INT",
+            source_schema="k INT, v STRING",
+        )
+    )
+
+    assert bag(((1, 7), (2, 0))) == bag(answer.rows)
+
+
+def test_condition_that_may_fail_is_not_predicted() -> None:
+    """R-312: which rows an eager condition sees depends on the layout, so the reference does not guess."""
+    reference = merge("WHEN MATCHED AND 1 % (t.k - 1) = 0 THEN DELETE", target=[[1, "a"]], source=[[2, "b"]])
+
+    assert reference.answer == Unsupported("a condition that fails on some row (R-312)")
+
+
+def test_nested_update_of_a_null_struct_makes_a_struct() -> None:
+    """R-212, R-213: other fields keep their value, or are NULL where the struct was NULL."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET st.b = 5",
+            target=[[1, {"a": 1, "b": 2}], [2, None]],
+            source=[[1], [2]],
+            schema="k INT, st STRUCT<a: INT, b: INT>",
+            source_schema="k INT",
+        )
+    )
+
+    assert bag(((1, (1, 5)), (2, (None, 5)))) == bag(answer.rows)
+
+
+def test_structs_are_assigned_by_name() -> None:
+    """R-242: the order of fields in the source is irrelevant; a NULL struct stays NULL (R-245)."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET *",
+            target=[[1, {"a": 0, "b": 0}], [2, {"a": 0, "b": 0}]],
+            source=[[1, {"B": 2, "A": 1}], [2, None]],
+            schema="k INT, st STRUCT<a: INT, b: INT>",
+            source_schema="k INT, st STRUCT<B: INT, A: INT>",
+        )
+    )
+
+    assert bag(((1, (1, 2)), (2, None))) == bag(answer.rows)
+
+
+@pytest.mark.parametrize(
+    ("on", "num_matched"),
+    [("t.x = s.x", 2), ("t.x > 5", 2), ("t.x <=> s.x", 2)],
+)
+def test_nan_and_negative_zero_in_comparisons(on: str, num_matched: int) -> None:
+    """R-801, R-802: NaN equals NaN and is greater than all numbers; -0.0 equals 0.0."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET v = 'hit'",
+            target=[[1, "NaN", "a"], [2, "-0.0", "a"]] if "5" not in on else [[1, "NaN", "a"], [2, 6.0, "a"]],
+            source=[[1, "NaN", "b"], [2, 0.0, "b"]] if "5" not in on else [[1, 1.0, "b"]],
+            schema="k INT, x DOUBLE, v STRING",
+            on=on,
+        )
+    )
+
+    assert answer.metrics["numTargetRowsUpdated"] == Bound(num_matched, num_matched)
+
+
+def test_not_null_column_left_null_is_an_execution_error() -> None:
+    """R-221, R-741: only if a row is really written."""
+    clauses = "WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)"
+    schema = "k INT, v STRING NOT NULL"
+
+    fails = merge(clauses, target=[[1, "a"]], source=[[2, "b"]], schema=schema)
+    nothing = merge(clauses, target=[[1, "a"]], source=[[1, "b"]], schema=schema)
+
+    assert rejected(fails) == "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+    assert predicted(nothing).committed is False
+
+
+def test_append_only_table_refuses_removals() -> None:
+    """R-743: a merge that removes a file fails, one that only adds succeeds."""
+    properties = {"delta.appendOnly": "true"}
+
+    assert (
+        rejected(merge(UPSERT, target=[[1, "a"]], source=[[1, "b"]], properties=properties))
+        == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    )
+    assert predicted(merge(UPSERT, target=[[1, "a"]], source=[[2, "b"]], properties=properties)).path is MergePath.B
+
+
+def test_unknown_settings_are_refused_by_name() -> None:
+    """A setting whose effect is not known is never ignored."""
+    reference = merge(UPSERT, target=[], source=[], conf={"spark.sql.mapKeyDedupPolicy": "LAST_WIN"})
+
+    assert reference.answer == Unsupported("setting spark.sql.mapKeyDedupPolicy")
