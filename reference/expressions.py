@@ -77,6 +77,7 @@ class Translator:
             exp.Case: self._case,
             exp.If: self._if,
             exp.Coalesce: self._coalesce,
+            exp.Concat: self._adjacent,
             exp.Cast: self._cast,
             exp.HexString: self._hex,
             exp.Struct: self._struct,
@@ -191,6 +192,12 @@ class Translator:
         otherwise = node.args.get("false") or exp.Null()
         results = self._same_type([self.translate(node.args["true"]), self.translate(otherwise)])
         return _branches([self._boolean(node.this)], results)
+
+    def _adjacent(self, node: exp.Expr) -> Typed:
+        """Join literals that stand side by side, ``'a' 'b'``; Spark reads them as one."""
+        if not all(isinstance(item, exp.Literal) and item.is_string for item in node.expressions):
+            raise UnsupportedByReferenceError("expression Concat")
+        return Typed(sql=text_literal("".join(str(item.this) for item in node.expressions)), type=STRING)
 
     def _coalesce(self, node: exp.Expr) -> Typed:
         operands = self._same_type([self.translate(item) for item in (node.this, *node.expressions)])

@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
@@ -107,7 +108,7 @@ def parse_statement(sql: str) -> Statement:
 
 def _tree(sql: str) -> exp.Merge:
     try:
-        tree = sqlglot.parse_one(sql, dialect="databricks")
+        tree = sqlglot.parse_one(sql, dialect=SparkDialect)
     except SqlglotError as error:
         if "whens" in str(error).lower() and not re.search(r"\bWHEN\b", sql, re.IGNORECASE):
             raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause") from error

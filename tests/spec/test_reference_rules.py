@@ -100,9 +100,7 @@ def test_first_true_clause_wins() -> None:
 
 def test_matched_pair_that_fires_nothing_is_not_handed_on() -> None:
     """R-302: matching decides the kind, not firing."""
-    clauses = (
-        "WHEN MATCHED AND FALSE THEN DELETE WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
-    )
+    clauses = "WHEN MATCHED AND FALSE THEN DELETE WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
     answer = predicted(merge(clauses, target=[[1, "a"]], source=[[1, "b"]]))
 
     assert ((1, "a"),) == answer.rows

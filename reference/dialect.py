@@ -1,0 +1,16 @@
+"""Spark 4's SQL as sqlglot should read it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot.dialects.databricks import Databricks
+
+
+class SparkDialect(Databricks):
+    """Databricks' dialect with Spark 4's reading of a doubled quote: ``'it''s'`` is one literal, ``it's``."""
+
+    class Tokenizer(Databricks.Tokenizer):
+        """Knows the doubled quote beside the backslash."""
+
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']

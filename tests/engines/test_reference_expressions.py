@@ -1,0 +1,167 @@
+"""The reference's translation of Spark expressions and casts, held against Spark itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+import sqlglot
+
+from harness.identity import row_identifier
+from harness.spark_session import start_session
+from reference.alignment import Aligner, StoreAssignmentPolicy
+from reference.arrow import rows_to_table, table_to_rows
+from reference.ddl import parse_schema
+from reference.dialect import SparkDialect
+from reference.expressions import Translator
+from reference.names import Relation, Scope, Side
+from reference.types import Field, Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from reference.typed import Typed
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = parse_schema(
+    "a INT, b INT, big BIGINT, ti TINYINT, d DOUBLE, f FLOAT, de DECIMAL(10,2), wide DECIMAL(20,5), s STRING, "
+    "flag BOOLEAN, day DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, st STRUCT<x: INT, y: STRING>, arr ARRAY<INT>"
+)
+
+
+def _row(n: int | None, number: float, text: str | None) -> tuple[Any, ...]:
+    day = None if n is None else dt.date(2026, 1, 1) + dt.timedelta(days=n)
+    time = None if n is None else dt.datetime(2026, 1, 1, 23, 30, 0, n * 7 % 1000, tzinfo=dt.UTC)
+    return (
+        n,
+        None if n is None else 3 - n,
+        None if n is None else n * 10**15,
+        None if n is None else n % 100,
+        number,
+        number,
+        None if n is None else Decimal(n * 137).scaleb(-2),
+        None if n is None else Decimal(-n * 99999).scaleb(-5),
+        text,
+        None if n is None else n % 2 == 0,
+        day,
+        time,
+        None if time is None else time.replace(tzinfo=None),
+        None if n is None else (n, text),
+        None if n is None else (n, None, 3),
+    )
+
+
+ROWS = [
+    _row(0, -0.0, ""),
+    _row(1, math.nan, "a"),
+    _row(2, math.inf, "A"),
+    _row(3, -2.5, "a "),
+    _row(-4, 2.5, None),
+    _row(7, 1e10, "ü\U0001f600"),
+    _row(None, 0.0, "7"),
+]
+
+EXPRESSIONS = [
+    "a = b", "a <=> b", "a <> b", "a < b", "a <= b", "a > b", "a >= b", "NOT (a = b)", "a = big", "ti < a",
+    "a = de", "de = wide", "de < a", "a < d", "d = f", "f > a", "d = d", "d > 5", "d <=> f", "d IN (2.5, 0)",
+    "a IN (1, 2, NULL)", "a NOT IN (1, NULL)", "s IN ('a', '')", "a BETWEEN 0 AND 2", "a NOT BETWEEN b AND 2",
+    "a IS NULL", "a IS NOT NULL", "flag IS TRUE", "flag IS NOT TRUE", "a IS DISTINCT FROM b", "flag AND a > 1",
+    "flag OR NULL", "NOT flag", "flag AND NULL", "TRUE", "NULL AND FALSE", "s = 'a'", "s < 'b'", "s > 'A'",
+    "s = ''", "day = DATE '2026-01-02'", "day < ts", "ntz > day", "ts = TIMESTAMP '2026-01-01 23:30:00'",
+    "ntz >= TIMESTAMP_NTZ '2026-01-01 23:30:00.000007'", "st.x = a", "st.y = s", "st IS NULL", "st = st", "arr = arr",
+    "CASE WHEN a > 1 THEN b WHEN a IS NULL THEN 9 END", "CASE WHEN flag THEN a ELSE big END",
+    "IF(a > 1, 'x', s)", "COALESCE(a, b, 5)", "COALESCE(s, 'none')", "COALESCE(de, 1.5)", "COALESCE(NULL, a)",
+    "a + b", "a - 1", "a * 2", "a % 3", "a % -3", "-a", "-5", "ti + 1", "big + a", "a / 2", "de", "1.50", "-1.5",
+    "1e3", "9223372036854775807", "-9223372036854775808", "2147483648", "12345678901234567890", "X'1F00'",
+    "CAST(a AS BIGINT)", "CAST(flag AS INT)", "CAST(a AS BOOLEAN)", "CAST(a AS DOUBLE)", "CAST(f AS DOUBLE)",
+    "CAST(a AS STRING)", "CAST(flag AS STRING)", "CAST(de AS STRING)", "CAST(day AS TIMESTAMP)", "CAST(ts AS DATE)",
+    "CAST(ts AS TIMESTAMP_NTZ)", "CAST(ntz AS TIMESTAMP)", "CAST(s AS BINARY)", "CAST('NaN' AS DOUBLE)",
+    "CAST('-0.0' AS DOUBLE)", "CAST('Infinity' AS FLOAT)", "CAST('1.25' AS DECIMAL(5,2))", "CAST('7' AS TINYINT)",
+    "CAST('true' AS BOOLEAN)", "CAST(NULL AS DATE)", "CAST(a AS DECIMAL(12,2))", "CAST(wide AS DECIMAL(10,1))",
+    "named_struct('p', a, 'q', s)", "array(a, NULL, 3)", "'it''s'", "'tab\\tquote\\'end'", '"double"', "'a\\\\b'",
+]  # fmt: skip
+
+ASSIGNMENTS = [
+    ("a", "BIGINT"), ("big", "INT"), ("d", "INT"), ("d", "BIGINT"), ("f", "SMALLINT"), ("wide", "INT"),
+    ("de", "DECIMAL(4,1)"), ("wide", "DECIMAL(8,0)"), ("a", "DECIMAL(3,2)"), ("s", "INT"), ("s", "BOOLEAN"),
+    ("' 12 '", "INT"), ("'+7'", "TINYINT"), ("'1e2'", "INT"), ("'2.7'", "INT"), ("'300'", "TINYINT"),
+    ("'on'", "BOOLEAN"), ("' Yes'", "BOOLEAN"), ("flag", "INT"), ("ti", "BOOLEAN"), ("a", "STRING"), ("ts", "DATE"), ("a", "FLOAT"),
+    ("1.005", "DECIMAL(5,2)"), ("2.5", "INT"), ("-2.5", "INT"), ("CAST(2.5 AS DOUBLE)", "INT"), ("a", "TINYINT"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    """Start Spark once."""
+    return start_session()
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession) -> DataFrame:
+    """Give Spark the rows."""
+    return spark.createDataFrame(rows_to_table(ROWS, SCHEMA))
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    """Resolve names against the one table."""
+    relation = Relation(side=Side.TARGET, qualifier="t", schema=SCHEMA)
+    return Translator(Scope(relations=(relation,), place="test", case_sensitive=False))
+
+
+def translated(translator: Translator, text: str) -> Typed:
+    """Translate one Spark expression."""
+    return translator.translate(sqlglot.parse_one(text, dialect=SparkDialect))
+
+
+def in_duckdb(value: Typed) -> list[Any]:
+    """Evaluate a translated expression on the rows, row by row in order."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    incoming = rows_to_table(ROWS, SCHEMA).rename_columns([f"t{i}" for i in range(len(SCHEMA.columns))])
+    connection.register("incoming", incoming)
+    arrow = connection.sql(f"SELECT {value.sql} AS v FROM incoming").to_arrow_table()
+    return list(table_to_rows(arrow, Schema((Field("v", value.type),))))
+
+
+def in_spark(table: DataFrame, text: str, schema: Schema) -> list[Any]:
+    """Evaluate a Spark expression on the rows."""
+    return list(table_to_rows(table.selectExpr(f"{text} AS v").toArrow(), schema))
+
+
+def same(left: list[Any], right: list[Any], schema: Schema) -> bool:
+    """Compare exactly, in order."""
+    identify = row_identifier(schema)
+    return [identify(row) for row in left] == [identify(row) for row in right]
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS, ids=range(len(EXPRESSIONS)))
+def test_expressions_mean_the_same(text: str, table: DataFrame, translator: Translator) -> None:
+    """A translated expression gives Spark's type and Spark's values."""
+    value = translated(translator, text)
+    spelled = table.selectExpr(f"{text} AS v").schema[0].dataType.simpleString()
+    schema = Schema((Field("v", value.type),))
+
+    assert parse_schema(f"v {spelled}") == schema
+    assert same(in_spark(table, text, schema), in_duckdb(value), schema), text
+
+
+@pytest.mark.parametrize(("text", "column"), ASSIGNMENTS, ids=range(len(ASSIGNMENTS)))
+def test_assignment_casts_mean_the_same(text: str, column: str, table: DataFrame, translator: Translator) -> None:
+    """Row by row, an ANSI assignment gives what Spark's CAST gives, or fails where it fails (R-251 to R-253)."""
+    wanted = parse_schema(f"v {column}")
+    value = Aligner(policy=StoreAssignmentPolicy.ANSI).align(translated(translator, text), wanted.columns[0].type)
+    strict = in_spark(table, f"TRY_CAST({text} AS {column})", wanted)
+    operand_is_null = [row[0] for row in table.selectExpr(f"({text}) IS NULL").collect()]
+    fails = [row[0] is None and not is_null for row, is_null in zip(strict, operand_is_null, strict=True)]
+
+    if any(fails):
+        with pytest.raises(duckdb.Error, match=r"CAST_INVALID_INPUT|DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"):
+            in_duckdb(value)
+        return
+    assert same(strict, in_duckdb(value), wanted), text
