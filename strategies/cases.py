@@ -1,0 +1,80 @@
+"""Cases: everything drawn for one MERGE, put into the form that engines and the reference read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from reference.case import Case, Source, Target
+from strategies.columns import table_schema
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.labels import labels
+from strategies.settings import draw_conf, insert_only_optimised, table_properties
+from strategies.spark_sql import statement_text
+from strategies.statements import DrawnMerge, draw_merge
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+_ID_BYTES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnCase:
+    """A case with what the drawing knows of it.
+
+    Attributes:
+        merge: the statement as values and the rows and columns it was drawn over.
+        enabled: the swarm flags that were on; what they led to is in ``features``.
+        features: labels of what the case really contains, such as ``clause:matched/update``, ``on:equality`` or
+            ``files:3``; what a run counts to know what it tested.
+    """
+
+    case: Case
+    merge: DrawnMerge
+    enabled: frozenset[Feature]
+    features: frozenset[str]
+
+
+@st.composite
+def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
+    """Draw cases together with labels of what they contain.
+
+    Args:
+        draw: given by Hypothesis.
+        profile: bounds of the tables, features left out or favoured.
+    """
+    enabled = draw_features(draw, profile)
+    conf = draw_conf(draw, enabled)
+    merge = draw_merge(draw, enabled, profile, insert_only_optimised=insert_only_optimised(conf))
+    case = _case(merge, conf, table_properties(enabled))
+    return DrawnCase(case=case, merge=merge, enabled=enabled, features=labels(merge, case))
+
+
+@st.composite
+def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
+    """Draw valid MERGE cases; about one in twenty is ambiguous and must be rejected (R-320).
+
+    Args:
+        draw: given by Hypothesis.
+        profile: bounds of the tables, features left out or favoured.
+    """
+    return draw(drawn_cases(profile=profile)).case
+
+
+def _case(merge: DrawnMerge, conf: dict[str, str], properties: dict[str, str]) -> Case:
+    schemas, tables = merge.schemas, merge.tables
+    target = Target(
+        schema=table_schema(schemas.target),
+        files=tables.files,
+        partition_by=schemas.partition_by,
+        properties=properties,
+    )
+    source = None if schemas.self_merge else Source(schema=table_schema(schemas.source), rows=tables.source)
+    sql = statement_text(merge.statement)
+    # the name comes from the contents, so that one case has one name wherever it is drawn
+    digest = blake2b(repr((target, source, sql, conf)).encode(errors="surrogatepass"), digest_size=_ID_BYTES)
+    return Case(id=f"drawn-{digest.hexdigest()}", target=target, source=source, sql=sql, conf=conf)

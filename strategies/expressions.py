@@ -1,0 +1,199 @@
+"""Expressions of a drawn statement as values.
+
+The grammar is closed on purpose: every node is a total function (R-312), means the same in Spark and in DuckDB,
+and is rendered by ``strategies.spark_sql`` alone. ``strategies.truth`` evaluates it to steer the drawing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from reference.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference.case import Value
+    from reference.types import DataType
+
+
+class Side(Enum):
+    """The two tables of a merge; the value is what SQL text calls them."""
+
+    TARGET = "target"
+    SOURCE = "source"
+
+
+class Operator(Enum):
+    """Comparisons; ``<=>`` is TRUE for two NULLs and never NULL (R-308)."""
+
+    EQUAL = "="
+    NULL_SAFE_EQUAL = "<=>"
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant. ``type`` None is the untyped ``NULL``, which is good for an assigned value only (R-250)."""
+
+    value: Value
+    type: DataType | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A column as the statement writes it.
+
+    Attributes:
+        name: the column's name, possibly in another case (R-120).
+        qualified: whether the alias stands before it; an unqualified name must exist on one side in scope (R-118).
+    """
+
+    side: Side
+    name: str
+    qualified: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAccess:
+    """``t.column.field`` of a struct column; ``position`` is the field's place in the struct."""
+
+    base: Reference
+    field: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left operator right`` of one type, or of integer types of any width."""
+
+    operator: Operator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """``left AND right``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """``left OR right``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``NOT operand``."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsNull:
+    """``operand IS [NOT] NULL``; the one predicate that every type has (R-807)."""
+
+    operand: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """``operand IN (options)``, with at least one option."""
+
+    operand: Expression
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """``operand BETWEEN low AND high``."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class CaseWhen:
+    """``CASE WHEN condition THEN value ELSE otherwise END``."""
+
+    condition: Expression
+    value: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """``COALESCE(first, second)``."""
+
+    first: Expression
+    second: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum:
+    """``left + right`` or ``left - right`` of INT or BIGINT columns that hold small numbers: it cannot overflow."""
+
+    left: Expression
+    right: Expression
+    minus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """``CAST(operand AS type)`` between integer types where every value fits."""
+
+    operand: Expression
+    type: DataType
+
+
+Expression: TypeAlias = (
+    Literal
+    | Reference
+    | FieldAccess
+    | Comparison
+    | And
+    | Or
+    | Not
+    | IsNull
+    | In
+    | Between
+    | CaseWhen
+    | Coalesce
+    | Sum
+    | Cast
+)
+
+
+def nodes(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and everything inside it."""
+    yield expression
+    for field in fields(expression):
+        value = getattr(expression, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, _NODES):
+                yield from nodes(part)
+
+
+_NODES = (
+    *(Literal, Reference, FieldAccess, Comparison, And, Or, Not),
+    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast),
+)
+
+TRUE = Literal(True, BOOLEAN)  # noqa: FBT003 - the first field is the SQL constant, not a switch
+FALSE = Literal(False, BOOLEAN)  # noqa: FBT003 - the same
+UNKNOWN = Literal(None, BOOLEAN)
+NULL = Literal(None, None)

@@ -1,0 +1,62 @@
+"""Column names and aliases: plain ones first, awkward ones by flag (R-808, R-809, R-824)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strategies.chance import chance, pick
+from strategies.features import Feature
+from strategies.statement import Aliases
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import DrawFn
+
+# None starts with an underscore (R-809), none equals an alias (R-824), no two differ by case alone.
+_AWKWARD = (
+    *("a.b", "back`tick", "Upper", "order", "select", "1st"),
+    *("naïve", "列", "per%cent", "it's", "matched", "values"),
+)
+_SPACED = ("two words", "a, b", "(x)", "k=v")
+_ALIASES = (
+    Aliases(target="t", source="s", with_as=True),
+    Aliases(target="tgt", source="src"),
+    Aliases(target=None, source=None),
+    Aliases(target=None, source="s"),
+    Aliases(target="t", source=None, with_as=True),
+    Aliases(target="target", source="source"),
+)
+_OFTEN = 60
+
+
+def draw_names(draw: DrawFn, plain: Sequence[str], features: frozenset[Feature]) -> tuple[str, ...]:
+    """Draw one name per plain name, all different; without a flag they are the plain names."""
+    pool = (_AWKWARD if Feature.AWKWARD_NAMES in features else ()) + (
+        _SPACED if Feature.SPACED_NAMES in features else ()
+    )
+    names: list[str] = []
+    for name in plain:
+        free = [awkward for awkward in pool if awkward not in names]
+        names.append(pick(draw, free) if free and chance(draw, _OFTEN) else name)
+    return tuple(names)
+
+
+def in_other_case(draw: DrawFn, name: str, features: frozenset[Feature], *, percent: float = _OFTEN) -> str:
+    """Return the name, or by flag the same name in another case (R-120, R-816).
+
+    Only ASCII names: what equals what beyond ASCII is each engine's own table.
+    """
+    if Feature.OTHER_CASE in features and name.isascii() and chance(draw, percent):
+        return name.swapcase()
+    return name
+
+
+def draw_aliases(draw: DrawFn, features: frozenset[Feature]) -> Aliases:
+    """Draw how the statement calls its tables; a self-merge needs two different names."""
+    if Feature.ALIASES not in features:
+        return Aliases()
+    aliases = pick(draw, _ALIASES)
+    if Feature.SELF_MERGE in features and None in (aliases.target, aliases.source):
+        return Aliases(with_as=aliases.with_as)
+    return aliases

@@ -1,0 +1,121 @@
+"""Statements: which clauses in which order, with which conditions and actions (R-005, R-101, R-107)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from strategies.assignments import draw_insert, draw_update
+from strategies.chance import chance, pick
+from strategies.conditions import draw_condition
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.joins import OnForm, draw_on
+from strategies.matches import disambiguated
+from strategies.names import draw_aliases
+from strategies.schemas import draw_schemas
+from strategies.scopes import Scope, clause_scope, whole_scope
+from strategies.spark_sql import statement_text
+from strategies.statement import Action, Clause, ClauseKind, Statement
+from strategies.tables import Tables, draw_tables
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from strategies.columns import Schemas
+
+_ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
+    ClauseKind.MATCHED: (
+        (Feature.MATCHED_UPDATE, Action.UPDATE),
+        (Feature.MATCHED_DELETE, Action.DELETE),
+    ),
+    ClauseKind.NOT_MATCHED: ((Feature.INSERT, Action.INSERT),),
+    ClauseKind.NOT_MATCHED_BY_SOURCE: (
+        (Feature.BY_SOURCE_UPDATE, Action.UPDATE),
+        (Feature.BY_SOURCE_DELETE, Action.DELETE),
+    ),
+}
+_UNCONDITIONAL_PERCENT = 55
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnMerge:
+    """A statement with the tables it is good for, and the form of its ON condition."""
+
+    schemas: Schemas
+    tables: Tables
+    statement: Statement
+    on_form: OnForm
+
+
+def draw_merge(
+    draw: DrawFn, features: frozenset[Feature], profile: Profile, *, insert_only_optimised: bool
+) -> DrawnMerge:
+    """Draw tables and a statement over them.
+
+    Args:
+        draw: Hypothesis' draw function.
+        features: what the case may use.
+        profile: bounds of the tables and of the number of clauses.
+        insert_only_optimised: whether the session runs insert-only merges on the path without an ambiguity check
+            (R-320, R-402), so that several matches are harmless there.
+    """
+    schemas = draw_schemas(draw, features)
+    drawn = draw_tables(draw, features, schemas, profile)
+    aliases = draw_aliases(draw, features)
+    scope = whole_scope(features, schemas, drawn)
+    on_form, condition = draw_on(draw, scope, schemas)
+    clauses = tuple(clause for kind in ClauseKind for clause in _draw_kind(draw, kind, scope, schemas, profile))
+    statement = Statement(condition=condition, clauses=clauses, aliases=aliases, self_merge=schemas.self_merge)
+    exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
+    if not exempt and Feature.AMBIGUOUS not in features:
+        drawn = disambiguated(condition, schemas, drawn)
+    return DrawnMerge(schemas=schemas, tables=drawn, statement=statement, on_form=on_form)
+
+
+def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, profile: Profile) -> tuple[Clause, ...]:
+    features = scope.features
+    actions = tuple(action for feature, action in _ACTIONS[kind] if feature in features)
+    if not actions:
+        return ()
+    if kind is ClauseKind.MATCHED and Feature.LONE_DELETE in features and Action.DELETE in actions:
+        return (Clause(kind=kind, action=Action.DELETE),)
+    clause = _clause(kind, actions, clause_scope(scope, kind), schemas)
+    most = profile.max_clauses if Feature.SEVERAL_CLAUSES in features else 1
+    clauses = draw(st.lists(clause, min_size=1, max_size=most))
+    last = clauses[-1]
+    # only the last clause of a kind may stand without a condition (R-107)
+    if Feature.CONDITIONS not in features or chance(draw, _UNCONDITIONAL_PERCENT):
+        last = replace(last, condition=None)
+    return (*clauses[:-1], last)
+
+
+@st.composite
+def _clause(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope: Scope, schemas: Schemas) -> Clause:
+    action = pick(draw, actions)
+    condition = draw_condition(draw, scope)
+    if action is Action.DELETE:
+        return Clause(kind=kind, action=action, condition=condition)
+    if _draws_star(draw, kind, scope.features, schemas):
+        return Clause(kind=kind, action=action, condition=condition, star=True)
+    assignments = draw_update if action is Action.UPDATE else draw_insert
+    return Clause(kind=kind, action=action, condition=condition, assignments=assignments(draw, scope, schemas))
+
+
+def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:
+    if kind is ClauseKind.NOT_MATCHED_BY_SOURCE or not schemas.allows_star or Feature.STAR not in features:
+        return False
+    return Feature.EXPLICIT not in features or chance(draw, 50)
+
+
+@st.composite
+def merges(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnMerge:
+    """Draw statements together with the tables they are good for."""
+    return draw_merge(draw, draw_features(draw, profile), profile, insert_only_optimised=True)
+
+
+@st.composite
+def statements(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> str:
+    """Draw MERGE statements as Spark SQL text."""
+    return statement_text(draw(merges(profile=profile)).statement)

@@ -1,0 +1,229 @@
+"""The rows of both tables: the target file by file, the source around the target's keys (techniques T23)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from strategies.chance import chance, pick
+from strategies.columns import Column, Domain, Schemas
+from strategies.domains import FRESH, domain, neighbour, small_values
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.schemas import draw_schemas
+from strategies.values import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from reference.case import Row, Value
+
+_KEY_SPANS = (4, 8, 24)
+_VALUE_SPAN = 5
+_PARTITION_SPAN = 3
+_MANY_VALUES = 12
+_NOT_EMPTY_PERCENT = 93
+_REPEATED_ROW_PERCENT = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The rows of both tables; every file holds rows of one tuple of partition values and is not empty."""
+
+    files: tuple[tuple[Row, ...], ...]
+    source: tuple[Row, ...]
+
+    @property
+    def target(self) -> tuple[Row, ...]:
+        """The target's rows in file order."""
+        return tuple(row for file in self.files for row in file)
+
+
+class _KeyOrigin(Enum):
+    """Where the key of a source row comes from."""
+
+    PRESENT = "present"
+    NEAR = "near"
+    FRESH = "fresh"
+    ANY = "any"
+    NULL = "null"
+    FIRST = "first"
+
+
+_ORIGINS = (*[_KeyOrigin.PRESENT] * 5, _KeyOrigin.NEAR, *[_KeyOrigin.FRESH] * 3, _KeyOrigin.ANY)
+
+
+def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile) -> Tables:
+    """Draw the rows of both tables; a self-merge has no source rows of its own."""
+    span = pick(draw, _KEY_SPANS)
+    files = _draw_files(draw, features, schemas, profile, span)
+    if Feature.DUPLICATE_TARGET_ROWS not in features:
+        files = _without_repeated_keys(files, [_place(schemas.target, name) for name, _ in schemas.keys])
+    if schemas.self_merge:
+        return Tables(files=files, source=())
+    target = tuple(row for file in files for row in file)
+    source = _draw_source(draw, features, schemas, target=target, span=span, max_rows=profile.max_rows)
+    return Tables(files=files, source=source)
+
+
+def _draw_files(
+    draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile, span: int
+) -> tuple[tuple[Row, ...], ...]:
+    if Feature.EMPTY_TARGET in features:
+        return ()
+    cells = [_cells(column, features, schemas, span) for column in schemas.target]
+    partition = [_place(schemas.target, name) for name in schemas.partition_by]
+    max_files = profile.max_files if Feature.SEVERAL_FILES in features else 1
+    # one file may be as large as the whole table, several share the allowance
+    max_rows = max(1, profile.max_rows // max_files)
+    repeated = _REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0
+    file = _file(cells=cells, partition=partition, max_rows=max_rows, repeated_row_percent=repeated)
+    least = int(chance(draw, _NOT_EMPTY_PERCENT))
+    return tuple(draw(st.lists(file, min_size=least, max_size=max_files)))
+
+
+def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span: int) -> SearchStrategy[Value]:
+    keys = {name for name, _ in schemas.keys}
+    nulls = Feature.NULL_KEYS if column.name in keys else Feature.NULL_VALUES
+    if column.domain is Domain.WIDE:
+        return values(column.type, nullable=nulls in features)
+    if column.name in schemas.partition_by:
+        # the awkward texts of a domain stand behind its plain ones
+        width = _MANY_VALUES if Feature.AWKWARD_PARTITIONS in features else _PARTITION_SPAN
+        return small_values(column.type, span=width, null_weight=int(nulls in features))
+    width = min(span, max(2, len(domain(column.type)) - FRESH)) if column.name in keys else _VALUE_SPAN
+    return small_values(column.type, span=width, null_weight=int(nulls in features))
+
+
+@st.composite
+def _file(
+    draw: DrawFn,
+    *,
+    cells: list[SearchStrategy[Value]],
+    partition: list[int],
+    max_rows: int,
+    repeated_row_percent: float,
+) -> tuple[Row, ...]:
+    fixed = {place: st.just(draw(cells[place])) for place in partition}
+    row = st.tuples(*(fixed.get(place, cell) for place, cell in enumerate(cells)))
+    rows = tuple(draw(st.lists(row, min_size=1, max_size=max_rows)))
+    # equal rows are rows of their own (R-002); drawing one anew would hardly ever give the same again
+    if chance(draw, repeated_row_percent) and len(rows) < max_rows:
+        return (*rows, pick(draw, rows))
+    return rows
+
+
+def _without_repeated_keys(files: tuple[tuple[Row, ...], ...], places: list[int]) -> tuple[tuple[Row, ...], ...]:
+    seen: set[tuple[str, ...]] = set()
+    kept = []
+    for file in files:
+        rows = tuple(row for row in file if not _seen(row, places, seen))
+        if rows:
+            kept.append(rows)
+    return tuple(kept)
+
+
+def _seen(row: Row, places: Iterable[int], seen: set[tuple[str, ...]]) -> bool:
+    """Tell whether a key came before, and remember it. -0.0 and 0.0 are one key, NULLs match nothing."""
+    key = tuple(repr(0.0 if row[place] == 0 else row[place]) for place in places)
+    if any(row[place] is None for place in places):
+        return False
+    if key in seen:
+        return True
+    seen.add(key)
+    return False
+
+
+def _draw_source(
+    draw: DrawFn,
+    features: frozenset[Feature],
+    schemas: Schemas,
+    *,
+    target: tuple[Row, ...],
+    span: int,
+    max_rows: int,
+) -> tuple[Row, ...]:
+    if Feature.EMPTY_SOURCE in features:
+        return ()
+    keys = tuple((_place(schemas.target, name), schemas.source_column(source)) for name, source in schemas.keys)
+    present = tuple(tuple(row[place] for place, _ in keys) for row in target)
+    columns = tuple(column for _, column in keys)
+    cells = [_cells(column, features, _as_source(schemas), span) for column in schemas.source]
+    row = _source_row(
+        cells=cells,
+        places=[_place(schemas.source, column.name) for column in columns],
+        key=_source_key(present=present, columns=columns, span=span, origins=_origins(features)),
+    )
+    least = int(chance(draw, _NOT_EMPTY_PERCENT))
+    rows = tuple(draw(st.lists(row, min_size=least, max_size=max_rows)))
+    if Feature.DUPLICATE_SOURCE_KEYS in features:
+        return rows
+    places = [_place(schemas.source, column.name) for column in columns]
+    seen: set[tuple[str, ...]] = set()
+    return tuple(row for row in rows if not _seen(row, places, seen))
+
+
+def _origins(features: frozenset[Feature]) -> tuple[_KeyOrigin, ...]:
+    nulls = (_KeyOrigin.NULL,) if Feature.NULL_KEYS in features else ()
+    repeated = (_KeyOrigin.FIRST,) * 3 if Feature.DUPLICATE_SOURCE_KEYS in features else ()
+    return (*_ORIGINS, *nulls, *repeated)
+
+
+def _as_source(schemas: Schemas) -> Schemas:
+    """Name the source's partition namesakes, so that their cells fit partitions too (R-744)."""
+    names = dict(schemas.namesakes)
+    return Schemas(
+        target=schemas.source,
+        source=schemas.source,
+        keys=tuple((source, source) for _, source in schemas.keys),
+        namesakes=(),
+        partition_by=tuple(names[name] for name in schemas.partition_by if name in names),
+    )
+
+
+@st.composite
+def _source_row(
+    draw: DrawFn, *, cells: list[SearchStrategy[Value]], places: list[int], key: SearchStrategy[Row]
+) -> Row:
+    key_values = dict(zip(places, draw(key), strict=True))
+    return tuple(key_values[i] if i in key_values else draw(cell) for i, cell in enumerate(cells))
+
+
+@st.composite
+def _source_key(
+    draw: DrawFn,
+    *,
+    present: tuple[Row, ...],
+    columns: tuple[Column, ...],
+    span: int,
+    origins: tuple[_KeyOrigin, ...],
+) -> Row:
+    origin = pick(draw, origins)
+    if origin is _KeyOrigin.FRESH or (not present and origin is not _KeyOrigin.ANY):
+        return tuple(pick(draw, domain(column.type)[-FRESH:]) for column in columns)
+    if origin is _KeyOrigin.ANY:
+        return tuple(draw(small_values(column.type, span=span)) for column in columns)
+    key = present[0] if origin is _KeyOrigin.FIRST else pick(draw, present)
+    if origin in (_KeyOrigin.PRESENT, _KeyOrigin.FIRST):
+        return key
+    place = pick(draw, range(len(columns)))
+    if origin is _KeyOrigin.NULL:
+        return (*key[:place], None, *key[place + 1 :])
+    step = pick(draw, (1, -1))
+    return (*key[:place], neighbour(key[place], columns[place].type, step=step), *key[place + 1 :])
+
+
+def _place(columns: tuple[Column, ...], name: str) -> int:
+    return next(place for place, column in enumerate(columns) if column.name == name)
+
+
+@st.composite
+def tables(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> tuple[Schemas, Tables]:
+    """Draw the columns and the rows of a target and a source."""
+    features = draw_features(draw, profile)
+    drawn = draw_schemas(draw, features)
+    return drawn, draw_tables(draw, features, drawn, profile)

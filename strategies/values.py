@@ -1,0 +1,199 @@
+"""Values of a type: everything that the type holds, simple values first.
+
+Small overlapping values for keys and arithmetic live in ``strategies.domains``.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from hypothesis import strategies as st
+
+from reference.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    ArrayType,
+    DecimalType,
+    MapType,
+    StructType,
+)
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from reference.case import Value
+    from reference.types import DataType
+
+_EPOCH = date(2020, 1, 1)
+_MOMENT = datetime(2020, 1, 1, tzinfo=UTC)
+_DATE_SPAN = 365 * 100
+_MICROSECONDS = 120 * 365 * 86_400 * 10**6
+_MAX_ELEMENTS = 3
+_MAX_TEXT = 6
+# Quotes, escapes, wildcards, path separators, letters whose case or normal form is special, four UTF-8 bytes.
+_TEXTS = (
+    "a",
+    "",
+    "b",
+    " a",
+    "a ",
+    "A",
+    "it's",
+    '"',
+    "back\\slash",
+    "`",
+    "%",
+    "a/b",
+    "a=b",
+    "line\nfeed",
+    "\t",
+    "NULL",
+    "null",
+    "0",
+    "é",
+    "e\u0301",
+    "ß",
+    "İ",
+    "列",
+    "🙂",
+    "\u2028",
+    "a\0b",
+    "${x}",
+    "--",
+    "/*",
+    ";",
+)  # fmt: skip - one list of texts
+_DIGITS = Context(prec=76)
+_NULL_FACE = 4
+_DIE = st.integers(0, _NULL_FACE)
+_SINGLE = 32
+_LARGEST_SINGLE = 2.0**127 * (2 - 2.0**-23)
+_LARGEST_DOUBLE = 2.0**1023 * (2 - 2.0**-52)
+
+
+def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Value]:
+    """Return a strategy of a type's values; about one in five is NULL where ``nullable``.
+
+    FLOAT values are exact in 32 bits; map keys are unique, never NULL or NaN. See ``reference.case`` for the
+    Python type of each SQL type.
+
+    Raises:
+        ValueError: for a type that no table column has, such as VOID.
+    """
+    return _nullable(data_type) if nullable else _values(data_type)
+
+
+@cache
+def _nullable(data_type: DataType) -> SearchStrategy[Value]:
+    return _or_null(_values(data_type))
+
+
+@st.composite
+def _or_null(draw: st.DrawFn, present: SearchStrategy[Value]) -> Value:
+    # st.one_of would flatten ``present`` and drown NULL in its branches
+    return None if draw(_DIE) == _NULL_FACE else draw(present)
+
+
+@cache
+def _values(data_type: DataType) -> SearchStrategy[Value]:
+    if data_type == BOOLEAN:
+        return st.booleans()
+    if data_type in INTEGER_BITS:
+        return _integers(INTEGER_BITS[data_type])
+    if isinstance(data_type, DecimalType):
+        return _decimals(data_type)
+    if data_type in (FLOAT, DOUBLE):
+        return _floats(32 if data_type == FLOAT else 64)
+    if data_type == STRING:
+        text = st.text(st.characters(exclude_categories=["Cs"]), max_size=_MAX_TEXT)
+        return st.one_of(st.sampled_from(_TEXTS), st.sampled_from(_TEXTS), text)
+    if data_type == BINARY:
+        return st.one_of(st.sampled_from((b"a", b"", b"\x00", b"\xff\x00", b"'")), st.binary(max_size=_MAX_TEXT))
+    if data_type == DATE:
+        return _dates()
+    if data_type in (TIMESTAMP, TIMESTAMP_NTZ):
+        return _moments() if data_type == TIMESTAMP else _moments().map(lambda moment: moment.replace(tzinfo=None))
+    return _nested(data_type)
+
+
+def _nested(data_type: DataType) -> SearchStrategy[Value]:
+    if isinstance(data_type, StructType):
+        return st.tuples(*(values(field.type, nullable=field.nullable) for field in data_type.fields))
+    if isinstance(data_type, ArrayType):
+        return _listed(values(data_type.element, nullable=True))
+    if isinstance(data_type, MapType):
+        keys = _values(data_type.key).filter(lambda key: key == key)  # noqa: PLR0124 - NaN is no key of a map
+        # Spark takes -0.0 and 0.0 for one key of a map; so does Python's equality
+        return _pairs(keys, values(data_type.value, nullable=True))
+    raise ValueError(f"{data_type.ddl()} is not a type of a table's column; use one of reference.types")
+
+
+@st.composite
+def _listed(draw: st.DrawFn, elements: SearchStrategy[Value]) -> tuple[Value, ...]:
+    return tuple(draw(st.lists(elements, max_size=_MAX_ELEMENTS)))
+
+
+@st.composite
+def _pairs(
+    draw: st.DrawFn, keys: SearchStrategy[Value], items: SearchStrategy[Value]
+) -> tuple[tuple[Value, Value], ...]:
+    drawn = draw(st.lists(st.tuples(keys, items), max_size=_MAX_ELEMENTS))
+    return tuple(dict(drawn).items())
+
+
+def _integers(bits: int) -> SearchStrategy[int]:
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return st.one_of(st.integers(-3, 3), st.sampled_from((0, high, low, high - 1, low + 1)), st.integers(low, high))
+
+
+def _decimals(data_type: DecimalType) -> SearchStrategy[Decimal]:
+    most = 10**data_type.precision - 1
+    unscaled = st.one_of(
+        st.integers(-min(most, 200), min(most, 200)),
+        st.sampled_from((0, most, -most, 1, -1)),
+        st.integers(-most, most),
+    )
+    return unscaled.map(lambda digits: decimal(digits, data_type.scale))
+
+
+def decimal(unscaled: int, scale: int) -> Decimal:
+    """Return the decimal of ``unscaled`` units of 10 to the power of minus ``scale``, with exactly that scale."""
+    return Decimal(unscaled).scaleb(-scale, context=_DIGITS)
+
+
+def _floats(width: Literal[32, 64]) -> SearchStrategy[float]:
+    largest, least = (_LARGEST_SINGLE, 2.0**-149) if width == _SINGLE else (_LARGEST_DOUBLE, 2.0**-1074)
+    special = (0.0, -0.0, 1.0, -1.5, math.nan, math.inf, -math.inf, largest, -largest, least)
+    # one NaN only: what bits a NaN carries is nobody's promise (R-801)
+    return st.one_of(st.sampled_from(special), st.floats(width=width, allow_nan=False))
+
+
+def _dates() -> SearchStrategy[date]:
+    near = st.integers(-_DATE_SPAN, _DATE_SPAN * 4 // 5).map(lambda days: _EPOCH + timedelta(days=days))
+    edges = (_EPOCH, date(1970, 1, 1), date(1969, 12, 31), date(2020, 2, 29), date(1582, 10, 4), date(1582, 10, 15))
+    return st.one_of(near, st.sampled_from((*edges, date.min, date.max)))
+
+
+def _moments() -> SearchStrategy[datetime]:
+    near = st.integers(-_MICROSECONDS, _MICROSECONDS * 2 // 3).map(
+        lambda microseconds: _MOMENT + timedelta(microseconds=microseconds)
+    )
+    edges = (
+        _MOMENT,
+        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+    )
+    return st.one_of(near, st.sampled_from(edges))

@@ -1,0 +1,199 @@
+"""What the generator reaches: a fixed stream of cases, no engine.
+
+Every number here is a floor or a ceiling that the generator keeps with room to spare; a change that drops below one
+makes whole classes of faults invisible, and that must not happen unseen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice, product
+from random import Random
+from time import process_time
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlglot
+from hypothesis import given, settings
+
+from reference.ddl import parse_schema
+from strategies import Feature, cases, drawn_cases, samples
+
+if TYPE_CHECKING:
+    from strategies import DrawnCase
+
+NUM_CASES = 800
+SEED = 20
+
+ACTIONS = (
+    *("matched/update", "matched/delete", "not_matched/insert"),
+    *("not_matched_by_source/update", "not_matched_by_source/delete"),
+)
+KINDS = ("matched", "not_matched", "not_matched_by_source")
+TYPES = (
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "BINARY", "DATE"),
+    *("TIMESTAMP", "TIMESTAMP_NTZ", "STRUCT", "ARRAY", "MAP"),
+)
+CONDITION_NODES = (
+    *("Comparison", "And", "Or", "Not", "IsNull", "In", "Between", "CaseWhen", "Coalesce", "Sum", "FieldAccess"),
+)
+SETTINGS = (
+    *("merge.materializeSource=auto", "merge.materializeSource=all", "merge.materializeSource=none"),
+    *("merge.optimizeInsertOnlyMerge.enabled=false", "merge.optimizeMatchedOnlyMerge.enabled=false"),
+    *("merge.repartitionBeforeWrite.enabled=false", "skipRecordingEmptyCommits=false"),
+)
+REACHED = (
+    *(f"clause:{action}/{guard}" for action, guard in product(ACTIONS, ("conditional", "unconditional"))),
+    *(f"fires:{action}" for action in ACTIONS),
+    *(f"clauses:{kind}={number}" for kind, number in product(KINDS, range(1, 5))),
+    *("action:matched/update/star", "action:matched/update/explicit"),
+    "action:not_matched/insert/star",
+    "action:not_matched/insert/explicit",
+    "action:not_matched_by_source/update/explicit",
+    *(
+        "kinds:" + "+".join(kind for kind, on in zip(KINDS, mask, strict=True) if on)
+        for mask in product((True, False), repeat=3)
+        if any(mask)
+    ),
+    *(f"on:{form}" for form in ("equality", "null-safe", "key-expression", "non-equi", "or", "constant")),
+    *("on:target-side-only", "on:source-side-only", "source:self", "keys:1", "keys:2"),
+    *(f"null:{place}" for place in ("target-key", "source-key", "target-value", "source-value", "partition")),
+    *("condition:true", "condition:false", "condition:null"),
+    *(f"condition-node:{node}" for node in CONDITION_NODES),
+    *(f"value:{node}" for node in ("Literal", "Reference", "Sum", "CaseWhen", "Coalesce", "Cast", "FieldAccess")),
+    *(f"type:{name}" for name in TYPES),
+    *(f"key-type:{name}" for name in ("INT", "BIGINT", "STRING", "DATE", "DECIMAL", "TIMESTAMP", "DOUBLE", "FLOAT")),
+    *(f"partition-type:{name}" for name in ("INT", "BIGINT", "STRING", "DATE", "BOOLEAN", "DECIMAL")),
+    *(f"partitions:{number}" for number in range(3)),
+    *(f"files:{number}" for number in range(6)),
+    *(f"{side}-rows:{size}" for side in ("target", "source") for size in ("0", "1", "2-5", "6-12", "13+")),
+    *("rows:duplicate-target-rows", "cdf:on", "cdf:off", "shape:sole-unconditional-delete"),
+    *("matches:some", "matches:multi", "matches:one-source-many-targets"),
+    *("outcome:ambiguous", "outcome:multi-match-allowed"),
+    *(f"name:{kind}" for kind in ("dot", "backtick", "space", "non-ascii", "other-case")),
+    *("source:extra-columns", "source:missing-columns", "source:other-order"),
+    *(f"setting:{setting}" for setting in SETTINGS),
+)  # fmt: skip - one line per group of labels
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[DrawnCase, ...]:
+    return tuple(islice(samples(SEED), NUM_CASES))
+
+
+@pytest.fixture(scope="module")
+def shares(drawn: tuple[DrawnCase, ...]) -> dict[str, float]:
+    counted = Counter(label for each in drawn for label in each.features)
+    return {label: number / NUM_CASES for label, number in counted.items()}
+
+
+@pytest.mark.parametrize("label", sorted(set(REACHED)))
+def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
+    """Each clause, ON form, type, layout, NULL pattern, name and setting occurs within the stream."""
+    assert shares.get(label, 0) > 0
+
+
+@pytest.mark.parametrize("feature", Feature)
+def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
+    """A swarm flag that is never off, or never on, is no flag (techniques T22)."""
+    share = sum(feature in each.enabled for each in drawn) / NUM_CASES
+    assert 0.01 < share < 0.99
+
+
+@pytest.mark.parametrize(
+    ("label", "least", "most"),
+    [
+        # MATCHED clauses need matches, and an error must stay the exception (pitfall P6)
+        ("matches:some", 0.5, 0.9),
+        ("outcome:ambiguous", 0.015, 0.08),
+        ("outcome:multi-match-allowed", 0.04, 0.2),
+        # conditions come out each way on a good share of the rows (pitfall P22)
+        ("condition:true", 0.25, 1),
+        ("condition:false", 0.2, 1),
+        ("condition:null", 0.1, 1),
+        # the known silent faults live in these
+        ("cdf:on", 0.35, 0.7),
+        ("null:source-key", 0.1, 0.5),
+        ("null:target-key", 0.1, 0.5),
+        ("on:null-safe", 0.05, 0.3),
+        ("rows:duplicate-target-rows", 0.08, 0.4),
+        ("partitions:0", 0.5, 0.8),
+        ("files:0", 0.02, 0.15),
+        ("files:1", 0.3, 0.6),
+        ("source-rows:0", 0.01, 0.12),
+        ("kinds:not_matched", 0.04, 0.2),
+        ("kinds:matched", 0.06, 0.3),
+        ("kinds:not_matched_by_source", 0.03, 0.2),
+    ],
+)
+def test_shares_stay_in_bounds(shares: dict[str, float], label: str, least: float, most: float) -> None:
+    """Rare things are not too rare and costly ones not too common."""
+    assert least <= shares.get(label, 0) <= most
+
+
+def test_every_kind_of_clause_is_common(drawn: tuple[DrawnCase, ...]) -> None:
+    """Each kind stands in at least a third of the cases, all three together in at least a tenth."""
+    for kind in KINDS:
+        assert sum(any(f"clauses:{kind}=" in label for label in each.features) for each in drawn) > NUM_CASES / 3
+    assert sum("kinds:" + "+".join(KINDS) in each.features for each in drawn) > NUM_CASES / 10
+
+
+def test_most_cases_change_a_row(drawn: tuple[DrawnCase, ...]) -> None:
+    """In at least 70 % some clause fires on some row and the statement is not rejected."""
+    changed = [
+        any(label.startswith("fires:") for label in each.features)
+        for each in drawn
+        if "outcome:ambiguous" not in each.features
+    ]
+    assert sum(changed) / NUM_CASES > 0.7
+
+
+def test_cases_are_distinct(drawn: tuple[DrawnCase, ...]) -> None:
+    """Hardly a case comes twice."""
+    assert len({each.case.id for each in drawn}) / NUM_CASES > 0.98
+
+
+def test_every_statement_parses(drawn: tuple[DrawnCase, ...]) -> None:
+    """A parser reads each statement as a MERGE, and the DDL of both schemas reads back."""
+    for each in drawn:
+        assert isinstance(sqlglot.parse_one(each.case.sql, read="spark"), sqlglot.exp.Merge)
+        assert parse_schema(each.case.target.schema.ddl()) == each.case.target.schema
+        if each.case.source is not None:
+            assert parse_schema(each.case.source.schema.ddl()) == each.case.source.schema
+
+
+def test_hardly_a_draw_is_discarded() -> None:
+    """Cases are valid by construction: random bytes give a case in at least 98 of 100 tries."""
+    seen = []
+
+    @settings(database=None)
+    @given(cases())
+    def see(case: object) -> None:
+        seen.append(case)
+
+    random = Random(SEED)  # noqa: S311 - test data
+    for _ in range(200):
+        see.hypothesis.fuzz_one_input(random.randbytes(2**15))
+    assert len(seen) >= 196
+
+
+def test_drawing_is_quick() -> None:
+    """A case costs milliseconds to draw, against hundreds to run; the bound allows for a slow machine."""
+    started = process_time()
+    number = sum(1 for _ in islice(samples(SEED + 1), 100))
+    assert (process_time() - started) / number < 0.05
+
+
+def test_hypothesis_own_loop_reaches_the_clauses_too() -> None:
+    """Under ``@given`` inputs are mutated and start small; the main shapes still come up."""
+    labels: Counter[str] = Counter()
+
+    @settings(max_examples=200, database=None)
+    @given(drawn_cases())
+    def see(each: DrawnCase) -> None:
+        labels.update(each.features)
+
+    see()
+    assert all(labels[f"fires:{action}"] > 0 for action in ACTIONS)
+    assert labels["matches:some"] > 40
+    assert labels["outcome:ambiguous"] < 30

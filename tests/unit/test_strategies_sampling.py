@@ -1,0 +1,101 @@
+"""Unit tests of the numbered stream of cases."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from strategies import Feature, Profile, sample, samples, shrink
+
+if TYPE_CHECKING:
+    from strategies import DrawnCase
+
+NUM_CASES = 12
+_SCRIPT = (
+    "import json, sys; from itertools import islice; from strategies import samples; "
+    f"print(json.dumps([drawn.case.id for drawn in islice(samples(7), {NUM_CASES})]))"
+)
+
+
+def ids(seed: int, *, start: int = 0) -> list[str]:
+    return [drawn.case.id for drawn in islice(samples(seed, start=start), NUM_CASES)]
+
+
+def test_the_stream_is_the_same_in_another_process() -> None:
+    """A seed and a number mean one case, whatever modules are loaded and however strings hash."""
+    command = [sys.executable, "-c", _SCRIPT]
+    there = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "4711"})  # noqa: S603 - our own interpreter
+    assert json.loads(there.stdout) == ids(7)
+
+
+def test_a_case_does_not_depend_on_the_ones_before_it() -> None:
+    """Case 5 is case 5, alone or in a stream; that makes a finding's number enough for a second look."""
+    assert sample(3, 5).case == next(samples(3, start=5)).case == list(islice(samples(3), 6))[5].case
+
+
+def test_seeds_and_numbers_give_different_cases() -> None:
+    """No two numbers share a case, nor do two seeds."""
+    both = [*ids(1), *ids(2)]
+    assert len(set(both)) == len(both)
+
+
+def test_a_negative_number_is_refused() -> None:
+    """The message says what was given and what is allowed."""
+    with pytest.raises(ValueError, match="case number -1: must be 0 or greater"):
+        sample(1, -1)
+
+
+def test_shrinking_keeps_the_fault_and_drops_the_rest() -> None:
+    """A fault of inserts ends as one insert clause, one source row and no flags."""
+
+    def fails(drawn: DrawnCase) -> bool:
+        return "fires:not_matched/insert" in drawn.features
+
+    number = next(i for i, drawn in enumerate(samples(1)) if fails(drawn) and len(drawn.case.target.rows) > 3)
+    smallest = shrink(1, number, fails)
+    assert fails(smallest)
+    assert smallest.case.source is not None
+    assert len(smallest.case.source.rows) == 1
+    assert len(smallest.case.target.rows) == 0
+    assert smallest.case.sql.count("WHEN") == 1
+    assert smallest.case.conf == {}
+
+
+def test_shrinking_needs_a_failing_case() -> None:
+    """A case that does not fail is said to be perhaps flaky."""
+    with pytest.raises(ValueError, match=r"case 0 of seed 1 does not fail.*flaky"):
+        shrink(1, 0, lambda _: False)
+
+
+def test_a_profile_bounds_the_tables_and_disables_features() -> None:
+    """Disabled features never show; bounds hold for every case."""
+    profile = Profile(max_rows=3, max_files=2, max_clauses=2).without(Feature.CHANGE_DATA_FEED, Feature.PARTITIONS)
+    for drawn in islice(samples(5, profile=profile), 60):
+        target = drawn.case.target
+        assert len(target.rows) <= 3
+        assert len(target.files) <= 2
+        assert drawn.case.source is None or len(drawn.case.source.rows) <= 3
+        assert not target.change_data_feed
+        assert target.partition_by == ()
+        assert all(drawn.case.sql.count(f"WHEN {kind} ") <= 2 for kind in ("MATCHED", "NOT MATCHED BY SOURCE"))
+
+
+def test_a_profile_can_favour_features() -> None:
+    """A favoured feature is on in most cases."""
+    profile = Profile().favouring(Feature.SELF_MERGE, percent=95)
+    drawn = list(islice(samples(5, profile=profile), 40))
+    assert sum(each.case.source is None for each in drawn) > 30
+
+
+def test_profiles_that_leave_nothing_are_refused() -> None:
+    """A profile without clauses or without rows is a mistake of its author."""
+    clauses = (feature for feature in Feature if "update" in feature.value or "delete" in feature.value)
+    with pytest.raises(ValueError, match="leaves no clause"):
+        Profile().without(*clauses, Feature.INSERT)
+    with pytest.raises(ValueError, match=r"max_rows=0.*at least 1"):
+        Profile(max_rows=0)
