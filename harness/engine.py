@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an engine can be held against; a check it lacks is reported as unsupported, never as passed."""
+    """What an engine can be held against; a check it lacks is reported as unsupported, never as passed.
+
+    Attributes:
+        exact_metric_names: whether a commit must report exactly the 22 metrics of R-510 (R-501).
+    """
 
     rows: bool = True
     metrics: bool = True
     cdf: bool = True
     error_class: bool = True
+    exact_metric_names: bool = False
 
 
 @runtime_checkable

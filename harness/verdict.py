@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reference.case import Case
     from reference.outcome import EngineResult, Reference
 
@@ -45,10 +47,10 @@ class Mismatch:
 
     Attributes:
         check: the observable.
-        against: ``reference`` or ``expect``.
+        against: ``reference``, ``expect``, or ``itself`` where the engine's own answer breaks a conservation law.
         kind: what sort of difference, from a small closed vocabulary of the comparator, e.g. ``missing_rows``,
-            ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``, ``error_class``.
-            Together with ``check`` it makes the fingerprint.
+            ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``,
+            ``error_class``, ``P-12``. Together with ``check`` it makes the fingerprint.
         lines: the difference for a person, at most a dozen lines of at most 100 columns; never a whole table.
     """
 
@@ -66,6 +68,7 @@ class CaseReport:
         result: the engine's answer; None where the engine is down.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
         unsupported_checks: checks that were not made because the engine lacks the capability.
+        seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 
     case: Case
@@ -78,3 +81,4 @@ class CaseReport:
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()
     seconds: float = 0.0
+    phase_seconds: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,79 @@
+"""Engines by name: those of installed packages, and any class given as ``package.module:Class``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.engine import Engine
+from harness.errors import UserInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GROUP = "mergecheck.engines"
+DEFAULT_ENGINE = "pyspark"
+_MEMBERS = ("name", "version", "capabilities", "run", "close")
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names of the engines that installed packages bring along."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def load_engine(name: str) -> Engine:
+    """Start an engine by its registered name or as ``package.module:Class``.
+
+    Raises:
+        UserInputError: where the name says no engine, or the class is none.
+        EngineDownError: where the engine itself does not start.
+    """
+    make = _from_path(name) if ":" in name else _from_entry_point(name)
+    if not callable(make):
+        raise UserInputError(
+            f"engine {name!r} is a {type(make).__name__}; give a class or a function without arguments"
+        )
+    engine = make()
+    missing = [member for member in _MEMBERS if not hasattr(engine, member)]
+    if missing or not isinstance(engine, Engine):
+        raise UserInputError(
+            f"engine {name!r} is no engine: {type(engine).__name__} lacks {', '.join(missing)}. "
+            "An engine has the members of harness.engine.Engine."
+        )
+    return engine
+
+
+def _from_entry_point(name: str) -> Callable[[], object]:
+    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
+    if not found:
+        names = engine_names()
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UserInputError(
+            f"unknown engine {name!r}.{hint} Installed: {', '.join(names) or 'none'}. "
+            "Any other class can be given as package.module:Class."
+        )
+    return _load(found[0], name)
+
+
+def _from_path(name: str) -> Callable[[], object]:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # last, so that nothing of the user's hides an installed module
+    importlib.invalidate_caches()
+    return _load(EntryPoint(name=name, value=name, group=GROUP), name)
+
+
+def _load(entry: EntryPoint, name: str) -> Callable[[], object]:
+    try:
+        loaded: Callable[[], object] = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UserInputError(
+            f"engine {name!r} cannot be loaded: {type(error).__name__}: {error}. "
+            "Give an installed name or package.module:Class, importable from this folder."
+        ) from error
+    return loaded

@@ -91,7 +91,8 @@ ASSIGNMENTS = [
     ("de", "DECIMAL(4,1)"), ("wide", "DECIMAL(8,0)"), ("a", "DECIMAL(3,2)"), ("s", "INT"), ("s", "BOOLEAN"),
     ("' 12 '", "INT"), ("'+7'", "TINYINT"), ("'1e2'", "INT"), ("'2.7'", "INT"), ("'300'", "TINYINT"),
     ("'on'", "BOOLEAN"), ("' Yes'", "BOOLEAN"), ("flag", "INT"), ("ti", "BOOLEAN"), ("a", "STRING"), ("ts", "DATE"),
-    ("a", "FLOAT"), ("1.005", "DECIMAL(5,2)"), ("2.5", "INT"), ("-2.5", "INT"), ("CAST(2.5 AS DOUBLE)", "INT"), ("a", "TINYINT"),
+    ("a", "FLOAT"), ("1.005", "DECIMAL(5,2)"), ("2.5", "INT"), ("-2.5", "INT"), ("CAST(2.5 AS DOUBLE)", "INT"),
+    ("a", "TINYINT"),
 ]  # fmt: skip
 
 

@@ -1,0 +1,170 @@
+"""Exact differences of two bags of rows (R-002: rows are occurrences, not values)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.identity import row_identifier
+from harness.value_text import cell_text, fit, row_text
+from harness.verdict import Mismatch
+from reference.types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from harness.verdict import Check
+    from reference.case import Row
+
+    Identity = tuple[Hashable, ...]
+
+MAX_ROWS_SHOWN = 3
+"""Rows that one mismatch shows; the rest is counted."""
+
+_MAX_ROWS_PAIRED = 50  # pairing is quadratic, and nobody reads the fifty-first pair
+CHANGE_TYPE = Field("_change_type", STRING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowDifference:
+    """How the rows of an engine differ from the wanted ones.
+
+    Attributes:
+        missing: wanted rows that the engine lacks, occurrence by occurrence.
+        extra: rows of the engine that nobody wants.
+        changed: pairs (wanted, engine's) that are likely the same row with another cell.
+    """
+
+    missing: tuple[Row, ...]
+    extra: tuple[Row, ...]
+    changed: tuple[tuple[Row, Row], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.extra or self.changed)
+
+
+def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
+    """Tell whether two bags of rows of one schema are equal."""
+    identify = row_identifier(schema)
+    return len(left) == len(right) and Counter(map(identify, left)) == Counter(map(identify, right))
+
+
+def difference(
+    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema, tied: int | None = None
+) -> RowDifference:
+    """Compare two bags of rows.
+
+    Args:
+        wanted: the rows that must be there, in any order.
+        found: the engine's rows, in any order.
+        wanted_schema: types of the wanted cells.
+        found_schema: types of the engine's cells.
+        tied: position of a column whose cells must be equal for two rows to be called one changed row.
+    """
+    missing, extra = _unmatched(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
+    pairs = list(_pairs(list(missing)[:_MAX_ROWS_PAIRED], list(extra)[:_MAX_ROWS_PAIRED], tied=tied))
+    paired_missing = {id(left) for left, _ in pairs}
+    paired_extra = {id(right) for _, right in pairs}
+    return RowDifference(
+        missing=tuple(entry.row for entry in missing if id(entry) not in paired_missing),
+        extra=tuple(entry.row for entry in extra if id(entry) not in paired_extra),
+        changed=tuple((left.row, right.row) for left, right in pairs),
+    )
+
+
+def row_mismatches(
+    found: RowDifference, *, check: Check, against: str, wanted_schema: Schema, found_schema: Schema
+) -> tuple[Mismatch, ...]:
+    """Turn a difference into at most three mismatches: missing, extra and changed rows."""
+    made: list[Mismatch] = []
+    what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
+    if found.changed:
+        lines = [_changed_text(a, b, against, wanted_schema, found_schema) for a, b in found.changed]
+        made.append(_mismatch(check, against, "changed_rows", f"{what} differ from the {_owner(against)}", lines))
+    if found.missing:
+        lines = ["- " + row_text(row, wanted_schema) for row in found.missing]
+        made.append(_mismatch(check, against, "missing_rows", f"{what} of the {_owner(against)} are missing", lines))
+    if found.extra:
+        lines = ["+ " + row_text(row, found_schema) for row in found.extra]
+        made.append(_mismatch(check, against, "extra_rows", f"{what} are not in the {_owner(against)}", lines))
+    return tuple(made)
+
+
+def with_change_type(schema: Schema) -> Schema:
+    """Add the column that ends every change row (R-602)."""
+    return Schema((*schema.columns, CHANGE_TYPE))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    row: Row
+    identity: Identity
+
+
+def _unmatched(
+    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
+) -> tuple[tuple[_Entry, ...], tuple[_Entry, ...]]:
+    left = _by_identity(wanted, wanted_schema)
+    right = _by_identity(found, found_schema)
+    missing = [_Entry(row, key) for key, rows in left.items() for row in rows[len(right.get(key, ())) :]]
+    extra = [_Entry(row, key) for key, rows in right.items() for row in rows[len(left.get(key, ())) :]]
+    # By text, so that the report of a case does not depend on the order in which an engine happens to answer.
+    missing.sort(key=lambda entry: row_text(entry.row, wanted_schema))
+    extra.sort(key=lambda entry: row_text(entry.row, found_schema))
+    return tuple(missing), tuple(extra)
+
+
+def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row]]:
+    identify = row_identifier(schema)
+    groups: dict[Identity, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[identify(row)].append(row)
+    return dict(groups)
+
+
+def _pairs(missing: list[_Entry], extra: list[_Entry], *, tied: int | None) -> Iterator[tuple[_Entry, _Entry]]:
+    """Pair greedily by the most equal cells; at least half of the cells, and the tied one, must be equal."""
+    scored = [
+        (-score, i, j)
+        for i, left in enumerate(missing)
+        for j, right in enumerate(extra)
+        if (score := _score(left.identity, right.identity, tied)) > 0
+    ]
+    taken_left: set[int] = set()
+    taken_right: set[int] = set()
+    for _, i, j in sorted(scored):
+        if i not in taken_left and j not in taken_right:
+            taken_left.add(i)
+            taken_right.add(j)
+            yield missing[i], extra[j]
+
+
+def _score(left: Identity, right: Identity, tied: int | None) -> int:
+    if len(left) != len(right) or (tied is not None and left[tied] != right[tied]):
+        return 0
+    free = len(left) - (tied is not None)
+    equal = sum(a == b for a, b in zip(left, right, strict=True)) - (tied is not None)
+    return equal if 2 * equal >= free else 0
+
+
+def _changed_text(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> str:
+    identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
+    cells = [
+        f"{ours.name}: {against} {cell_text(a, ours.type)}, engine {cell_text(b, theirs.type)}"
+        for ours, theirs, a, b, (left, right) in zip(
+            wanted_schema.columns, found_schema.columns, wanted, found, identities, strict=True
+        )
+        if left != right
+    ]
+    return "~ " + "; ".join(cells) + "  in " + row_text(wanted, wanted_schema)
+
+
+def _mismatch(check: Check, against: str, kind: str, headline: str, lines: list[str]) -> Mismatch:
+    shown = [fit(line) for line in lines[:MAX_ROWS_SHOWN]]
+    rest = [f"  and {len(lines) - MAX_ROWS_SHOWN} more"] if len(lines) > MAX_ROWS_SHOWN else []
+    return Mismatch(check=check, against=against, kind=kind, lines=(fit(f"{len(lines)} {headline}"), *shown, *rest))
+
+
+def _owner(against: str) -> str:
+    return "expectation" if against == "expect" else against

@@ -1,0 +1,181 @@
+"""Laws that a merge's own numbers must keep, whatever the reference says (part 9.4, P-5 to P-13).
+
+They need no second opinion: only the table before, and what the engine shows of the table after, the metrics and the
+change feed. They tell *where* a fault is: a wrong table with consistent metrics points elsewhere than metrics that
+contradict the table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from harness.identity import row_identifier
+from harness.value_text import fit, row_text
+from harness.verdict import Check, Mismatch
+from reference.layout import physical_rows
+from reference.outcome import MergePath
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from reference.case import Case, Row
+    from reference.outcome import Facts, Outcome
+    from reference.types import Schema
+
+AGAINST = "itself"
+"""``Mismatch.against`` of these checks: the engine's answer contradicts itself."""
+
+_INSERTED = "numTargetRowsInserted"
+_UPDATED = "numTargetRowsUpdated"
+_DELETED = "numTargetRowsDeleted"
+_COPIED = "numTargetRowsCopied"
+_REMOVING = frozenset({"delete", "update_preimage"})
+_ADDING = frozenset({"insert", "update_postimage"})
+
+
+def conservation_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mismatch, ...]:
+    """Check the laws that the outcome shows enough for; one mismatch per broken law, its kind is the law.
+
+    Args:
+        case: gives the table before the merge.
+        outcome: what the engine shows.
+        facts: gives the clauses of the statement (P-9); laws about clauses are left out where it names none.
+    """
+    before = physical_rows(case.target)
+    found = [
+        *_row_count(len(before), outcome),
+        *_sums(outcome.metrics),
+        *_path_laws(len(before), outcome),
+        *_bounds(len(before), outcome.metrics),
+        *_clause_laws(len(before), outcome, facts),
+        *_feed_laws(case.target.schema, before, outcome),
+    ]
+    return tuple(found)
+
+
+def _row_count(before: int, outcome: Outcome) -> Iterator[Mismatch]:
+    """P-5: the rows after are those before, plus the inserted, less the deleted."""
+    inserted, deleted = outcome.metrics.get(_INSERTED), outcome.metrics.get(_DELETED)
+    if inserted is None or deleted is None or len(outcome.rows) == before + inserted - deleted:
+        return
+    yield _broken(
+        "P-5", f"{len(outcome.rows)} rows after, but {before} before + {inserted} inserted - {deleted} deleted"
+    )
+
+
+def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-6: totals are the sums of their parts (R-505, R-506)."""
+    laws = {
+        "numOutputRows": (_INSERTED, _UPDATED, _COPIED),
+        _UPDATED: ("numTargetRowsMatchedUpdated", "numTargetRowsNotMatchedBySourceUpdated"),
+        _DELETED: ("numTargetRowsMatchedDeleted", "numTargetRowsNotMatchedBySourceDeleted"),
+    }
+    for total, parts in laws.items():
+        if total in metrics and all(part in metrics for part in parts):
+            values = [metrics[part] for part in parts]
+            if metrics[total] != sum(values):
+                text = " + ".join(f"{part} {value}" for part, value in zip(parts, values, strict=True))
+                yield _broken("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
+
+
+def _path_laws(before: int, outcome: Outcome) -> Iterator[Mismatch]:
+    """P-7, as far as it can be seen: only path D copies, and it rewrites no more rows than there are."""
+    metrics = outcome.metrics
+    if outcome.path is None or not {_UPDATED, _DELETED, _COPIED} <= metrics.keys():
+        return
+    copied, changed = metrics[_COPIED], metrics[_UPDATED] + metrics[_DELETED]
+    if outcome.path is not MergePath.D and copied:
+        yield _broken("P-7", f"{_COPIED} {copied} on path {outcome.path.value}, which copies nothing (R-510)")
+    if outcome.path in (MergePath.A, MergePath.B, MergePath.C) and changed:
+        yield _broken("P-7", f"{changed} rows updated or deleted on path {outcome.path.value} (R-510)")
+    if outcome.path is MergePath.D and copied + changed > before:
+        yield _broken("P-7", f"{copied} rows copied and {changed} changed, of {before} in the table")
+
+
+def _bounds(before: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-8: no more rows are changed than the table has, nor inserted than the source has."""
+    if _UPDATED in metrics and _DELETED in metrics and metrics[_UPDATED] + metrics[_DELETED] > before:
+        yield _broken("P-8", f"{metrics[_UPDATED]} updated + {metrics[_DELETED]} deleted, of {before} rows")
+    if _INSERTED in metrics and "numSourceRows" in metrics and metrics[_INSERTED] > metrics["numSourceRows"]:
+        yield _broken("P-8", f"{metrics[_INSERTED]} inserted, of {metrics['numSourceRows']} source rows")
+
+
+def _clause_laws(before: int, outcome: Outcome, facts: Facts) -> Iterator[Mismatch]:
+    """P-9: what no clause does is not done."""
+    if not facts.clauses_present:
+        return
+    actions = {action for _, action in facts.clauses_present}
+    after = len(outcome.rows)
+    for action, metric in (("insert", _INSERTED), ("update", _UPDATED), ("delete", _DELETED)):
+        if action not in actions and outcome.metrics.get(metric, 0):
+            yield _broken("P-9", f"{metric} {outcome.metrics[metric]}, but no clause does that")
+    if "insert" not in actions and after > before:
+        yield _broken("P-9", f"{after} rows after and {before} before, but no clause inserts", check=Check.ROWS)
+    if "delete" not in actions and after < before:
+        yield _broken("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
+
+
+def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    if outcome.cdf is None:
+        return
+    counts = Counter(row[-1] for row in outcome.cdf)
+    yield from _feed_counts(counts, outcome.metrics)
+    if counts.keys() <= _REMOVING | _ADDING and (widened := _widened(schema, before, outcome.schema)) is not None:
+        yield from _feed_balance(widened, outcome)
+
+
+def _feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-13: change rows per type equal the metrics (R-611), and there is no other type (R-603)."""
+    laws = {"insert": _INSERTED, "update_preimage": _UPDATED, "update_postimage": _UPDATED, "delete": _DELETED}
+    for change_type, metric in laws.items():
+        if metric in metrics and counts[change_type] != metrics[metric]:
+            text = f"{counts[change_type]} change rows of type {change_type}, but {metric} {metrics[metric]}"
+            yield _broken("P-13", text, check=Check.CDF)
+    if unknown := sorted(map(repr, counts.keys() - laws.keys())):
+        yield _broken(
+            "P-13", f"change rows of type {', '.join(unknown)}, which does not exist (R-603)", check=Check.CDF
+        )
+
+
+def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    """P-12: the table before, less the old images, plus the new ones, is the table after."""
+    identify = row_identifier(outcome.schema)
+    shown: dict[Hashable, Row] = {}
+    balance: Counter[Hashable] = Counter()
+    for rows, sign in ((before, 1), (outcome.rows, -1)):
+        for row in rows:
+            balance[_remember(shown, identify(row), row)] += sign
+    held: Counter[Hashable] = Counter(identify(row) for row in before)
+    for *cells, change_type in outcome.cdf or ():
+        row = tuple(cells)
+        key = _remember(shown, identify(row), row)
+        balance[key] += -1 if change_type in _REMOVING else 1
+        held[key] -= change_type in _REMOVING
+    if unheld := [shown[key] for key, count in held.items() if count < 0]:
+        text = f"the change feed removes {row_text(unheld[0], outcome.schema)}, which the table did not hold"
+        yield _broken("P-12", text, check=Check.CDF)
+        return
+    if off := [(shown[key], count) for key, count in balance.items() if count]:
+        lines = [f"{count:+} of {row_text(row, outcome.schema)}" for row, count in off[:3]]
+        yield _broken(
+            "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
+        )
+
+
+def _remember(shown: dict[Hashable, Row], key: Hashable, row: Row) -> Hashable:
+    shown.setdefault(key, row)
+    return key
+
+
+def _widened(schema: Schema, rows: Sequence[Row], after: Schema) -> Sequence[Row] | None:
+    """Present the old rows in the new schema (R-610): added columns at the end are NULL; None for other changes."""
+    width = len(schema.columns)
+    if tuple((c.name, c.type) for c in after.columns[:width]) != tuple((c.name, c.type) for c in schema.columns):
+        return None
+    added = (None,) * (len(after.columns) - width)
+    return [row + added for row in rows] if added else rows
+
+
+def _broken(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
+    return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))

@@ -1,0 +1,160 @@
+"""Write the tables of a case as Delta tables, without Spark: one Parquet file per file, one commit."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
+
+from harness.delta_schema import contains_type, schema_to_json
+from harness.file_statistics import file_statistics
+from harness.partition_values import directory, serialize
+from reference import types
+from reference.arrow import rows_to_table
+from reference.case import Target
+from reference.layout import partition_indexes, physical_files
+from reference.types import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from reference.case import Source
+    from reference.layout import PhysicalFile
+
+# Table features that a property switches on: property -> (feature, whether readers must know it too).
+_FEATURE_OF_PROPERTY: Mapping[str, tuple[str, bool]] = {
+    "delta.enableChangeDataFeed": ("changeDataFeed", False),
+    "delta.enableDeletionVectors": ("deletionVectors", True),
+    "delta.enableRowTracking": ("rowTracking", False),
+    "delta.enableTypeWidening": ("typeWidening", True),
+}
+_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 stands for
+
+
+class UnwritableTableError(ValueError):
+    """The case asks for a table that this module cannot write; the message says why."""
+
+
+def write_target(target: Target, path: Path) -> None:
+    """Write a target as version 0 of a Delta table.
+
+    The rows lie in the files that ``reference.layout.physical_files`` gives. Every file has statistics.
+
+    Args:
+        target: the table before the merge.
+        path: a directory that does not exist yet, or an empty one.
+
+    Raises:
+        UnwritableTableError: for a table without columns or with nothing but partition columns (R-745), for VOID
+            columns, BINARY partition columns and column mapping.
+    """
+    schema_json = _checked_schema(target)
+    log = path / "_delta_log"
+    log.mkdir(parents=True)
+    actions: list[dict[str, Any]] = [
+        {"commitInfo": {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}},
+        {"protocol": _protocol(target)},
+        {"metaData": _metadata(target, schema_json)},
+    ]
+    actions.extend({"add": add} for add in _write_files(target, path))
+    # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
+    text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
+    (log / f"{0:020}.json").write_text(text, encoding="utf-8")
+
+
+def write_source(source: Source, path: Path) -> None:
+    """Write a source relation as a Delta table of one file.
+
+    Raises:
+        UnwritableTableError: when a table cannot hold the source (VOID columns, two columns of one name).
+    """
+    folded = [name.casefold() for name in source.schema.names]
+    if len(set(folded)) < len(folded):
+        raise UnwritableTableError("a table cannot hold two columns whose names differ in case only")
+    write_target(Target(schema=source.schema, files=(source.rows,)), path)
+
+
+def _checked_schema(target: Target) -> str:
+    mode = target.properties.get("delta.columnMapping.mode", "none")
+    if mode != "none":
+        raise UnwritableTableError(f"delta.columnMapping.mode = {mode} (leave the property out)")
+    if not target.schema.columns:
+        raise UnwritableTableError("no columns, and delta-rs cannot read a table without columns")
+    if target.partition_by and len(target.partition_by) == len(target.schema.columns):
+        raise UnwritableTableError("every column is a partition column, and such a table cannot be written (R-745)")
+    if any(c.name in target.partition_by and c.type == types.BINARY for c in target.schema.columns):
+        raise UnwritableTableError("partitioned by a BINARY column, whose text readers do not agree about")
+    try:
+        return schema_to_json(target.schema)
+    except ValueError as error:
+        raise UnwritableTableError(str(error)) from error
+
+
+def _protocol(target: Target) -> dict[str, Any]:
+    """Give the lowest protocol of table features that the table needs."""
+    features: list[tuple[str, bool]] = [
+        feature
+        for name, feature in _FEATURE_OF_PROPERTY.items()
+        if target.properties.get(name, "false").lower() == "true"
+    ]
+    if any(name.startswith("delta.constraints.") for name in target.properties):
+        features.append(("checkConstraints", False))
+    if contains_type(target.schema, types.TIMESTAMP_NTZ):
+        features.append(("timestampNtz", True))
+    if not features:
+        return {"minReaderVersion": 1, "minWriterVersion": 2}
+    writer = sorted({*_LEGACY_FEATURES, *(name for name, _ in features)})
+    reader = sorted(name for name, is_reader in features if is_reader)
+    if not reader:
+        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
+    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": writer}
+
+
+def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
+    return {
+        "id": str(uuid.uuid4()),
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema_json,
+        "partitionColumns": list(target.partition_by),
+        "configuration": dict(target.properties),
+        "createdTime": _now_ms(),
+    }
+
+
+def _write_files(target: Target, path: Path) -> Iterator[dict[str, Any]]:
+    partitions = partition_indexes(target)
+    kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
+    stored = Schema(tuple(target.schema.columns[i] for i in kept))
+    for number, file in enumerate(physical_files(target)):
+        yield _write_file(target, path, file=file, number=number, kept=kept, stored=stored)
+
+
+def _write_file(
+    target: Target, path: Path, *, file: PhysicalFile, number: int, kept: list[int], stored: Schema
+) -> dict[str, Any]:
+    values, rows = file
+    types_of = {column.name: column.type for column in target.schema.columns}
+    texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
+    relative = directory(target.partition_by, texts) + f"part-{number:05}-{uuid.uuid4()}.parquet"
+    full = path / relative
+    if texts:
+        full.parent.mkdir(parents=True, exist_ok=True)
+    stored_rows = rows if len(kept) == len(target.schema.columns) else [tuple(r[i] for i in kept) for r in rows]
+    pq.write_table(rows_to_table(stored_rows, stored), full, store_schema=False)
+    return {
+        "path": quote(relative, safe="/=+@,;()&$!~-_.:'"),
+        "partitionValues": dict(zip(target.partition_by, texts, strict=True)),
+        "size": full.stat().st_size,
+        "modificationTime": _now_ms(),
+        "dataChange": True,
+        "stats": file_statistics(stored_rows, stored.columns),
+    }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

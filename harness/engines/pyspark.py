@@ -1,0 +1,233 @@
+"""The engine ``pyspark``: this project's own MERGE on Spark, against real Delta tables."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+import zlib
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.delta_tables import UnwritableTableError, write_source, write_target
+from harness.engine import Capabilities
+from harness.errors import EngineDownError
+from harness.observation import is_unchanged, observe
+from harness.spark_session import Profile, apply_profile, settings_of, start_session
+from merge import merge_sql
+from merge.conf import SETTING_NAMES
+from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
+from reference.arrow import rows_to_table
+from reference.outcome import MergePath, Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from merge.command import MergeResult
+    from reference.case import Case, Source
+    from reference.outcome import EngineResult
+
+_SOURCE_VIEW = "source"
+
+# Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
+_SPARK_SETTINGS = frozenset(
+    {
+        "spark.sql.adaptive.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.codegen.factoryMode",
+        "spark.sql.codegen.wholeStage",
+        "spark.sql.files.maxRecordsPerFile",
+        "spark.sql.session.timeZone",
+        "spark.sql.shuffle.partitions",
+    }
+)
+_WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
+# Settings of Delta without a counterpart in merge/: leaving them at Delta's default is harmless.
+_DEFAULTS_ONLY = {"spark.databricks.delta.merge.preserveNullSourceStructs.updateStar": "true"}  # R-244: evolution only
+
+
+class PySparkEngine:
+    """Runs a case through ``merge.merge_sql`` on a fresh Delta table.
+
+    A case always runs the same way. Its statement and schema decide under which profile of Spark settings (one case
+    in three under ``production``), and whether the source is a Delta table or, for one case in four, a local relation,
+    which the merge has to materialise (R-451). A setting in the case's ``conf`` goes before the profile's.
+
+    Args:
+        spark: the session to use; without one, a session starts with the first case and stops with ``close``.
+    """
+
+    name = "pyspark"
+    capabilities = Capabilities(exact_metric_names=True)
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self.version = importlib.metadata.version("mergecheck")
+        self._spark = spark
+        self._owns_session = spark is None
+        self._profile: Profile | None = None
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case in a table of its own, which is gone afterwards.
+
+        Raises:
+            EngineDownError: when Spark does not start or is gone.
+        """
+        if unknown := _unknown_setting(case):
+            return Unsupported(f"setting {unknown}")
+        spark = self._session()
+        self._switch(spark, profile_of(case))
+        with ExitStack() as stack:
+            directory = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
+            )
+            try:
+                write_target(case.target, directory / "target")
+                tables = stack.enter_context(_tables(spark, case, directory))
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            stack.enter_context(_settings(spark, case))
+            return _merge(spark, case, tables)
+
+    def close(self) -> None:
+        """Stop the session, if this engine started it."""
+        if self._spark is not None and self._owns_session:
+            self._spark.stop()
+        self._spark = None
+
+    def _session(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = start_session()
+        return self._spark
+
+    def _switch(self, spark: SparkSession, profile: Profile) -> None:
+        if profile is not self._profile:
+            with _down_if_gone(spark):
+                apply_profile(spark, profile)
+            self._profile = profile
+
+
+def profile_of(case: Case) -> Profile:
+    """Choose the profile of Spark settings for a case: ``production`` for one in three.
+
+    A case whose author states how many files are written runs with one task per stage, on which that number depends
+    (R-542).
+    """
+    if _states_files(case):
+        return Profile.TINY
+    return Profile.PRODUCTION if _draw(case, "profile") % 3 == 0 else Profile.TINY
+
+
+def reads_source_from_table(case: Case) -> bool:
+    """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation."""
+    return _states_files(case) or _draw(case, "source") % 4 != 0
+
+
+def _states_files(case: Case) -> bool:
+    return case.expect is not None and bool(_WRITER_METRICS & (case.expect.metrics or {}).keys())
+
+
+def _draw(case: Case, purpose: str) -> int:
+    # Rows are left out, so that a case under reduction stays on its lane while rows go.
+    return zlib.crc32(f"{purpose}\n{case.target.schema.ddl()}\n{case.sql}".encode())
+
+
+def _unknown_setting(case: Case) -> str | None:
+    for name, value in case.conf.items():
+        known = name in SETTING_NAMES or name in _SPARK_SETTINGS
+        if not known and _DEFAULTS_ONLY.get(name) != value.strip().lower():
+            return name
+    return None
+
+
+@contextmanager
+def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[dict[str, str]]:
+    """Give the paths of the case's tables by name; a source that is no table is a view while this lasts."""
+    tables = {"target": str(directory / "target")}
+    if case.source is None:
+        yield tables
+        return
+    if reads_source_from_table(case):
+        try:
+            write_source(case.source, directory / "source")
+        except UnwritableTableError:
+            pass  # a local relation holds what no table can: VOID columns, two columns of one name
+        else:
+            yield {**tables, "source": str(directory / "source")}
+            return
+    with _down_if_gone(spark):
+        _local_relation(spark, case.source)
+    try:
+        yield tables
+    finally:
+        spark.catalog.dropTempView(_SOURCE_VIEW)
+
+
+def _local_relation(spark: SparkSession, source: Source) -> None:
+    data = rows_to_table(source.rows, source.schema)
+    spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(_SOURCE_VIEW)
+
+
+@contextmanager
+def _settings(spark: SparkSession, case: Case) -> Iterator[None]:
+    settings = {name: value for name, value in case.conf.items() if name not in _DEFAULTS_ONLY}
+    with settings_of(spark, settings):
+        yield
+
+
+def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineResult:
+    path = Path(tables["target"])
+    try:
+        result = merge_sql(spark, case.sql, tables=tables)
+    except (UnsupportedTableError, UnsupportedStatementError) as error:
+        return Unsupported(_unsupported_reason(error))
+    except MergeError as error:
+        return Rejection(
+            error_class=error.error_class, message=error.message, unchanged=is_unchanged(case.target, path)
+        )
+    except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer, and compared
+        _require_alive(spark, error)
+        return Rejection(error_class=_class_of(error), message=str(error), unchanged=is_unchanged(case.target, path))
+    return _observed(path, result)
+
+
+def _observed(path: Path, result: MergeResult) -> Outcome | Rejection:
+    taken = None if result.path is None else MergePath(result.path.value)
+    return observe(path, metrics=result.metrics, taken=taken)
+
+
+def _unsupported_reason(error: UnsupportedTableError | UnsupportedStatementError) -> str:
+    if isinstance(error, UnsupportedTableError):
+        return f"table feature {', '.join(error.features)}"
+    return error.feature
+
+
+def _class_of(error: Exception) -> str:
+    """Name an error that is no ``MergeError``: by Spark's condition if it has one, else by its Python class."""
+    condition = getattr(error, "getCondition", None)
+    return (condition() if callable(condition) else None) or type(error).__name__
+
+
+@contextmanager
+def _down_if_gone(spark: SparkSession) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        _require_alive(spark, error)
+        raise
+
+
+def _require_alive(spark: SparkSession, error: Exception) -> None:
+    """Ask Spark for the least it can do.
+
+    Raises:
+        EngineDownError: when it does not answer.
+    """
+    try:
+        spark.range(1).schema  # noqa: B018 - the analysis is the question
+    except Exception as second:
+        raise EngineDownError(
+            f"Spark is gone ({type(second).__name__}) after {type(error).__name__}: {error}. "
+            "Run the case again; if Spark ended for lack of memory, free some or use smaller tables."
+        ) from second

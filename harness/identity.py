@@ -1,0 +1,119 @@
+"""When two cells are the same: a hashable identity per value and type.
+
+Python's ``==`` is never asked about raw cells: it holds ``1``, ``True``, ``1.0`` and ``Decimal("1.00")`` for one value,
+``NaN`` for none, and ``-0.0`` for ``0.0``. Here, NaN is NaN, everything else differs from whatever it can be told from.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from collections import Counter
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING
+
+from reference.types import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from reference.case import Row, Value
+    from reference.types import DataType, Schema
+
+    Identify = Callable[[Value], Hashable]
+
+_NAN = (float, "NaN")
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@cache
+def identifier(data_type: DataType) -> Identify:
+    """Return the function that gives the identity of a cell of a type.
+
+    NULL is None. Arrays keep their order, maps do not (R-807 has no order either). The identity carries the Python
+    type of the value, so an engine that hands out a text where a number belongs is found out.
+    """
+    if isinstance(data_type, StructType):
+        return _struct_identifier(tuple(identifier(field.type) for field in data_type.fields))
+    if isinstance(data_type, ArrayType):
+        return _array_identifier(identifier(data_type.element))
+    if isinstance(data_type, MapType):
+        return _map_identifier(identifier(data_type.key), identifier(data_type.value))
+    return _atomic_identity
+
+
+def row_identifier(schema: Schema) -> Callable[[Row], tuple[Hashable, ...]]:
+    """Return the function that gives the identities of a row's cells, in column order.
+
+    A row of another width than the schema's is identified cell by cell as far as types are known.
+    """
+    identifiers = tuple(identifier(column.type) for column in schema.columns)
+
+    def identify(row: Row) -> tuple[Hashable, ...]:
+        known = tuple(identify(value) for identify, value in zip(identifiers, row, strict=False))
+        return known + tuple(_foreign(value) for value in row[len(identifiers) :])
+
+    return identify
+
+
+def _struct_identifier(fields: tuple[Identify, ...]) -> Identify:
+    def identify(value: Value) -> Hashable:
+        if value is None:
+            return None
+        if not isinstance(value, tuple) or len(value) != len(fields):
+            return _foreign(value)
+        return ("struct", tuple(field(member) for field, member in zip(fields, value, strict=True)))
+
+    return identify
+
+
+def _array_identifier(element: Identify) -> Identify:
+    def identify(value: Value) -> Hashable:
+        if value is None:
+            return None
+        if not isinstance(value, tuple):
+            return _foreign(value)
+        return ("array", tuple(element(item) for item in value))
+
+    return identify
+
+
+def _map_identifier(key: Identify, item: Identify) -> Identify:
+    def identify(value: Value) -> Hashable:
+        if value is None:
+            return None
+        if not isinstance(value, tuple) or any(not isinstance(pair, tuple) or len(pair) != 2 for pair in value):  # noqa: PLR2004 - a pair
+            return _foreign(value)
+        return ("map", frozenset(Counter((key(k), item(v)) for k, v in value).items()))
+
+    return identify
+
+
+def _atomic_identity(value: Value) -> Hashable:
+    if value is None:
+        return None
+    kind = type(value)
+    if kind is float:
+        # The bits, because -0.0 == 0.0; every NaN is one value (R-801).
+        return _NAN if value != value else (float, struct.pack(">d", value))  # noqa: PLR0124 - only NaN differs from itself
+    if kind is Decimal:
+        # The digits and the scale, because 1.0 == 1.00. SQL has no negative zero among decimals.
+        sign, digits, exponent = value.as_tuple()
+        return (Decimal, sign if any(digits) else 0, digits, exponent)
+    if kind is dt.datetime:
+        return _timestamp_identity(value)
+    if kind in (bool, int, str, bytes, dt.date):
+        return (kind, value)
+    return _foreign(value)
+
+
+def _timestamp_identity(value: dt.datetime) -> Hashable:
+    if value.tzinfo is None:
+        return ("timestamp_ntz", value)
+    return ("timestamp", (value - _EPOCH) // dt.timedelta(microseconds=1))
+
+
+def _foreign(value: Value) -> Hashable:
+    """Identify a value that is none of a case's; it equals only its like."""
+    return None if value is None else ("foreign", type(value).__name__, repr(value))

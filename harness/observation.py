@@ -1,0 +1,78 @@
+"""What can be seen of a merge in the Delta table that the harness wrote at version 0 and an engine merged into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from harness.compare_rows import same_rows
+from harness.delta_readback import (
+    change_rows,
+    has_change_files,
+    newest_version,
+    operation_metrics,
+    read_actions,
+    read_table,
+)
+from reference.layout import physical_rows
+from reference.outcome import Outcome, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from harness.delta_readback import TableState
+    from reference.case import Row, Target
+    from reference.outcome import MergePath
+
+UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
+"""Error class of a merge that committed something nobody can read."""
+
+
+def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None) -> Outcome | Rejection:
+    """Report what the table says after a merge that claims success, or that it cannot be read.
+
+    Args:
+        path: the table.
+        metrics: what the command itself reports; used only where the history has no metrics, because nothing was
+            committed (R-502) or history metrics are off (R-501).
+        taken: the execution path, which leaves no trace in the table.
+    """
+    try:
+        return _read_outcome(path, metrics, taken)
+    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+        message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
+        return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def is_unchanged(target: Target, path: Path) -> bool:
+    """Tell whether a failed merge left version, columns and rows as they were (P-30)."""
+    if newest_version(path) != 0:
+        return False
+    state = read_table(path)
+    return state.schema.names == target.schema.names and same_rows(physical_rows(target), state.rows, target.schema)
+
+
+def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None) -> Outcome:
+    state = read_table(path)
+    committed = state.version > 0
+    actions = read_actions(path, state.version) if committed else ()
+    return Outcome(
+        schema=state.schema,
+        rows=state.rows,
+        metrics=operation_metrics(actions) or dict(metrics),
+        cdf=_feed(path, state),
+        committed=committed,
+        path=taken,
+    )
+
+
+def _feed(path: Path, state: TableState) -> tuple[Row, ...] | None:
+    """Read the change rows of the merge; change files of a table whose feed is off are shown too (R-601)."""
+    if state.version == 0:
+        return () if state.change_data_feed else None
+    if state.change_data_feed or has_change_files(path, state.version):
+        return change_rows(path, version=state.version, state=state)
+    return None

@@ -1,0 +1,106 @@
+"""Reports and summaries as JSON-ready data: the contract that scripts rely on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.verdict import Verdict
+from reference.case_file import change_schema
+from reference.outcome import Outcome, Prediction, Rejection
+from reference.values import encode_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.statistics import Summary
+    from harness.verdict import CaseReport, Mismatch
+    from reference.outcome import Bound, Unsupported
+
+
+def run_json(report: CaseReport) -> dict[str, Any]:
+    """Write one case's report as ``run --json`` gives it."""
+    document: dict[str, Any] = {
+        "id": report.case.id,
+        "engine": report.engine,
+        "engine_version": report.engine_version,
+        "verdict": report.verdict.value,
+        "outcome": answer_json(report.result),
+        "reference": answer_json(report.reference.answer),
+        "mismatches": mismatches_json(report.mismatches),
+    }
+    if report.reference.alternative is not None:
+        document["reference_alternative"] = answer_json(report.reference.alternative)
+    return document | _remarks(report)
+
+
+def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dict[str, Any]:
+    """Write the reports of saved cases as ``replay --json`` gives them."""
+    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    for report in reports:
+        counts[report.verdict.value] += 1
+    cases = [
+        {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
+        | _remarks(report)
+        for report in reports
+    ]
+    return {"counts": counts, "cases": cases, "unreadable": list(unreadable)}
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """Write a run's summary as ``fuzz --json`` gives it."""
+    return {
+        "seed": summary.seed,
+        "stop": summary.stop.value,
+        "seconds": round(summary.seconds, 3),
+        "num_cases": summary.num_cases,
+        "num_repeated": summary.num_repeated,
+        "verified": summary.num_verified,
+        "verified_share": round(summary.verified_share, 4),
+        "changed_share": round(summary.changed_share, 4),
+        "counts": {verdict.value: summary.verdicts.get(verdict, 0) for verdict in Verdict},
+        "flaky": summary.num_flaky,
+        "unsupported": dict(summary.unsupported),
+        "multi_matched": summary.num_multi_matched,
+        "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
+        "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
+        "paths": {path.value: n for path, n in sorted(summary.paths.items(), key=lambda item: item[0].value)},
+    }
+
+
+def mismatches_json(mismatches: Sequence[Mismatch]) -> list[dict[str, Any]]:
+    """Write mismatches."""
+    return [{"check": m.check.value, "against": m.against, "kind": m.kind, "lines": list(m.lines)} for m in mismatches]
+
+
+def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -> dict[str, Any] | None:
+    """Write what an engine or the reference says of a case; null where it says nothing."""
+    if isinstance(answer, Rejection):
+        return {"error": {"class": answer.error_class, "message": answer.message}}
+    if not isinstance(answer, Outcome | Prediction):
+        return None
+    return {
+        "rows": encode_rows(answer.rows, answer.schema),
+        "schema": answer.schema.ddl(),
+        "metrics": metrics_json(answer),
+        "cdf": None if answer.cdf is None else encode_rows(answer.cdf, change_schema(answer.schema)),
+        "committed": answer.committed,
+        "path": answer.path.value if answer.path is not None else None,
+    }
+
+
+def metrics_json(answer: Outcome | Prediction) -> dict[str, Any]:
+    """Write metrics; a bound that leaves room is an object with ``low`` and ``high``."""
+    if isinstance(answer, Outcome):
+        return dict(answer.metrics)
+    return {name: _bound(bound) for name, bound in answer.metrics.items()}
+
+
+def _bound(bound: Bound) -> int | dict[str, int | None]:
+    return bound.low if bound.exact else {"low": bound.low, "high": bound.high}
+
+
+def _remarks(report: CaseReport) -> dict[str, Any]:
+    remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
+    if report.unsupported_checks:
+        remarks["unsupported_checks"] = [check.value for check in report.unsupported_checks]
+    return remarks

@@ -1,0 +1,236 @@
+"""The pytest front: saved cases and random ones as test items, with the same reports as the command line.
+
+Options start with ``--mergecheck-``. Nothing of Spark, DuckDB or Hypothesis is imported until an item runs.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from _pytest._code.code import TerminalRepr
+    from _pytest.terminal import TerminalReporter
+
+    from harness import events
+    from harness.engine import Engine
+    from harness.verdict import CaseReport
+    from reference.case import Case
+
+DENOMINATOR = "mergecheck_denominator"
+FLOOR = 0.6
+_ENGINE = pytest.StashKey["Engine"]()
+_SEED = pytest.StashKey[int]()
+
+
+class CaseFailedError(AssertionError):
+    """A case on which the engine differs; the text is the failure report."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("mergecheck", "mergecheck: MERGE INTO against the reference")
+    group.addoption(
+        "--mergecheck-case",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a case file, a folder of them, or the id of a finding; every case becomes a test (repeatable)",
+    )
+    group.addoption("--mergecheck-fuzz", type=int, default=0, metavar="N", help="one test that runs N random cases")
+    group.addoption("--mergecheck-seed", type=int, default=None, metavar="N", help="the same seed gives the same cases")
+    group.addoption(
+        "--mergecheck-engine",
+        default="pyspark",
+        metavar="NAME",
+        help="a registered engine, or package.module:Class (default: pyspark)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle the seed, so that it is known before anything runs."""
+    seed = config.getoption("--mergecheck-seed")
+    # Workers of pytest-xdist take the seed of the process that started them.
+    shared = getattr(config, "workerinput", {}).get("mergecheck_seed")
+    config.stash[_SEED] = seed if seed is not None else shared if shared is not None else secrets.randbelow(2**31)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - a class of pytest-xdist, which need not be installed
+    """Hand the seed to a worker of pytest-xdist."""
+    node.workerinput["mergecheck_seed"] = node.config.stash[_SEED]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say engine and seed where this plugin has something to do."""
+    if not _in_use(config):
+        return None
+    return f"mergecheck: engine {config.getoption('--mergecheck-engine')}, seed {config.stash[_SEED]}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the items that the options ask for; first, so that ``-k`` and ``-m`` see them too."""
+    if not _in_use(config):
+        return
+    collector = _Collector.from_parent(session, name="mergecheck", nodeid="mergecheck")
+    items.extend(collector.collect())
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Print what the random cases covered, also where everything passed."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", []):
+                if name == DENOMINATOR and getattr(report, "when", "") == "call":
+                    terminalreporter.write_line(f"mergecheck: {value}")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close the engine."""
+    engine = config.stash.get(_ENGINE, None)
+    if engine is not None:
+        del config.stash[_ENGINE]
+        engine.close()
+
+
+@pytest.fixture(scope="session")
+def mergecheck_engine(pytestconfig: pytest.Config) -> Engine:
+    """Give the engine of ``--mergecheck-engine``, one for the whole session."""
+    return _engine(pytestconfig)
+
+
+class _Collector(pytest.Collector):
+    """The root of this plugin's items."""
+
+    def collect(self) -> list[pytest.Item]:
+        """Make an item of every case, and one of the random cases."""
+        items: list[pytest.Item] = []
+        names: dict[str, int] = {}
+        for path, case in _saved_cases(self.config):
+            name = f"{path}::{case.id}"
+            names[name] = names.get(name, 0) + 1
+            unique = name if names[name] == 1 else f"{name}#{names[name]}"
+            items.append(_CaseItem.from_parent(self, name=unique, case=case, case_path=path))
+        num_cases = self.config.getoption("--mergecheck-fuzz")
+        if num_cases > 0:
+            name = f"fuzz::{num_cases}-cases-seed-{self.config.stash[_SEED]}"
+            items.append(_FuzzItem.from_parent(self, name=name, num_cases=num_cases))
+        return items
+
+
+class _Item(pytest.Item):
+    """Shows a failure report instead of a traceback."""
+
+    def repr_failure(
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,  # noqa: ANN401 - pytest's own choice of words, not public
+    ) -> str | TerminalRepr:
+        """Show the failure report of a mismatch; anything else as pytest does."""
+        if isinstance(excinfo.value, CaseFailedError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style=style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Name the item in pytest's output."""
+        return self.config.rootpath, None, f"mergecheck {self.name}"
+
+
+class _CaseItem(_Item):
+    """One saved case."""
+
+    def __init__(self, *, case: Case, case_path: Path, **rest: Any) -> None:  # noqa: ANN401 - pytest's own
+        super().__init__(**rest)
+        self.case = case
+        self.case_path = case_path
+
+    def runtest(self) -> None:
+        """Check the case."""
+        from harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
+        from harness.report import mismatch_report  # noqa: PLC0415 - the same
+        from harness.session import check_one  # noqa: PLC0415 - the same
+        from harness.verdict import Verdict  # noqa: PLC0415 - the same
+
+        report: CaseReport = check_one(self.case, _engine(self.config))
+        if report.verdict is Verdict.MISMATCH:
+            raise CaseFailedError(mismatch_report(report, path=self.case_path))
+        if report.verdict is Verdict.UNSUPPORTED:
+            pytest.skip(report.reason)
+        if report.verdict is Verdict.ENGINE_ERROR:
+            raise EngineDownError(report.reason)
+
+
+class _FuzzItem(_Item):
+    """Random cases under one seed."""
+
+    def __init__(self, *, num_cases: int, **rest: Any) -> None:  # noqa: ANN401 - pytest's own
+        super().__init__(**rest)
+        self.num_cases = num_cases
+
+    def runtest(self) -> None:
+        """Run the cases; every finding's report makes the failure."""
+        from harness import events as run_events  # noqa: PLC0415 - see the module's docstring
+        from harness.errors import EngineDownError  # noqa: PLC0415 - the same
+        from harness.report import mismatch_report  # noqa: PLC0415 - the same
+        from harness.search import Budget  # noqa: PLC0415 - the same
+        from harness.session import fuzz_engine  # noqa: PLC0415 - the same
+        from harness.statistics import Stop, denominator_line  # noqa: PLC0415 - the same
+
+        reports: list[str] = []
+
+        def keep(event: events.Event) -> None:
+            if isinstance(event, run_events.FindingSaved):
+                reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
+
+        summary = fuzz_engine(
+            _engine(self.config),
+            seed=self.config.stash[_SEED],
+            budget=Budget(max_cases=self.num_cases),
+            listener=keep,
+        )
+        line = f"{denominator_line(summary)}  seed {summary.seed}"
+        self.user_properties.append((DENOMINATOR, line))
+        if summary.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        if reports:
+            raise CaseFailedError("\n\n".join([*reports, line]))
+        if summary.stop is Stop.ENGINE_DOWN:
+            raise EngineDownError(f"the engine failed on several cases in a row: {line}")
+        if summary.verified_share < FLOOR:
+            raise CaseFailedError(f"inconclusive: under {FLOOR:.0%} of the cases were verified: {line}")
+
+
+def _in_use(config: pytest.Config) -> bool:
+    return bool(config.getoption("--mergecheck-case")) or config.getoption("--mergecheck-fuzz") > 0
+
+
+def _engine(config: pytest.Config) -> Engine:
+    engine = config.stash.get(_ENGINE, None)
+    if engine is None:
+        from harness.engines import load_engine  # noqa: PLC0415 - see the module's docstring
+
+        engine = config.stash[_ENGINE] = load_engine(config.getoption("--mergecheck-engine"))
+    return engine
+
+
+def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
+    names: list[str] = config.getoption("--mergecheck-case")
+    if not names:
+        return
+    from harness.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
+    from harness.errors import UserInputError  # noqa: PLC0415 - the same
+
+    try:
+        corpus = load_corpus(names)
+    except UserInputError as error:
+        raise pytest.UsageError(str(error)) from error
+    if corpus.unreadable:
+        raise pytest.UsageError("\n".join(corpus.unreadable))
+    for saved in corpus.cases:
+        yield saved.path, saved.case

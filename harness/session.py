@@ -1,0 +1,115 @@
+"""One engine in use: started, warmed up, checked against, closed. What both fronts share."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from harness.check import check_case
+from harness.engines import load_engine
+from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
+from harness.interrupts import interrupts_kept
+from harness.search import Search
+from reference.case import CDF_PROPERTY, Case, Source, Target
+from reference.case_file import load_cases
+from reference.ddl import parse_schema
+from reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hypothesis.strategies import SearchStrategy
+
+    from harness.engine import Engine
+    from harness.events import Listener
+    from harness.search import Budget
+    from harness.statistics import Summary
+    from harness.verdict import CaseReport
+
+_SCHEMA = parse_schema("id BIGINT, v STRING")
+WARM_UP = Case(
+    id="warm-up",
+    target=Target(schema=_SCHEMA, files=(((1, "a"), (2, "b")),), properties={CDF_PROPERTY: "true"}),
+    source=Source(schema=_SCHEMA, rows=((1, "x"), (3, "y"))),
+    sql="MERGE INTO target t USING source s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+)
+
+
+@contextlib.contextmanager
+def open_engine(name: str) -> Iterator[Engine]:
+    """Start an engine by name and close it at the end.
+
+    Raises:
+        UserInputError: where the name says no engine.
+        EngineDownError: where it does not start.
+    """
+    engine = load_engine(name)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def check_one(case: Case, engine: Engine) -> CaseReport:
+    """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine."""
+    with interrupts_kept():
+        return check_case(case, engine)
+
+
+def fuzz_engine(
+    engine: Engine,
+    *,
+    seed: int,
+    budget: Budget,
+    listener: Listener,
+    findings: Path = FINDINGS_DIRECTORY,
+    cases: SearchStrategy[Case] | None = None,
+) -> Summary:
+    """Run random cases on an engine that is up; its first case, always the same, is not counted.
+
+    Raises:
+        EngineDownError: where the engine does not even take the first case.
+        UserInputError: where findings cannot be written.
+    """
+    engine.run(WARM_UP)  # start-up is not the budget's business
+
+    def check(case: Case) -> CaseReport:
+        return check_one(case, engine)
+
+    return Search(
+        check=check,
+        cases=cases if cases is not None else _all_cases(),
+        engine=engine.name,
+        engine_version=engine.version,
+        seed=seed,
+        budget=budget,
+        findings=FindingsDirectory(findings),
+        running=RunningCase(),
+        listener=listener,
+    ).run()
+
+
+def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]]:
+    """Move the cases that lost processes left behind to the findings.
+
+    Yields:
+        Where each case stands now, and what became of it.
+    """
+    for path in RunningCase(WORK_DIRECTORY).leftovers():
+        try:
+            case = with_content_id(load_cases(path)[0])
+        except CaseFormatError as error:
+            yield path, f"left by a lost process, but unreadable: {error}"
+            continue
+        kept = findings.save(case, f"CRASHED  the process was lost while this case ran\n\n  {case.sql}")
+        path.unlink(missing_ok=True)
+        yield kept, "the process was lost while this case ran"
+
+
+def _all_cases() -> SearchStrategy[Case]:
+    import strategies  # noqa: PLC0415 - replay and run draw nothing and need not wait for the import
+
+    drawn: SearchStrategy[Case] = strategies.cases()
+    return drawn

@@ -1,0 +1,62 @@
+"""Candidates for a case that is easier to read: the simplest value of the type in place of a cell's value."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from reference.types import AtomicName, AtomicType, DecimalType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference.case import Case, Row, Value
+    from reference.types import DataType, Schema
+
+_SIMPLEST: dict[AtomicName, tuple[Value, ...]] = {
+    AtomicName.BOOLEAN: (False,),
+    AtomicName.TINYINT: (0, 1),
+    AtomicName.SMALLINT: (0, 1),
+    AtomicName.INT: (0, 1),
+    AtomicName.BIGINT: (0, 1),
+    AtomicName.FLOAT: (0.0, 1.0),
+    AtomicName.DOUBLE: (0.0, 1.0),
+    AtomicName.STRING: ("a", "b"),
+    AtomicName.BINARY: (b"",),
+    AtomicName.DATE: (dt.date(2000, 1, 1),),
+    AtomicName.TIMESTAMP: (dt.datetime(2000, 1, 1, tzinfo=dt.UTC),),
+    AtomicName.TIMESTAMP_NTZ: (dt.datetime(2000, 1, 1),),  # noqa: DTZ001 - the type has no zone
+}
+
+
+def simpler_values(case: Case) -> Iterator[Case]:
+    """Yield cases with one cell made simpler; a cell that is simple already is left alone."""
+    for i, rows in enumerate(case.target.files):
+        for changed in _simpler_rows(rows, case.target.schema):
+            files = (*case.target.files[:i], changed, *case.target.files[i + 1 :])
+            yield replace(case, target=replace(case.target, files=files))
+    if case.source is not None:
+        for changed in _simpler_rows(case.source.rows, case.source.schema):
+            yield replace(case, source=replace(case.source, rows=changed))
+
+
+def _simpler_rows(rows: tuple[Row, ...], schema: Schema) -> Iterator[tuple[Row, ...]]:
+    for j, row in enumerate(rows):
+        for k, column in enumerate(schema.columns):
+            for value in _simpler(row[k], column.type):
+                yield (*rows[:j], (*row[:k], value, *row[k + 1 :]), *rows[j + 1 :])
+
+
+def _simpler(value: Value, data_type: DataType) -> tuple[Value, ...]:
+    if value is None:
+        return ()
+    if isinstance(data_type, DecimalType):
+        zero = Decimal(0).scaleb(-data_type.scale)
+        return () if value == zero else (zero,)
+    if not isinstance(data_type, AtomicType):
+        return () if value == () else (None,)
+    simplest = _SIMPLEST.get(data_type.name, ())
+    known = [i for i, candidate in enumerate(simplest) if repr(candidate) == repr(value)]
+    return simplest[: known[0]] if known else simplest

@@ -1,0 +1,215 @@
+"""The one Spark session of a process: started quietly, with named profiles of settings.
+
+All profiles share one JVM. What they switch are SQL settings, so a run can go from the fast profile to the one that is
+close to production from case to case.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import EngineDownError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+MINIMUM_JAVA = 17
+MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
+"""Environment variable that names another Spark master than ``local[2]``."""
+
+_LOG_TAIL = 8  # lines of Spark's log that an error shows
+
+
+class Profile(Enum):
+    """Named sets of SQL settings.
+
+    ``TINY`` spends as little as possible on tables of a few rows. ``PRODUCTION`` plans and runs as Spark does by
+    default, with several tasks per shuffle: code generation and adaptive execution are on.
+    """
+
+    TINY = "tiny"
+    PRODUCTION = "production"
+
+
+PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
+    Profile.TINY: {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.files.minPartitionNum": "1",
+        "spark.sql.files.openCostInBytes": "0",
+    },
+    Profile.PRODUCTION: {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.files.minPartitionNum": "2",
+        "spark.sql.files.openCostInBytes": "4194304",
+    },
+}
+
+_FIXED_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    # Short runs never repay the optimising compiler and a concurrent collector.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
+    ),
+}
+
+
+def start_session(profile: Profile = Profile.TINY) -> SparkSession:
+    """Start Spark, or return the session that runs.
+
+    The JVM's own output goes to a log file, never to the terminal. Python workers run this interpreter.
+
+    Raises:
+        EngineDownError: when there is no Java 17 or newer, or Spark does not start; the message says what to do.
+    """
+    check_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
+
+    _silence_query_log()
+
+    # Whatever sits in this directory is Spark's scratch data and its log; it goes when the process ends.
+    scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
+    log = scratch / "spark.log"
+    builder = SparkSession.builder.appName("mergecheck").master(os.environ.get(MASTER_VARIABLE, "local[2]"))
+    settings = {
+        **_FIXED_SETTINGS,
+        **PROFILE_SETTINGS[profile],
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        with _output_to(log):
+            session = builder.getOrCreate()
+    except Exception as error:
+        raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
+    session.sparkContext.setLogLevel("ERROR")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return session
+
+
+def apply_profile(session: SparkSession, profile: Profile) -> None:
+    """Switch a session's SQL settings to a profile."""
+    for name, value in PROFILE_SETTINGS[profile].items():
+        session.conf.set(name, value)
+
+
+@contextmanager
+def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set SQL settings for a while, and put back what was there before, unset ones included."""
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, earlier)
+
+
+def check_java() -> None:
+    """Require a Java that Spark 4 runs on.
+
+    Raises:
+        EngineDownError: when there is none, or it is older than 17.
+    """
+    command = _java_command()
+    if command is None:
+        raise EngineDownError(f"Spark needs Java {MINIMUM_JAVA} or newer, and no java was found.\n\n{_HOW_TO_GET_JAVA}")
+    found = java_version(command)
+    if found is None or found < MINIMUM_JAVA:
+        version = "is of unknown version" if found is None else f"is Java {found}"
+        raise EngineDownError(
+            f"Spark needs Java {MINIMUM_JAVA} or newer, but {command} {version}.\n\n{_HOW_TO_GET_JAVA}"
+        )
+
+
+def java_version(command: str) -> int | None:
+    """Return the feature version of a ``java`` command (8, 17, 21); None where it does not say."""
+    try:
+        done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - the user's own java
+    except OSError:
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found[1]) if found else None
+
+
+def log_tail(log: Path) -> str:
+    """Return the last lines of Spark's log, indented; empty where there are none."""
+    if not log.is_file():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
+    return "\n".join("    " + line for line in lines)
+
+
+def _java_command() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        # spark-submit looks nowhere else when JAVA_HOME is set.
+        return str(Path(home) / "bin" / "java")
+    return shutil.which("java")
+
+
+def _silence_query_log() -> None:
+    """Keep PySpark from printing each analysis error that it also raises, stack trace of the JVM included."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - part of the same late import
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Send what child processes started meanwhile print to a file; this process' own output is back afterwards.
+
+    The JVM prints to the terminal before any log setting is in force, so it must be born with another terminal.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    try:
+        with log.open("ab") as sink:
+            os.dup2(sink.fileno(), 1)
+            os.dup2(sink.fileno(), 2)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+_HOW_TO_GET_JAVA = """\
+Install one and try again:
+    Debian, Ubuntu   apt-get install openjdk-17-jre-headless
+    Fedora           dnf install java-21-openjdk-headless
+    macOS            brew install openjdk@17
+or set JAVA_HOME to the directory of an installed Java."""

@@ -1,0 +1,142 @@
+"""MERGE text cut at its clauses, so that a statement can be shown line by line and made smaller piece by piece.
+
+The text is only cut, never rewritten: every piece keeps the author's spelling. It is no parser; what it cannot cut
+stays whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import tokenize
+from sqlglot.errors import TokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot.tokens import Token
+
+_OPENERS = {"(", "[", "{"}
+_CLOSERS = {")", "]", "}"}
+_QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|\s+""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseText:
+    """One WHEN clause: ``WHEN ... [AND condition] THEN action``; ``when`` ends before the condition."""
+
+    when: str
+    condition: str | None
+    action: str
+
+    def sql(self) -> str:
+        """Spell the clause on one line."""
+        condition = f" AND {self.condition}" if self.condition is not None else ""
+        return f"{self.when}{condition} THEN {self.action}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeText:
+    """A MERGE statement in pieces: everything before ON, the ON condition, the clauses."""
+
+    head: str
+    condition: str | None
+    clauses: tuple[ClauseText, ...]
+
+    def lines(self) -> tuple[str, ...]:
+        """Spell the statement with ON and every clause on its own line."""
+        on = () if self.condition is None else (f"  ON {self.condition}",)
+        return (self.head, *on, *(f"  {clause.sql()}" for clause in self.clauses))
+
+    def sql(self) -> str:
+        """Spell the statement on one line."""
+        return " ".join(line.strip() for line in self.lines())
+
+
+def cut_merge(sql: str) -> MergeText:
+    """Cut a statement at ON, WHEN and THEN.
+
+    A text that is no MERGE, or that cannot be read as tokens, comes back as a head alone.
+    """
+    words = [(word, start) for word, start in _outer_words(sql) if word in {"ON", "WHEN", "THEN"}]
+    starts = [index for index, (word, _) in enumerate(words) if word == "WHEN"]
+    if not starts:
+        return MergeText(head=_one_line(sql), condition=None, clauses=())
+    first_when = words[starts[0]][1]
+    head, condition = _cut_head(sql[:first_when], [start for word, start in words[: starts[0]] if word == "ON"])
+    bounds = [words[index][1] for index in starts] + [len(sql.rstrip().rstrip(";"))]
+    clauses = tuple(_cut_clause(sql[low:high]) for low, high in itertools.pairwise(bounds))
+    return MergeText(head=head, condition=condition, clauses=clauses)
+
+
+def split_outer(text: str, separator: str) -> tuple[str, ...]:
+    """Split an expression list at a word or comma that stands outside parentheses and CASE.
+
+    ``BETWEEN a AND b`` is split like any other AND: callers verify what they build from the pieces.
+    """
+    positions = [(start, start + len(separator)) for word, start in _outer_words(text) if word == separator]
+    pieces = []
+    low = 0
+    for start, end in positions:
+        pieces.append(text[low:start].strip())
+        low = end
+    pieces.append(text[low:].strip())
+    return tuple(pieces)
+
+
+def words_of(sql: str) -> frozenset[str]:
+    """Return the names that occur in a text, unquoted and in lower case."""
+    try:
+        return frozenset(token.text.lower() for token in _tokens(sql))
+    except TokenError:
+        return frozenset()
+
+
+def _cut_head(text: str, on_starts: list[int]) -> tuple[str, str | None]:
+    if not on_starts:
+        return _one_line(text), None
+    return _one_line(text[: on_starts[-1]]), _one_line(text[on_starts[-1] + len("ON") :])
+
+
+def _cut_clause(text: str) -> ClauseText:
+    words = list(_outer_words(text))
+    then = next((start for word, start in words if word == "THEN"), None)
+    if then is None:
+        return ClauseText(when=_one_line(text), condition=None, action="")
+    conjunction = next((start for word, start in words if word == "AND" and start < then), None)
+    action = _one_line(text[then + len("THEN") :])
+    if conjunction is None:
+        return ClauseText(when=_one_line(text[:then]), condition=None, action=action)
+    condition = _one_line(text[conjunction + len("AND") : then])
+    return ClauseText(when=_one_line(text[:conjunction]), condition=condition, action=action)
+
+
+def _outer_words(sql: str) -> Iterator[tuple[str, int]]:
+    """Yield words and punctuation outside parentheses and CASE ... END, upper-cased, with their offsets."""
+    depth = 0
+    try:
+        tokens = _tokens(sql)
+    except TokenError:
+        return
+    for token in tokens:
+        text = sql[token.start : token.end + 1].upper()
+        if text in _OPENERS or text == "CASE":
+            depth += 1
+        elif depth and (text in _CLOSERS or text == "END"):
+            depth -= 1
+        elif depth == 0:
+            yield text, token.start
+
+
+def _tokens(sql: str) -> list[Token]:
+    return tokenize(sql, read="databricks")
+
+
+def _one_line(text: str) -> str:
+    """Join lines outside of quotes; a text with a line comment stays as it is, since joining would change it."""
+    if "--" in text:
+        return text.strip()
+    return _QUOTED_OR_SPACE.sub(lambda found: found.group(1) or " ", text).strip()

@@ -1,0 +1,172 @@
+"""What a run tested, in numbers: the denominator of its answer and the coverage of the semantics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from harness.verdict import Verdict
+from reference.outcome import MergePath
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.verdict import CaseReport
+
+CLAUSES = (
+    ("matched", "update"),
+    ("matched", "delete"),
+    ("not matched", "insert"),
+    ("not matched by source", "update"),
+    ("not matched by source", "delete"),
+)
+PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
+
+
+class Stop(Enum):
+    """Why a run ended."""
+
+    RUNNING = "running"
+    BUDGET = "budget spent"
+    FINDINGS = "enough findings"
+    EXHAUSTED = "no new case left to draw"
+    ENGINE_DOWN = "engine down"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The state of a run at one moment.
+
+    Attributes:
+        num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_repeated: draws that gave a case checked before in this run; they were not checked again.
+        verdicts: cases by verdict; ``flaky`` ones are counted apart.
+        unsupported: cases by the reason for which they were not verified.
+        num_changed: verified cases in which a row was inserted, updated or deleted.
+        clauses_present: cases by (kind, action) of their clauses; clauses_fired: those where it fired on a row.
+        findings: number of mismatching cases by finding id, the finding itself included.
+    """
+
+    seed: int
+    stop: Stop
+    seconds: float
+    num_cases: int
+    num_repeated: int
+    num_flaky: int
+    verdicts: Mapping[Verdict, int]
+    unsupported: Mapping[str, int]
+    num_changed: int
+    num_multi_matched: int
+    clauses_present: Mapping[tuple[str, str], int]
+    clauses_fired: Mapping[tuple[str, str], int]
+    paths: Mapping[MergePath, int]
+    findings: Mapping[str, int]
+
+    @property
+    def num_verified(self) -> int:
+        """Cases whose every supported check agrees."""
+        return self.verdicts.get(Verdict.AGREE, 0)
+
+    @property
+    def verified_share(self) -> float:
+        """Verified cases among all, 0 where there are none."""
+        return self.num_verified / self.num_cases if self.num_cases else 0.0
+
+    @property
+    def changed_share(self) -> float:
+        """Verified cases with a changed row among all verified ones."""
+        return self.num_changed / self.num_verified if self.num_verified else 0.0
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Counts case reports as they come."""
+
+    seed: int
+    num_cases: int = 0
+    num_repeated: int = 0
+    num_flaky: int = 0
+    num_changed: int = 0
+    num_multi_matched: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    clauses_present: Counter[tuple[str, str]] = field(default_factory=Counter)
+    clauses_fired: Counter[tuple[str, str]] = field(default_factory=Counter)
+    paths: Counter[MergePath] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
+
+    def add(self, report: CaseReport) -> None:
+        """Count one case."""
+        self.num_cases += 1
+        self.verdicts[report.verdict] += 1
+        if report.verdict is Verdict.UNSUPPORTED:
+            self.unsupported[report.reason or "no reason given"] += 1
+        facts = report.reference.facts
+        self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
+        self.num_multi_matched += facts.multi_matched
+        self.clauses_present.update(_spelled(facts.clauses_present))
+        self.clauses_fired.update(_spelled(facts.clauses_fired))
+        if facts.path is not None:
+            self.paths[facts.path] += 1
+
+    def add_flaky(self) -> None:
+        """Move the last mismatch to the flaky ones: it did not show again."""
+        self.verdicts[Verdict.MISMATCH] -= 1
+        self.num_flaky += 1
+
+    def summary(self, *, stop: Stop, seconds: float) -> Summary:
+        """Freeze the counts."""
+        return Summary(
+            seed=self.seed,
+            stop=stop,
+            seconds=seconds,
+            num_cases=self.num_cases,
+            num_repeated=self.num_repeated,
+            num_flaky=self.num_flaky,
+            verdicts=dict(self.verdicts),
+            unsupported=dict(self.unsupported),
+            num_changed=self.num_changed,
+            num_multi_matched=self.num_multi_matched,
+            clauses_present=dict(self.clauses_present),
+            clauses_fired=dict(self.clauses_fired),
+            paths=dict(self.paths),
+            findings=dict(self.findings),
+        )
+
+
+def denominator_line(summary: Summary) -> str:
+    """Say in one line what became of all cases, so that no case is lost from sight."""
+    reasons = ", ".join(f"{reason} {n}" for reason, n in _most(summary.unsupported, 3))
+    parts = [
+        f"verified {summary.num_verified} ({summary.verified_share:.0%})",
+        f"both rejected {summary.verdicts.get(Verdict.BOTH_REJECTED, 0)}",
+        f"unsupported {summary.verdicts.get(Verdict.UNSUPPORTED, 0)}" + (f" ({reasons})" if reasons else ""),
+        f"mismatch {summary.verdicts.get(Verdict.MISMATCH, 0)}",
+        f"flaky {summary.num_flaky}",
+        f"engine down {summary.verdicts.get(Verdict.ENGINE_ERROR, 0)}",
+    ]
+    return "  ".join(parts)
+
+
+def coverage_lines(summary: Summary) -> tuple[str, ...]:
+    """Say which clause kinds and execution paths (R-402) the cases reached."""
+    width = max(len(f"{kind} {action}") for kind, action in CLAUSES)
+    lines = [f"{'clause':<{width}}  {'present':>7}  {'fired':>7}"]
+    for key in CLAUSES:
+        present, fired = summary.clauses_present.get(key, 0), summary.clauses_fired.get(key, 0)
+        lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
+    lines.append("paths   " + "   ".join(f"{path.value} {summary.paths.get(path, 0)}" for path in PATHS))
+    return tuple(lines)
+
+
+def _most(counts: Mapping[str, int], limit: int) -> list[tuple[str, int]]:
+    most = Counter(counts).most_common()
+    rest = sum(n for _, n in most[limit:])
+    return most[:limit] + ([("other", rest)] if rest else [])
+
+
+def _spelled(clauses: frozenset[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(kind.replace("_", " ").lower(), action.lower()) for kind, action in clauses]

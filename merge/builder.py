@@ -1,0 +1,226 @@
+"""The fluent API, with the names that users of Delta Lake know (R-102..R-107).
+
+>>> (
+...     DeltaTable.forPath(spark, "/data/events").alias("t")
+...     .merge(updates.alias("s"), "t.id = s.id")
+...     .whenMatchedUpdate(condition="s.op = 'u'", set={"value": "s.value"})
+...     .whenMatchedDelete(condition="s.op = 'd'")
+...     .whenNotMatchedInsertAll()
+...     .execute()
+... )  # doctest: +SKIP
+
+Expressions are SQL text. ``Column`` objects are refused: no public interface of Spark gives their SQL, neither on
+classic Spark nor on Connect.
+"""
+
+# ruff: noqa: N802 - method names are Delta's
+# ruff: noqa: A002 - so are argument names: `set`
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Column
+
+from merge.command import run_merge
+from merge.errors import AnalysisError, UnsupportedStatementError
+from merge.source_alias import find_source_alias
+from merge.sql_dialect import parse_expression, parse_name
+from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
+from merge.table.scan import read_table
+from merge.table.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from merge.command import MergeResult
+
+# R-107: Delta's classes and the name of the kind in its texts.
+_OMITS_CONDITION: Final = {
+    ClauseKind.MATCHED: "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
+    ClauseKind.NOT_MATCHED: "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION",
+    ClauseKind.NOT_MATCHED_BY_SOURCE: "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeltaTable:
+    """A Delta table at a path, as the target of a merge. Make one with ``forPath``."""
+
+    spark: SparkSession
+    path: str
+    name: str | None = None
+
+    @classmethod
+    def forPath(cls, spark: SparkSession, path: str) -> DeltaTable:
+        """Take the table at a path. The table is read when the merge runs."""
+        return cls(spark=spark, path=str(path))
+
+    def alias(self, name: str) -> DeltaTable:
+        """Name the table for expressions, as ``t`` in ``t.id = s.id``."""
+        return replace(self, name=name)
+
+    def toDF(self) -> DataFrame:
+        """Read the table as it is now, under its alias if it has one."""
+        frame = read_table(self.spark, read_snapshot(self.path))
+        return frame.alias(self.name) if self.name else frame
+
+    def merge(self, source: DataFrame, condition: str) -> DeltaMergeBuilder:
+        """Begin a merge of a source into this table.
+
+        Args:
+            source: the rows; name them with ``source.alias("s")`` to qualify columns in expressions.
+            condition: when a source row matches a target row, as SQL.
+
+        Raises:
+            TypeError: the condition is not text.
+        """
+        return DeltaMergeBuilder(
+            table=self, source=source, condition=_text(condition, "'condition' in merge"), clauses=()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeltaMergeBuilder:
+    """A merge in the making. Every method returns a new builder; nothing runs before ``execute`` (R-102)."""
+
+    table: DeltaTable
+    source: DataFrame
+    condition: str
+    clauses: tuple[Clause, ...]
+    schema_evolution: bool = False
+
+    def whenMatchedUpdate(
+        self, condition: str | None = None, set: Mapping[str, str] | None = None
+    ) -> DeltaMergeBuilder:
+        """Update matched rows: column name to SQL text. Empty and unconditional, the clause is dropped (R-105)."""
+        return self._update(ClauseKind.MATCHED, "whenMatchedUpdate", condition, set)
+
+    def whenMatchedUpdateAll(self, condition: str | None = None) -> DeltaMergeBuilder:
+        """Update every column of matched rows from its namesake in the source (R-201)."""
+        return self._star(ClauseKind.MATCHED, ActionType.UPDATE, "whenMatchedUpdateAll", condition)
+
+    def whenMatchedDelete(self, condition: str | None = None) -> DeltaMergeBuilder:
+        """Delete matched rows."""
+        return self._delete(ClauseKind.MATCHED, "whenMatchedDelete", condition)
+
+    def whenNotMatchedInsert(
+        self, condition: str | None = None, values: Mapping[str, str] | None = None
+    ) -> DeltaMergeBuilder:
+        """Insert source rows without a match: column name to SQL text; columns left out become NULL (R-220)."""
+        assignments = _assignments(values, "'values' in whenNotMatchedInsert")
+        text = _condition(condition, "whenNotMatchedInsert")
+        return self._with(
+            Clause(kind=ClauseKind.NOT_MATCHED, action=ActionType.INSERT, condition=text, assignments=assignments)
+        )
+
+    def whenNotMatchedInsertAll(self, condition: str | None = None) -> DeltaMergeBuilder:
+        """Insert source rows without a match, every column from its namesake (R-201)."""
+        return self._star(ClauseKind.NOT_MATCHED, ActionType.INSERT, "whenNotMatchedInsertAll", condition)
+
+    def whenNotMatchedBySourceUpdate(
+        self, condition: str | None = None, set: Mapping[str, str] | None = None
+    ) -> DeltaMergeBuilder:
+        """Update target rows that no source row matches. Empty and unconditional, the clause is dropped (R-105)."""
+        return self._update(ClauseKind.NOT_MATCHED_BY_SOURCE, "whenNotMatchedBySourceUpdate", condition, set)
+
+    def whenNotMatchedBySourceDelete(self, condition: str | None = None) -> DeltaMergeBuilder:
+        """Delete target rows that no source row matches."""
+        return self._delete(ClauseKind.NOT_MATCHED_BY_SOURCE, "whenNotMatchedBySourceDelete", condition)
+
+    def withSchemaEvolution(self) -> DeltaMergeBuilder:
+        """Let the source add columns to the table."""
+        return replace(self, schema_evolution=True)
+
+    def statement(self) -> MergeStatement:
+        """Give the statement that ``execute`` runs.
+
+        Raises:
+            AnalysisError: no clause (R-106), or a clause but the last of its kind has no condition (R-107).
+        """
+        if not self.clauses:
+            raise AnalysisError(
+                "DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement."
+            )
+        statement = MergeStatement(
+            condition=self.condition,
+            clauses=self.clauses,
+            target_alias=self.table.name,
+            with_schema_evolution=self.schema_evolution,
+        )
+        for kind in ClauseKind:
+            if any(clause.condition is None for clause in statement.of_kind(kind)[:-1]):
+                raise AnalysisError(
+                    _OMITS_CONDITION[kind],
+                    f"When there are more than one {kind.value} clauses in a MERGE statement, "
+                    f"only the last {kind.value} clause can omit the condition.",
+                )
+        return replace(statement, source_alias=find_source_alias(statement, self.source))
+
+    def execute(self) -> MergeResult:
+        """Run the merge and commit it.
+
+        Raises:
+            MergeError: what is wrong, by Delta's error class; the table is unchanged.
+        """
+        return run_merge(
+            self.table.spark,
+            path=self.table.path,
+            statement=self.statement(),
+            source=self.source,
+        )
+
+    def _update(
+        self, kind: ClauseKind, method: str, condition: str | None, given: Mapping[str, str] | None
+    ) -> DeltaMergeBuilder:
+        assignments = _assignments(given, f"'set' in {method}")
+        text = _condition(condition, method)
+        if not assignments and text is None:
+            return self  # R-105
+        return self._with(Clause(kind=kind, action=ActionType.UPDATE, condition=text, assignments=assignments))
+
+    def _delete(self, kind: ClauseKind, method: str, condition: str | None) -> DeltaMergeBuilder:
+        return self._with(Clause(kind=kind, action=ActionType.DELETE, condition=_condition(condition, method)))
+
+    def _star(self, kind: ClauseKind, action: ActionType, method: str, condition: str | None) -> DeltaMergeBuilder:
+        return self._with(Clause(kind=kind, action=action, condition=_condition(condition, method), star=True))
+
+    def _with(self, clause: Clause) -> DeltaMergeBuilder:
+        return replace(self, clauses=(*self.clauses, clause))
+
+
+def _condition(given: object, method: str) -> str | None:
+    return None if given is None else _text(given, f"'condition' in {method}")
+
+
+def _text(given: object, what: str) -> str:
+    """Check that an expression is SQL text and parses (R-103)."""
+    if isinstance(given, Column):
+        raise UnsupportedStatementError(
+            f"a Column for {what}", hint="Give the expression as SQL text instead, as in 's.value + 1'."
+        )
+    if not isinstance(given, str):
+        raise TypeError(f"{what} must be an expression as SQL text, found {given!r} of type {type(given).__name__}")
+    parse_expression(given)
+    return given
+
+
+def _assignments(given: object, what: str) -> tuple[Assignment, ...]:
+    """Check a dict of names and expressions (R-103) and read the names (R-104)."""
+    if given is None:
+        raise ValueError(f"{what} cannot be None")
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} must be a dict of column names and SQL texts, found {type(given).__name__}")
+    return tuple(
+        Assignment(target=_key(key, what), value=_text(value, f"the value of {key!r} of {what}"))
+        for key, value in given.items()
+    )
+
+
+def _key(key: object, what: str) -> tuple[str, ...]:
+    if not isinstance(key, str):
+        raise TypeError(f"Keys of {what} must be column names, found {key!r} of type {type(key).__name__}")
+    # R-104: a star is no star here. It is kept as a name, which cannot resolve.
+    return ("*",) if key.strip() == "*" else parse_name(key)

@@ -1,0 +1,297 @@
+"""MergeIntoCommand: one run of a MERGE from the snapshot to the commit (R-401)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from merge.conf import MergeConf
+from merge.errors import ExecutionError, from_spark
+from merge.executors.classic import find_touched_files, write_all_changes
+from merge.executors.insert_only import write_inserts_when_nothing_matches, write_only_inserts
+from merge.executors.run import (
+    MergeRun,
+    has_deletes,
+    has_inserts,
+    pruning_predicate,
+    uses_insert_only_path,
+)
+from merge.executors.source import MaterializeReason, materialization_reason, prepare_source
+from merge.metrics import ExecutionPath, MergeMetrics, PathResult, Stopwatch, TimedPart, merge_metrics
+from merge.resolution.resolve import resolve
+from merge.resolution.types import SparkExpressionTypes
+from merge.table.actions import Transaction
+from merge.table.commit import PendingCommit, commit, validate_record_counts
+from merge.table.conflicts import ReadSet
+from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, read_snapshot
+from merge.table.writing import TableWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from merge.resolution.resolved import ResolvedMerge
+    from merge.statement import MergeStatement
+
+# R-453: how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
+MAX_ATTEMPTS = 4
+_LOST_BLOCK = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult:
+    """What a merge did.
+
+    Attributes:
+        version: the version committed; None where no commit was made (R-731).
+        path: the execution path; None where nothing was run because the transaction is known already (R-715).
+        metrics: the 22 operation metrics of R-510, also where no commit was made.
+        internal_metrics: the metrics of R-503.
+        row: ``num_affected_rows``, ``num_updated_rows``, ``num_deleted_rows``, ``num_inserted_rows`` (R-110); None
+            where the command returns no row (R-715).
+        touched_files: locations of the files that were rewritten.
+        materialize_reason: why the source was materialised or not (R-450).
+    """
+
+    version: int | None
+    path: ExecutionPath | None
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    internal_metrics: Mapping[str, int] = field(default_factory=dict)
+    row: tuple[int, int, int, int] | None = None
+    touched_files: tuple[str, ...] = ()
+    materialize_reason: MaterializeReason | None = None
+
+
+def run_merge(
+    spark: SparkSession,
+    *,
+    path: str,
+    statement: MergeStatement,
+    source: DataFrame,
+    source_is_delta: bool = False,
+    target_name: str | None = None,
+    source_name: str | None = None,
+) -> MergeResult:
+    """Merge a source into the Delta table at a path.
+
+    Args:
+        spark: the session, classic or Connect.
+        path: directory of the target table.
+        statement: what to do; its ``target`` and ``source`` texts are not looked at.
+        source: the source relation.
+        source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
+        target_name: the target's name in SQL, by which columns may be qualified where there is no alias.
+        source_name: the same for the source.
+
+    Raises:
+        AnalysisError: the statement is wrong for these tables.
+        ExecutionError: the data make the merge fail.
+        ConcurrentModificationError: another commit is in the way.
+        UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
+        In each case the table is as it was.
+    """
+    command = _Command(
+        spark=spark,
+        conf=MergeConf.read(spark),
+        path=path,
+        statement=statement,
+        source=source,
+        source_is_delta=source_is_delta,
+        names=(target_name, source_name),
+    )
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        try:
+            return command.run(attempt)
+        except PySparkException as error:
+            if not _lost_source(error):
+                known = from_spark(error)
+                if known is None:
+                    raise
+                raise known from error
+            _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
+    raise ExecutionError(
+        "DELTA_MERGE_MATERIALIZE_SOURCE_FAILED_REPEATEDLY",
+        "Keeping the source of the MERGE statement materialized has failed repeatedly. Check the executors' disks, or "
+        "write the source to a table first.",
+    )
+
+
+def _lost_source(error: PySparkException) -> bool:
+    return _LOST_BLOCK in str(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Command:
+    spark: SparkSession
+    conf: MergeConf
+    path: str
+    statement: MergeStatement
+    source: DataFrame
+    source_is_delta: bool
+    names: tuple[str | None, str | None]
+
+    def run(self, attempt: int) -> MergeResult:
+        """Run once, from a new snapshot (R-401)."""
+        stopwatch = Stopwatch()
+        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id)
+        merge = self._resolve(snapshot)
+        if self._is_replay(snapshot):
+            return MergeResult(version=None, path=None)
+        writer = TableWriter(
+            snapshot=snapshot,
+            schema=merge.final_schema,
+            repartition=self._repartitions(snapshot),
+            collect_stats=self.conf.stats_collect,
+        )
+        try:
+            run = self._prepare(snapshot, merge, writer, stopwatch, attempt)
+            result = execute(run)
+            check_source_is_stable(run, result)
+            return self._commit(run, result)
+        except BaseException:
+            writer.remove_orphans()
+            raise
+
+    def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
+        target_name, source_name = self.names
+        source_schema = self.source.schema
+        return resolve(
+            self.statement,
+            target_schema=snapshot.schema,
+            source_schema=source_schema,
+            target_name=target_name,
+            source_name=source_name,
+            conf=self.conf,
+            types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
+        )
+
+    def _is_replay(self, snapshot: Snapshot) -> bool:
+        """Tell whether the application has committed this transaction already (R-715)."""
+        app_id, version = self.conf.txn_app_id, self.conf.txn_version
+        if app_id is None or version is None:
+            return False
+        return snapshot.transactions.get(app_id, version - 1) >= version
+
+    def _repartitions(self, snapshot: Snapshot) -> bool:
+        """Decide R-425; an optimised write would arrange the rows itself."""
+        optimized = self.conf.optimize_write
+        if optimized is None:
+            optimized = snapshot.flag(AUTO_OPTIMIZE_WRITE)
+        return self.conf.repartition_before_write and not optimized
+
+    def _prepare(
+        self, snapshot: Snapshot, merge: ResolvedMerge, writer: TableWriter, stopwatch: Stopwatch, attempt: int
+    ) -> MergeRun:
+        with stopwatch.part(TimedPart.MATERIALIZE_SOURCE):
+            reason = materialization_reason(
+                self.conf.materialize_source,
+                insert_only_path=uses_insert_only_path(merge, self.conf),
+                source_is_delta=self.source_is_delta,
+            )
+            source = prepare_source(self.source, merge, reason, attempt=attempt)
+        return MergeRun(
+            spark=self.spark,
+            conf=self.conf,
+            merge=merge,
+            snapshot=snapshot,
+            source=source,
+            writer=writer,
+            stopwatch=stopwatch,
+        )
+
+    def _commit(self, run: MergeRun, result: PathResult) -> MergeResult:
+        metrics = merge_metrics(result, run.snapshot, run.stopwatch.metrics())
+        log_metric_invariants(metrics, result)
+        pending = PendingCommit(
+            merge=run.merge,
+            read=_read_set(run, result),
+            written=result.written,
+            metrics=metrics.operation if self.conf.history_metrics_enabled else None,
+            transaction=self._transaction(),
+        )
+        validate_record_counts(
+            pending,
+            has_inserts=has_inserts(run.merge),
+            has_deletes=has_deletes(run.merge),
+            enabled=self.conf.num_records_validation_enabled,
+        )
+        version = commit(pending, skip_empty=self.conf.skip_recording_empty_commits)
+        return MergeResult(
+            version=version,
+            path=result.path,
+            metrics=metrics.operation,
+            internal_metrics=metrics.internal,
+            row=result_row(metrics.operation),
+            touched_files=tuple(file.location for file in result.removed),
+            materialize_reason=run.source.reason,
+        )
+
+    def _transaction(self) -> Transaction | None:
+        if self.conf.txn_app_id is None or self.conf.txn_version is None:
+            return None
+        return Transaction(app_id=self.conf.txn_app_id, version=self.conf.txn_version)
+
+
+def execute(run: MergeRun) -> PathResult:
+    """Choose the execution path and run it (R-402)."""
+    if uses_insert_only_path(run.merge, run.conf):
+        return write_only_inserts(run)
+    touched = find_touched_files(run)
+    if not touched.files:
+        return write_inserts_when_nothing_matches(run, touched)
+    return write_all_changes(run, touched)
+
+
+def check_source_is_stable(run: MergeRun, result: PathResult) -> None:
+    """Compare the two scans of the source (R-456).
+
+    Raises:
+        ExecutionError: they saw different numbers of rows and ``merge.failIfSourceChanged`` is on.
+    """
+    second = result.num_source_rows_in_second_scan
+    if second is None or second == result.num_source_rows:
+        return
+    _logger.warning(
+        "Merge source has %d rows in initial scan but %d rows in second scan", result.num_source_rows, second
+    )
+    if run.conf.fail_if_source_changed:
+        raise ExecutionError(
+            "UNSUPPORTED_OPERATION",
+            "Cannot perform Merge because the source dataset is not deterministic. Write the source to a table first, "
+            "or set spark.databricks.delta.merge.materializeSource to auto.",
+        )
+
+
+def result_row(metrics: Mapping[str, int]) -> tuple[int, int, int, int]:
+    """Build the row that the command returns (R-110)."""
+    updated = metrics["numTargetRowsUpdated"]
+    deleted = metrics["numTargetRowsDeleted"]
+    inserted = metrics["numTargetRowsInserted"]
+    return updated + deleted + inserted, updated, deleted, inserted
+
+
+def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
+    """Log where the metrics contradict the record counts of the files (P-10, R-721)."""
+    m = metrics.operation
+    changed = m["numTargetRowsUpdated"] + m["numTargetRowsCopied"]
+    added = sum(file.num_records for file in result.written.data_files)
+    if m["numTargetRowsInserted"] + changed != added:
+        _logger.warning("%d rows were added to files, but the metrics say %d", added, m["numOutputRows"])
+    counts = [file.statistics.num_records for file in result.removed]
+    if None not in counts and changed + m["numTargetRowsDeleted"] != sum(c for c in counts if c is not None):
+        _logger.warning("The rows of the removed files are not those that were updated, deleted or copied: %s", dict(m))
+
+
+def _read_set(run: MergeRun, result: PathResult) -> ReadSet:
+    return ReadSet(
+        snapshot=run.snapshot,
+        predicate=pruning_predicate(run.merge),
+        files=result.candidates,
+        removed=result.removed,
+        app_id=run.conf.txn_app_id,
+    )

@@ -1,0 +1,116 @@
+"""What every executor needs of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StringType
+from sqlglot import exp
+
+from merge.statement import ActionType
+from merge.table.data_skipping import conjunction, disjunction, skip_files, target_only_conjuncts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from merge.conf import MergeConf
+    from merge.executors.source import PreparedSource
+    from merge.metrics import Stopwatch
+    from merge.resolution.resolved import ResolvedClause, ResolvedMerge
+    from merge.table.snapshot import DataFile, Snapshot
+    from merge.table.writing import TableWriter
+
+
+SMALL_SOURCE_ROWS = 100_000
+SMALL_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRun:
+    """One merge under way: the resolved statement, the table's snapshot, the source and the settings."""
+
+    spark: SparkSession
+    conf: MergeConf
+    merge: ResolvedMerge
+    snapshot: Snapshot
+    source: PreparedSource
+    writer: TableWriter
+    stopwatch: Stopwatch
+
+    @property
+    def records_changes(self) -> bool:
+        """Whether change rows are written (R-601)."""
+        return self.snapshot.change_data_feed
+
+    @property
+    def string_partitions(self) -> frozenset[int]:
+        """Positions of string partition columns, in which the empty string is stored as NULL (R-744)."""
+        fields = self.snapshot.schema.fields
+        positions = self.snapshot.partition_positions
+        return frozenset(i for i in positions if isinstance(fields[i].dataType, StringType))
+
+
+def is_small(*, num_source_rows: int, rewritten: Sequence[DataFile] = ()) -> bool:
+    """Tell whether one task can write the whole output without anybody waiting for it."""
+    return num_source_rows <= SMALL_SOURCE_ROWS and sum(file.size for file in rewritten) <= SMALL_BYTES
+
+
+def is_insert_only(merge: ResolvedMerge) -> bool:
+    """Tell whether the statement has insert clauses and no others (R-006)."""
+    return bool(merge.not_matched) and not merge.matched and not merge.not_matched_by_source
+
+
+def is_matched_only(merge: ResolvedMerge) -> bool:
+    """Tell whether the statement has matched clauses and no others (R-006)."""
+    return bool(merge.matched) and not merge.not_matched and not merge.not_matched_by_source
+
+
+def is_sole_unconditional_delete(merge: ResolvedMerge) -> bool:
+    """Tell whether the matched clauses are one DELETE without condition, syntactically (R-006)."""
+    return (
+        len(merge.matched) == 1 and merge.matched[0].action is ActionType.DELETE and merge.matched[0].condition is None
+    )
+
+
+def has_inserts(merge: ResolvedMerge) -> bool:
+    """Tell whether there is an insert clause, whatever its condition (R-006)."""
+    return bool(merge.not_matched)
+
+
+def has_deletes(merge: ResolvedMerge) -> bool:
+    """Tell whether there is a delete clause, whatever its condition (R-006)."""
+    return any(clause.action is ActionType.DELETE for clause in merge.clauses)
+
+
+def uses_insert_only_path(merge: ResolvedMerge, conf: MergeConf) -> bool:
+    """Choose path A (R-402)."""
+    return is_insert_only(merge) and conf.optimize_insert_only_merge
+
+
+def pruning_predicate(merge: ResolvedMerge) -> exp.Expr:
+    """Build the predicate by which files are skipped; TRUE where nothing may be skipped (R-420, R-421)."""
+    if merge.not_matched_by_source:
+        return exp.true()  # every target row counts
+    parts = list(target_only_conjuncts(merge.condition.tree))
+    if is_matched_only(merge):
+        parts.append(disjunction([_target_only_condition(clause) for clause in merge.matched]))
+    return conjunction(parts)
+
+
+def _target_only_condition(clause: ResolvedClause) -> exp.Expr:
+    if clause.condition is None:
+        return exp.true()
+    return conjunction(target_only_conjuncts(clause.condition.tree))
+
+
+def candidate_files(run: MergeRun) -> tuple[DataFile, ...]:
+    """Return the files that the first scan, or path A, has to read."""
+    return skip_files(run.snapshot, pruning_predicate(run.merge))
+
+
+def clause_type(clause: ResolvedClause) -> str:
+    """Name a clause as Delta's helper columns do: ``Update``, ``Delete`` or ``Insert``."""
+    return clause.action.value.capitalize()

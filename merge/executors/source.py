@@ -1,0 +1,110 @@
+"""The source of a run: positional columns, and materialised where two scans could disagree (R-450 to R-456)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
+
+from merge.conf import MaterializeSource
+from merge.resolution.resolved import source_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from merge.resolution.resolved import ResolvedMerge
+
+SOURCE_ROW_PRESENT = "_source_row_present_"
+
+# R-452: a retry after a lost block keeps more copies.
+_STORAGE_LEVELS = (StorageLevel.DISK_ONLY, StorageLevel.DISK_ONLY_2, StorageLevel.DISK_ONLY_3)
+
+_logger = logging.getLogger(__name__)
+
+
+class MaterializeReason(Enum):
+    """Why the source was materialised or not; Delta's names (R-450)."""
+
+    NOT_MATERIALIZED_AUTO_INSERT_ONLY = "notMaterializedAutoInsertOnly"
+    NOT_MATERIALIZED_AUTO = "notMaterializedAuto"
+    NOT_MATERIALIZED_NONE = "notMaterializedNone"
+    NON_DELTA = "materializeNonDeterministicSourceNonDelta"
+    ALL = "materializeAll"
+    INVALID_CONFIGURATION = "invalidConfigurationFailsafe"
+
+    @property
+    def materializes(self) -> bool:
+        """Whether this is a reason for materialising."""
+        return not self.value.startswith("notMaterialized")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSource:
+    """The source as the executors read it.
+
+    Attributes:
+        frame: columns ``source_0`` and so on, those that the statement refers to.
+        reason: why it was materialised, or why not.
+    """
+
+    frame: DataFrame
+    reason: MaterializeReason
+
+    def count(self) -> DataFrame:
+        """Return a relation of one row, the number of source rows, to be counted inside another query."""
+        return self.frame.selectExpr("count(1) AS num_source_rows")
+
+
+def materialization_reason(
+    mode: MaterializeSource, *, insert_only_path: bool, source_is_delta: bool
+) -> MaterializeReason:
+    """Decide by R-450. A plan cannot be looked into without the JVM, so only a snapshot read here counts as Delta."""
+    if mode is MaterializeSource.NONE:
+        return MaterializeReason.NOT_MATERIALIZED_NONE
+    if mode is MaterializeSource.ALL:
+        return MaterializeReason.ALL
+    if mode is MaterializeSource.INVALID:
+        return MaterializeReason.INVALID_CONFIGURATION
+    if insert_only_path:
+        return MaterializeReason.NOT_MATERIALIZED_AUTO_INSERT_ONLY
+    if source_is_delta:
+        return MaterializeReason.NOT_MATERIALIZED_AUTO
+    return MaterializeReason.NON_DELTA
+
+
+def referenced_source_columns(merge: ResolvedMerge) -> tuple[int, ...]:
+    """List the source columns that ON, conditions and values refer to (R-451)."""
+    found = set(merge.condition.source_columns)
+    for clause in merge.clauses:
+        found |= clause.source_columns
+        found |= clause.condition.source_columns if clause.condition else set()
+    return tuple(sorted(found))
+
+
+def prepare_source(
+    source: DataFrame, merge: ResolvedMerge, reason: MaterializeReason, *, attempt: int = 1
+) -> PreparedSource:
+    """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
+
+    A local checkpoint is used and not ``persist``: a lost block of the latter would be computed again, perhaps with
+    other rows, whereas a lost block of a checkpoint is an error that restarts the merge (R-453). Spark drops the
+    blocks when the last reference to the frame is gone, which is the release of R-455.
+
+    Args:
+        source: the relation as the user gave it.
+        merge: the statement, which says what is referred to.
+        reason: whether to materialise.
+        attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
+    """
+    names = [source_column(i) for i in range(len(merge.source_schema.fields))]
+    kept = [source_column(i) for i in referenced_source_columns(merge)]
+    # A relation without columns would be an empty Parquet-like schema to some operators; one constant keeps the rows.
+    frame = source.toDF(*names).selectExpr(*(kept or ["TRUE AS source_none"]))
+    if reason.materializes:
+        level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
+        frame = frame.localCheckpoint(eager=True, storageLevel=level)
+    _logger.debug("prepareMergeSource: %s", reason.value)
+    return PreparedSource(frame=frame, reason=reason)

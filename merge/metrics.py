@@ -1,0 +1,168 @@
+"""The operation metrics of a merge (part 5): what was counted, and Delta's names for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from merge.table.rows import DELETES, UPDATES, RowAction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from merge.table.snapshot import DataFile, Snapshot
+    from merge.table.writing import WriteResult
+
+
+class ExecutionPath(Enum):
+    """The paths of R-402 that this package has."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    D = "D"
+
+
+class TimedPart(Enum):
+    """Parts of a run that are timed (R-405); the value is the metric."""
+
+    MATERIALIZE_SOURCE = "materializeSourceTimeMs"
+    SCAN = "scanTimeMs"
+    REWRITE = "rewriteTimeMs"
+
+
+class Stopwatch:
+    """Times the parts of one run; a part that ran takes at least 1 ms, one that did not run 0 (R-512)."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._millis: dict[TimedPart, int] = {}
+
+    @contextmanager
+    def part(self, part: TimedPart) -> Iterator[None]:
+        """Time a block as a part of the run."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._millis[part] = self._millis.get(part, 0) + max(1, _millis_since(started))
+
+    def metrics(self) -> dict[str, int]:
+        """Return the four times; the whole is never less than a part."""
+        parts = {part.value: self._millis.get(part, 0) for part in TimedPart}
+        return {"executionTimeMs": max(_millis_since(self._started), *parts.values()), **parts}
+
+
+def _millis_since(started: float) -> int:
+    return int((time.perf_counter() - started) * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathResult:
+    """What one execution path did, before the commit.
+
+    Attributes:
+        num_source_rows: |S| (R-504).
+        num_source_rows_in_second_scan: None where there was no second scan that reads the whole source.
+        candidates: files left by data skipping (R-503).
+        removed: touched files (R-410), all rewritten.
+        delete_overcount: joined rows beyond the first of each deleted target row that reached the writer (R-530).
+    """
+
+    path: ExecutionPath
+    written: WriteResult
+    num_source_rows: int
+    num_source_rows_in_second_scan: int | None = None
+    candidates: tuple[DataFile, ...] = ()
+    removed: tuple[DataFile, ...] = ()
+    delete_overcount: int = 0
+
+    def count(self, *actions: RowAction) -> int:
+        """Count the rows of some actions, with the correction of R-530."""
+        total = sum(self.written.counts.get(action, 0) for action in actions)
+        return total - (self.delete_overcount if RowAction.MATCHED_DELETE in actions else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeMetrics:
+    """All metrics of one merge.
+
+    Attributes:
+        operation: the 22 metrics of R-510 by Delta's names.
+        internal: the metrics of R-503.
+    """
+
+    operation: Mapping[str, int]
+    internal: Mapping[str, int] = field(default_factory=dict)
+
+
+def merge_metrics(result: PathResult, snapshot: Snapshot, times: Mapping[str, int]) -> MergeMetrics:
+    """Compute every metric of a run from what it counted (R-503 to R-530)."""
+    return MergeMetrics(
+        operation={**_row_metrics(result), **_file_metrics(result), **times},
+        internal=_internal_metrics(result, snapshot),
+    )
+
+
+def copied_rows(result: PathResult) -> int:
+    """Count the unchanged rows that were rewritten."""
+    return result.count(RowAction.COPY)
+
+
+def _row_metrics(result: PathResult) -> dict[str, int]:
+    inserted, updated = result.count(RowAction.INSERT), result.count(*UPDATES)
+    copied = copied_rows(result)
+    return {
+        "numSourceRows": result.num_source_rows,
+        "numTargetRowsInserted": inserted,
+        "numTargetRowsUpdated": updated,
+        "numTargetRowsMatchedUpdated": result.count(RowAction.MATCHED_UPDATE),
+        "numTargetRowsNotMatchedBySourceUpdated": result.count(RowAction.NOT_MATCHED_BY_SOURCE_UPDATE),
+        "numTargetRowsDeleted": result.count(*DELETES),
+        "numTargetRowsMatchedDeleted": result.count(RowAction.MATCHED_DELETE),
+        "numTargetRowsNotMatchedBySourceDeleted": result.count(RowAction.NOT_MATCHED_BY_SOURCE_DELETE),
+        "numTargetRowsCopied": copied,
+        "numOutputRows": inserted + updated + copied,  # R-505
+    }
+
+
+def _file_metrics(result: PathResult) -> dict[str, int]:
+    added, changes = result.written.data_files, result.written.change_files
+    return {
+        "numTargetFilesAdded": len(added),
+        "numTargetFilesRemoved": len(result.removed),
+        "numTargetBytesAdded": sum(file.size for file in added),
+        "numTargetBytesRemoved": sum(file.size for file in result.removed),
+        "numTargetChangeFilesAdded": len(changes),
+        "numTargetDeletionVectorsAdded": 0,
+        "numTargetDeletionVectorsRemoved": 0,
+        "numTargetDeletionVectorsUpdated": 0,
+    }
+
+
+def _internal_metrics(result: PathResult, snapshot: Snapshot) -> dict[str, int]:
+    written = result.written
+    return {
+        "numSourceRowsInSecondScan": result.num_source_rows_in_second_scan or 0,
+        "operationNumSourceRows": result.num_source_rows,
+        "numTargetFilesBeforeSkipping": len(snapshot.files),
+        "numTargetFilesAfterSkipping": len(result.candidates),
+        "numTargetBytesBeforeSkipping": sum(file.size for file in snapshot.files),
+        "numTargetBytesAfterSkipping": sum(file.size for file in result.candidates),
+        "numTargetPartitionsAfterSkipping": _num_partitions(snapshot, result.candidates),
+        "numTargetPartitionsRemovedFrom": _num_partitions(snapshot, result.removed),
+        "numTargetPartitionsAddedTo": len({tuple(f.partition_values.items()) for f in written.data_files})
+        if snapshot.partition_columns
+        else 0,
+        "numTargetChangeFileBytes": sum(file.size for file in written.change_files),
+    }
+
+
+def _num_partitions(snapshot: Snapshot, files: Sequence[DataFile]) -> int:
+    if not snapshot.partition_columns:
+        return 0
+    return len({tuple(repr(f.partition_values.get(name)) for name in snapshot.partition_columns) for f in files})

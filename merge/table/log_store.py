@@ -1,0 +1,49 @@
+"""The Delta log as a store of numbered JSON files that are written once (R-730)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import obstore
+from obstore.exceptions import AlreadyExistsError
+from obstore.store import LocalStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Action = dict[str, Any]  # one line of a log file: {"add": {...}} and so on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogStore:
+    """The log of the table in a directory."""
+
+    location: str
+
+    def read(self, version: int) -> tuple[Action, ...]:
+        """Read the actions of a version.
+
+        Raises:
+            FileNotFoundError: there is no such version.
+        """
+        content = bytes(obstore.get(self._store(), log_file(version)).bytes())
+        return tuple(json.loads(line) for line in content.decode().splitlines() if line.strip())
+
+    def try_create(self, version: int, actions: Sequence[Action]) -> bool:
+        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written."""
+        lines = "\n".join(json.dumps(action, separators=(",", ":")) for action in actions)
+        try:
+            obstore.put(self._store(), log_file(version), lines.encode(), mode="create", use_multipart=False)
+        except AlreadyExistsError:
+            return False
+        return True
+
+    def _store(self) -> LocalStore:
+        return LocalStore(prefix=self.location)
+
+
+def log_file(version: int) -> str:
+    """Name a version's file, relative to the table."""
+    return f"_delta_log/{version:020d}.json"

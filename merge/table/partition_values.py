@@ -1,0 +1,68 @@
+"""Partition values: as strings of Delta's log, as directories and as Spark SQL literals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+PartitionValue: TypeAlias = Any  # bool, int, float, Decimal, str, date, datetime or None, by the column's type
+
+HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+# What Hive and Spark escape in names of partition directories, besides control characters.
+_ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^")
+
+
+def serialize(value: PartitionValue) -> str | None:
+    """Write a value as Delta's protocol wants it in ``partitionValues``; NULL and the empty string are None (R-744).
+
+    A datetime with a zone is an instant and is written in UTC; one without a zone is TIMESTAMP_NTZ.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _serialize_float(value)
+    if isinstance(value, dt.datetime):
+        return _serialize_datetime(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _serialize_float(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value)
+
+
+def _serialize_datetime(value: dt.datetime) -> str:
+    if value.tzinfo is None:
+        return value.isoformat(sep=" ", timespec="microseconds")
+    return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def directory(name: str, value: str | None) -> str:
+    """Name the Hive-style directory of a serialised partition value."""
+    return f"{_escape(name)}={HIVE_DEFAULT_PARTITION if value is None else _escape(value)}"
+
+
+def _escape(text: str) -> str:
+    return "".join(f"%{ord(c):02X}" if c in _ESCAPED or c < " " else c for c in text)
+
+
+def sql_literal(value: PartitionValue, sql_type: str) -> str:
+    """Write a value as Spark SQL text of exactly the type ``sql_type`` (a Spark DDL type)."""
+    text = serialize(value)
+    return f"CAST({'NULL' if text is None else sql_string(text)} AS {sql_type})"
+
+
+def sql_string(text: str) -> str:
+    """Quote text as a Spark SQL string; ``$`` is escaped too, since Spark substitutes variables inside literals."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
+    return f"'{escaped}'"

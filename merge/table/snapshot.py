@@ -1,0 +1,200 @@
+"""What the Delta log says of a table at one version: schema, properties, live files and their statistics."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+from pyspark.sql.types import StructType
+
+from merge.errors import AnalysisError, UnsupportedTableError
+from merge.table.features import check_features
+from merge.table.partition_values import PartitionValue  # noqa: TC001 - the same
+
+CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
+APPEND_ONLY = "delta.appendOnly"
+AUTO_OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatistics:
+    """Statistics of one file by column name; structs nest. An absent name or None means: nothing is known.
+
+    ``num_records`` counts physical rows; None where the log does not say.
+    """
+
+    num_records: int | None = None
+    null_count: Mapping[str, Any] = field(default_factory=dict)
+    min_values: Mapping[str, Any] = field(default_factory=dict)
+    max_values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """One live data file.
+
+    Attributes:
+        path: as the log spells it, percent-encoded, relative to the table unless absolute.
+        location: the absolute path on disk, decoded.
+        size: bytes.
+        partition_values: typed value by partition column.
+    """
+
+    path: str
+    location: str
+    size: int
+    partition_values: Mapping[str, PartitionValue] = field(default_factory=dict)
+    statistics: FileStatistics = field(default_factory=FileStatistics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A table at one version (R-001).
+
+    Attributes:
+        location: absolute path of the table's directory.
+        transactions: version by application id, for the ids that were asked for (R-715).
+    """
+
+    location: str
+    version: int
+    schema: StructType
+    partition_columns: tuple[str, ...]
+    properties: Mapping[str, str]
+    files: tuple[DataFile, ...]
+    transactions: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def change_data_feed(self) -> bool:
+        """Whether changes are recorded (R-601)."""
+        return self.flag(CHANGE_DATA_FEED)
+
+    @property
+    def append_only(self) -> bool:
+        """Whether nothing may be removed (R-743)."""
+        return self.flag(APPEND_ONLY)
+
+    @property
+    def partition_positions(self) -> tuple[int, ...]:
+        """Positions of the partition columns in the schema, in partitioning order."""
+        return tuple(self.schema.names.index(name) for name in self.partition_columns)
+
+    def flag(self, name: str) -> bool:
+        """Read a boolean table property; absent means false."""
+        return self.properties.get(name, "false").lower() == "true"
+
+
+def read_snapshot(path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
+    """Read a table's snapshot, the latest unless ``version`` is given.
+
+    Args:
+        path: directory of the table on a local disk, also as ``file:`` URI.
+        version: None for the latest.
+        app_id: the application whose last transaction is wanted (R-715).
+
+    Raises:
+        AnalysisError: there is no Delta table at the path (R-140).
+        UnsupportedTableError: the table has features that this package lacks, or does not lie on a local disk.
+    """
+    location = local_path(path)
+    try:
+        table = DeltaTable(location, version=version)
+    except TableNotFoundError as error:
+        raise AnalysisError(
+            "DELTA_MISSING_DELTA_TABLE",
+            f"{path} is not a Delta table. Give the directory that holds _delta_log, or create the table first.",
+        ) from error
+    metadata = table.metadata()
+    schema = StructType.fromJson(json.loads(table.schema().to_json()))
+    _refuse_unsupported(table, location, schema)
+    last = table.transaction_version(app_id) if app_id else None
+    return Snapshot(
+        location=location,
+        version=table.version(),
+        schema=schema,
+        partition_columns=tuple(metadata.partition_columns),
+        properties=dict(metadata.configuration),
+        files=_live_files(table, location),
+        transactions={app_id: last} if app_id and last is not None else {},
+    )
+
+
+def local_path(path: str) -> str:
+    """Make an absolute local path of a path or ``file:`` URI.
+
+    Raises:
+        UnsupportedTableError: the path names another file system.
+    """
+    if path.startswith("file:"):
+        path = "/" + unquote(path.removeprefix("file:")).lstrip("/")
+    if "://" in path:
+        scheme = path.split("://", 1)[0]
+        raise UnsupportedTableError([f"storage by {scheme}://"], where=path)
+    return os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow links and change the reported location
+
+
+def _refuse_unsupported(table: DeltaTable, location: str, schema: StructType) -> None:
+    protocol, metadata = table.protocol(), table.metadata()
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    has_vectors = "deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows > 0
+    check_features(
+        where=location,
+        protocol_features=features,
+        properties=metadata.configuration,
+        schema=schema,
+        partition_columns=metadata.partition_columns,
+        has_deletion_vectors=has_vectors,
+    )
+
+
+def _live_files(table: DeltaTable, location: str) -> tuple[DataFile, ...]:
+    actions = pa.table(table.get_add_actions(flatten=False))
+    column = functools.partial(_structs, actions)
+    return tuple(
+        DataFile(
+            path=path,
+            location=file_location(location, path),
+            size=size,
+            partition_values=partition,
+            statistics=FileStatistics(
+                num_records=num_records, null_count=null_count, min_values=minimum, max_values=maximum
+            ),
+        )
+        for path, size, num_records, partition, null_count, minimum, maximum in zip(
+            actions["path"].to_pylist(),
+            actions["size_bytes"].to_pylist(),
+            actions["num_records"].to_pylist(),
+            column("partition"),
+            column("null_count"),
+            column("min"),
+            column("max"),
+            strict=True,
+        )
+    )
+
+
+def _structs(actions: pa.Table, name: str) -> list[dict[str, Any]]:
+    if name not in actions.column_names:
+        return [{}] * actions.num_rows
+    try:
+        return [value or {} for value in actions[name].to_pylist()]
+    except (ValueError, OverflowError):
+        if name == "partition":
+            raise  # a partition value that Python cannot hold must not be taken for NULL
+        return [{}] * actions.num_rows  # bounds that Python cannot hold (year 10000): nothing is known
+
+
+def file_location(table_location: str, path: str) -> str:
+    """Resolve a path of the log against the table; decodes percent escapes once (protocol: paths are URIs)."""
+    decoded = unquote(path)
+    if decoded.startswith("file:"):
+        return "/" + decoded.removeprefix("file:").lstrip("/")
+    return decoded if decoded.startswith("/") else f"{table_location.rstrip('/')}/{decoded}"

@@ -1,0 +1,197 @@
+"""The driver's side of writing: plans the output, runs the one query that writes it and reads what it reports."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import uuid
+import warnings
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merge.errors import AnalysisError, ExecutionError
+from merge.table.arrow_schema import arrow_schema
+from merge.table.constraints import not_null_paths
+from merge.table.rows import RowAction, routes
+from merge.table.writer import (
+    CHANGE_FILE,
+    DATA_FILE,
+    RECORD_DDL,
+    ROW_COUNT,
+    VIOLATION,
+    WriteTask,
+    write_partition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, Row
+    from pyspark.sql.types import StructType
+
+    from merge.table.snapshot import Snapshot
+
+SOURCE_COUNT = "source"
+_NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
+_DEFAULT_INDEXED_COLUMNS = 32
+_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A file that a successful task wrote.
+
+    Attributes:
+        path: relative to the table, decoded.
+        partition_values: serialised, by column.
+        stats: JSON text; None where statistics are off.
+    """
+
+    path: str
+    size: int
+    num_records: int
+    partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    stats: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteResult:
+    """What one write produced; nothing of it is visible before the commit.
+
+    Attributes:
+        counts: rows by action, whether or not they went to a file.
+        num_source_rows: rows of the source, where the query was asked to count them.
+    """
+
+    data_files: tuple[WrittenFile, ...] = ()
+    change_files: tuple[WrittenFile, ...] = ()
+    counts: Mapping[RowAction, int] = field(default_factory=dict)
+    num_source_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWriter:
+    """Writes output rows of one merge into its table.
+
+    Attributes:
+        schema: the table's columns after the merge.
+        write_id: part of every file name of this merge.
+        repartition: gather the rows of each partition tuple in one task first (R-425).
+    """
+
+    snapshot: Snapshot
+    schema: StructType
+    repartition: bool = True
+    collect_stats: bool = True
+    write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def write(
+        self, output: DataFrame, *, change_data: bool, is_small: bool = False, source_count: DataFrame | None = None
+    ) -> WriteResult:
+        """Run the writing query.
+
+        Args:
+            output: ``_action_`` and the table's columns in order.
+            change_data: whether change data files are written.
+            is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
+            source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
+
+        Raises:
+            AnalysisError: the table has partition columns only (R-745).
+            ExecutionError: a NOT NULL column would hold a NULL (R-741).
+        """
+        task = self._task(change_data=change_data)
+        if self.repartition and task.partition_columns:
+            names = output.columns[1:]
+            columns = [names[self.schema.names.index(column)] for column in task.partition_columns]
+            output = output.repartition(*columns)
+        elif is_small:
+            output = output.coalesce(1)
+        with warnings.catch_warnings():
+            # mapInArrow checks the installed pandas on the way, although it does not use it here.
+            warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
+            records = output.mapInArrow(functools.partial(write_partition, task), RECORD_DDL)
+        if source_count is not None:
+            records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
+        return _result(records.collect())
+
+    def remove_orphans(self, committed: Iterable[WrittenFile] = ()) -> None:
+        """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest."""
+        kept = {file.path for file in committed}
+        root = Path(self.snapshot.location)
+        for path in root.rglob(f"part-*{self.write_id}*"):
+            if str(path.relative_to(root)) in kept:
+                continue
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                _logger.warning("Orphan file %s could not be deleted: %s", path, error)
+
+    def _task(self, *, change_data: bool) -> WriteTask:
+        partition_columns = self.snapshot.partition_columns
+        if len(partition_columns) == len(self.schema.fields):
+            raise AnalysisError(
+                "DELTA_NON_PARTITION_COLUMN_ABSENT",
+                "Data written into Delta needs to contain at least one non-partitioned column, but the table is "
+                f"partitioned by all of {', '.join(partition_columns)}. Add a column that is not a partition column.",
+            )
+        return WriteTask(
+            location=self.snapshot.location,
+            write_id=self.write_id,
+            schema=arrow_schema(self.schema),
+            partition_columns=partition_columns,
+            routes=routes(change_data=change_data),
+            not_null=tuple(not_null_paths(self.schema)),
+            num_indexed_columns=self._num_indexed_columns(),
+        )
+
+    def _num_indexed_columns(self) -> int | None:
+        if not self.collect_stats:
+            return None
+        return int(self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS))
+
+
+def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
+    count = source_count.columns[0]
+    return (
+        f"'{SOURCE_COUNT}' AS kind",
+        "CAST(NULL AS STRING) AS name",
+        "CAST(NULL AS BIGINT) AS size",
+        f"{count} AS num_records",
+        "CAST(NULL AS MAP<STRING, STRING>) AS partition_values",
+        "CAST(NULL AS STRING) AS stats",
+    )
+
+
+def _result(records: list[Row]) -> WriteResult:
+    violations = [record["name"] for record in records if record["kind"] == VIOLATION]
+    if violations:
+        raise ExecutionError(
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+            f"NOT NULL constraint violated for column: {min(violations)}.",
+        )
+    counts: dict[RowAction, int] = {}
+    for record in records:
+        if record["kind"] == ROW_COUNT:
+            action = RowAction(int(record["name"]))
+            counts[action] = counts.get(action, 0) + record["num_records"]
+    return WriteResult(
+        data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
+        change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
+        counts=counts,
+        num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
+    )
+
+
+def _file(record: Row) -> WrittenFile:
+    return WrittenFile(
+        path=record["name"],
+        size=record["size"],
+        num_records=record["num_records"],
+        partition_values=dict(record["partition_values"] or {}),
+        stats=record["stats"],
+    )

@@ -1,0 +1,256 @@
+"""The comparator's answers on outcomes written by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from harness.compare import compare_expectation, compare_outcome, compare_rejection
+from harness.compare_metrics import HISTORY_METRICS
+from harness.engine import Capabilities
+from harness.identity import identifier
+from harness.value_text import LINE_WIDTH, cell_text, row_text
+from harness.verdict import Check
+from reference import types
+from reference.case import Expectation
+from reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from reference.types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+
+ID_NAME = Schema((Field("id", types.INT), Field("name", types.STRING), Field("n", types.BIGINT)))
+EVERYTHING = Capabilities()
+
+
+def prediction(
+    rows: Any = (),
+    *,
+    schema: Any = ID_NAME,
+    metrics: Any = None,
+    cdf: Any = None,
+    committed: Any = True,
+    path: Any = MergePath.D,
+) -> Any:
+    return Prediction(schema=schema, rows=rows, metrics=metrics or {}, cdf=cdf, committed=committed, path=path)
+
+
+def outcome(
+    rows: Any = (),
+    *,
+    schema: Any = ID_NAME,
+    metrics: Any = None,
+    cdf: Any = None,
+    committed: Any = True,
+    path: Any = MergePath.D,
+) -> Any:
+    return Outcome(schema=schema, rows=rows, metrics=metrics or {}, cdf=cdf, committed=committed, path=path)
+
+
+def found(wanted: Any, got: Any, capabilities: Any = EVERYTHING) -> Any:
+    return [(m.check, m.kind) for m in compare_outcome(wanted, got, capabilities=capabilities).mismatches]
+
+
+def test_rows_in_any_order_agree() -> None:
+    """Row order is not defined (R-304)."""
+    rows = ((1, "a", 1), (2, None, 2), (1, "a", 1))
+    assert found(prediction(rows), outcome(rows[::-1])) == []
+
+
+def test_a_row_with_one_other_cell_is_a_changed_row() -> None:
+    """A row that agrees in most cells is shown once, with the cell that differs."""
+    (mismatch,) = compare_outcome(
+        prediction(((1, "a", 1), (2, "b", 2))), outcome(((2, "c", 2), (1, "a", 1))), capabilities=EVERYTHING
+    ).mismatches
+    assert mismatch.lines == (
+        "1 rows differ from the reference",
+        "~ name: reference 'b', engine 'c'  in (2, 'b', 2)",
+    )
+
+
+def test_unlike_rows_are_missing_and_extra() -> None:
+    """Rows without enough in common are not forced into a pair."""
+    assert found(prediction(((1, "a", 1),)), outcome(((2, "b", 2),))) == [
+        (Check.ROWS, "missing_rows"),
+        (Check.ROWS, "extra_rows"),
+    ]
+
+
+def test_long_differences_are_cut() -> None:
+    """A mismatch is for a person: few lines, each of a terminal's width, and the count of the rest."""
+    rows = tuple((i, "x" * 200, i) for i in range(30))
+    (mismatch,) = compare_outcome(prediction(rows), outcome(()), capabilities=EVERYTHING).mismatches
+    assert (len(mismatch.lines), mismatch.lines[0], mismatch.lines[-1]) == (
+        5,
+        "30 rows of the reference are missing",
+        "  and 27 more",
+    )
+    assert max(map(len, mismatch.lines)) <= LINE_WIDTH
+
+
+def test_change_rows_pair_only_within_a_change_type() -> None:
+    """An image that carries the wrong type is not a changed row."""
+    wanted, got = ((1, "a", 1, "insert"),), ((1, "a", 1, "delete"),)
+    assert found(prediction(cdf=wanted), outcome(cdf=got)) == [
+        (Check.CDF, "missing_rows"),
+        (Check.CDF, "extra_rows"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "kind"), [((), None, "no_cdf"), (None, (), "spurious_cdf"), (None, None, None)]
+)
+def test_change_feed_on_and_off(wanted: Any, got: Any, kind: Any) -> None:
+    """A feed is shown when it is on, and only then (R-601)."""
+    assert found(prediction(cdf=wanted), outcome(cdf=got)) == ([(Check.CDF, kind)] if kind else [])
+
+
+def test_what_an_engine_cannot_show_is_unsupported() -> None:
+    """A check that cannot be made never counts as passed."""
+    compared = compare_outcome(
+        prediction(((1, "a", 1),), metrics={"numOutputRows": Bound(1, 1)}, cdf=()),
+        outcome(committed=None, path=None),
+        capabilities=Capabilities(rows=False, metrics=False, cdf=False),
+    )
+    assert (compared.mismatches, set(compared.unsupported)) == (
+        (),
+        {Check.ROWS, Check.METRICS, Check.CDF, Check.COMMIT, Check.PATH},
+    )
+
+
+def test_metrics_are_held_within_their_bounds() -> None:
+    """Bounds are inclusive (R-542), and an unbounded high end allows everything above the low one."""
+    bounds = {"numTargetFilesAdded": Bound(1, 3), "executionTimeMs": Bound(0, None)}
+    assert found(prediction(metrics=bounds), outcome(metrics={"numTargetFilesAdded": 3, "executionTimeMs": 9})) == []
+    assert found(prediction(metrics=bounds), outcome(metrics={"numTargetFilesAdded": 4, "executionTimeMs": 9})) == [
+        (Check.METRICS, "numTargetFilesAdded")
+    ]
+
+
+def test_a_predicted_metric_must_be_reported() -> None:
+    """An engine that claims metrics cannot leave one out, except where nothing is committed (R-502)."""
+    wanted = prediction(metrics={"numOutputRows": Bound(0, 0)}, committed=False)
+    assert found(wanted, outcome(metrics={"numSourceRows": 0}, committed=False)) == [(Check.METRICS, "numOutputRows")]
+    assert found(wanted, outcome(committed=False)) == []
+
+
+def test_an_engine_of_exact_names_reports_the_22() -> None:
+    """R-501: none of the 22 is absent, and there is no other."""
+    exact = Capabilities(exact_metric_names=True)
+    all_of_them = dict.fromkeys(HISTORY_METRICS, 0)
+    assert len(HISTORY_METRICS) == 22
+    assert found(prediction(), outcome(metrics=all_of_them), exact) == []
+    assert found(prediction(), outcome(metrics={**all_of_them, "numRows": 1}), exact) == [
+        (Check.METRICS, "unknown_metric")
+    ]
+    del all_of_them["numSourceRows"]
+    assert found(prediction(), outcome(metrics=all_of_them), exact) == [(Check.METRICS, "numSourceRows")]
+
+
+def test_commit_and_path() -> None:
+    """Whether a version is created (R-732) and which path ran (R-402) are observables."""
+    assert found(prediction(committed=False, path=MergePath.C), outcome()) == [
+        (Check.COMMIT, "spurious_commit"),
+        (Check.PATH, "path"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ((Field("n", types.INT), Field("id", types.INT)), "column_order"),
+        ((Field("ID", types.INT), Field("n", types.INT)), "column_names"),
+        ((Field("id", types.BIGINT), Field("n", types.INT)), "column_types"),
+        ((Field("id", types.INT, nullable=False), Field("n", types.INT)), "nullability"),
+    ],
+)
+def test_schema_differences(columns: Any, kind: Any) -> None:
+    """Names in order and letter by letter, types, and NOT NULL are compared."""
+    wanted = Schema((Field("id", types.INT), Field("n", types.INT)))
+    assert found(prediction(schema=wanted), outcome(schema=Schema(columns))) == [(Check.SCHEMA, kind)]
+
+
+def test_rejections_agree_by_class() -> None:
+    """P-4 asks for the same class, not the same text; a class stands for its sub-classes."""
+    left = Rejection(error_class="DATATYPE_MISMATCH", message="one", unchanged=True)
+    right = dataclasses.replace(left, error_class="DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", message="two")
+    assert compare_rejection(left, right, capabilities=EVERYTHING).mismatches == ()
+    other = dataclasses.replace(right, error_class="DATATYPE_MISMATCHED")
+    (mismatch,) = compare_rejection(left, other, capabilities=EVERYTHING).mismatches
+    assert (mismatch.check, mismatch.kind) == (Check.ERROR, "error_class")
+
+
+@pytest.mark.parametrize(("unchanged", "kinds"), [(True, []), (False, ["changed_after_error"]), (None, [])])
+def test_a_failed_merge_changes_nothing(unchanged: Any, kinds: Any) -> None:
+    """P-30; an engine that did not look is not found guilty, but the check is not passed either."""
+    rejection = Rejection(error_class="X", message="", unchanged=unchanged)
+    compared = compare_rejection(rejection, rejection, capabilities=EVERYTHING)
+    assert [m.kind for m in compared.mismatches] == kinds
+    assert compared.unsupported == ((Check.UNCHANGED,) if unchanged is None else ())
+
+
+def expectation_kinds(expect: Any, result: Any) -> Any:
+    compared = compare_expectation(expect, result, capabilities=EVERYTHING, schema=ID_NAME)
+    assert {m.against for m in compared.mismatches} <= {"expect"}
+    return [m.kind for m in compared.mismatches]
+
+
+def test_expectations_check_what_they_say() -> None:
+    """Each part of ``expect`` that is given is held, the others are not."""
+    got = outcome(((1, "a", 1),), metrics={"numOutputRows": 1, "numSourceRows": 5}, cdf=((1, "a", 1, "insert"),))
+    assert expectation_kinds(Expectation(), got) == []
+    assert expectation_kinds(Expectation(rows=((1, "a", 1),), schema=ID_NAME), got) == []
+    assert expectation_kinds(Expectation(rows=()), got) == ["extra_rows"]
+    assert expectation_kinds(Expectation(metrics={"numOutputRows": 2}), got) == ["numOutputRows"]
+    assert expectation_kinds(Expectation(cdf=()), got) == ["extra_rows"]
+    assert expectation_kinds(Expectation(unchanged=True), got) == ["committed"]
+    assert expectation_kinds(Expectation(error="ANY"), got) == ["no_error"]
+
+
+def test_expected_errors_are_searched_in_class_and_message() -> None:
+    """The regular expression may speak of either."""
+    failed = Rejection(error_class="DELTA_X", message="cannot do this", unchanged=False)
+    assert expectation_kinds(Expectation(error="^DELTA_X"), failed) == []
+    assert expectation_kinds(Expectation(error="do this$"), failed) == []
+    assert expectation_kinds(Expectation(error="DELTA_Y"), failed) == ["error_class"]
+    assert expectation_kinds(Expectation(error="DELTA_X", unchanged=True), failed) == ["changed_after_error"]
+    assert expectation_kinds(Expectation(rows=()), failed) == ["spurious_error"]
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type", "text"),
+    [
+        (None, types.INT, "NULL"),
+        ("", types.STRING, "''"),
+        ("it's\n\u200b", types.STRING, "'it\\'s\\n\\u200b'"),
+        (True, types.BOOLEAN, "TRUE"),
+        (1, types.INT, "1"),
+        (1.0, types.DOUBLE, "1.0"),
+        (-0.0, types.DOUBLE, "-0.0"),
+        (float("nan"), types.DOUBLE, "NaN"),
+        (Decimal("1.50"), DecimalType(3, 2), "1.50BD"),
+        (b"\x00\xff", types.BINARY, "X'00FF'"),
+        (dt.date(1, 1, 1), types.DATE, "0001-01-01"),
+        (dt.datetime(2020, 1, 1, tzinfo=dt.UTC), types.TIMESTAMP, "2020-01-01 00:00:00Z"),
+        (dt.datetime(2020, 1, 1, microsecond=1), types.TIMESTAMP_NTZ, "2020-01-01 00:00:00.000001"),  # noqa: DTZ001 - no zone is the point
+        ((None, "b"), StructType((Field("a", types.INT), Field("b", types.STRING))), "{a: NULL, b: 'b'}"),
+        ((1, None), ArrayType(types.INT), "[1, NULL]"),
+        ((("k", 1),), MapType(types.STRING, types.INT), "map('k' -> 1)"),
+    ],
+)
+def test_cells_as_text(value: Any, data_type: Any, text: Any) -> None:
+    """Cells read like Spark's literals and never blur what the comparator tells apart."""
+    assert cell_text(value, data_type) == text
+
+
+def test_rows_wider_than_their_schema_are_still_shown() -> None:
+    """A broken engine's row must not break the report."""
+    assert row_text((1, "a", 2, "more"), ID_NAME) == "(1, 'a', 2, 'more')"
+
+
+def test_values_of_equal_look_have_different_identities() -> None:
+    """Python calls these equal; SQL types them apart."""
+    values = [1, True, 1.0, Decimal(1), Decimal("1.0"), Decimal("1.00"), "1", b"1", (1,)]
+    identities = {identifier(types.INT)(value) for value in values}
+    assert len(identities) == len(values)

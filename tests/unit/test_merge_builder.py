@@ -1,0 +1,191 @@
+"""The fluent API: arguments, immutability and the statement that it builds (R-102..R-107)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+
+from merge.builder import DeltaMergeBuilder, DeltaTable
+from merge.errors import AnalysisError, UnsupportedStatementError
+from merge.statement import ActionType, Assignment, ClauseKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Frame:
+    """A source whose relations are known: alias to columns."""
+
+    def __init__(self, columns: list[str], **aliases: list[str]) -> None:
+        self.columns = columns
+        self.aliases = aliases
+        self.tried: list[str] = []
+
+    def select(self, star: str) -> Frame:
+        name = star.removesuffix(".*").strip("`")
+        self.tried.append(name)
+        if name not in self.aliases:
+            raise AnalysisException(errorClass="CANNOT_RESOLVE_STAR_EXPAND", messageParameters={})
+        return Frame(self.aliases[name])
+
+
+def builder(condition: str = "t.id = s.id", frame: Frame | None = None) -> DeltaMergeBuilder:
+    table = DeltaTable.forPath(cast("SparkSession", None), "/nowhere").alias("t")
+    source = frame or Frame(["id", "v"], s=["id", "v"])
+    return table.merge(cast("DataFrame", source), condition)
+
+
+def test_builds_the_statement_that_was_asked_for() -> None:
+    """Every method adds its clause, in order; kinds may be mixed (R-102)."""
+    statement = (
+        builder()
+        .whenNotMatchedBySourceDelete("t.v > 1")
+        .whenMatchedUpdate(condition="s.v > t.v", set={"v": "s.v", "st.`a.b`": "1"})
+        .whenNotMatchedInsert(values={"id": "s.id"})
+        .whenMatchedDelete()
+        .whenNotMatchedBySourceUpdate(set={"t.v": "0"})
+        .withSchemaEvolution()
+        .statement()
+    )
+    assert [(c.kind, c.action, c.condition) for c in statement.clauses] == [
+        (ClauseKind.NOT_MATCHED_BY_SOURCE, ActionType.DELETE, "t.v > 1"),
+        (ClauseKind.MATCHED, ActionType.UPDATE, "s.v > t.v"),
+        (ClauseKind.NOT_MATCHED, ActionType.INSERT, None),
+        (ClauseKind.MATCHED, ActionType.DELETE, None),
+        (ClauseKind.NOT_MATCHED_BY_SOURCE, ActionType.UPDATE, None),
+    ]
+    assert statement.clauses[1].assignments == (
+        Assignment(target=("v",), value="s.v"),
+        Assignment(target=("st", "a.b"), value="1"),
+    )
+    assert (statement.condition, statement.target_alias, statement.source_alias) == ("t.id = s.id", "t", "s")
+    assert statement.with_schema_evolution
+
+
+def test_stars() -> None:
+    """The All methods are stars, with or without a condition."""
+    statement = builder().whenMatchedUpdateAll("s.v > 0").whenNotMatchedInsertAll().statement()
+    assert [(c.action, c.star, c.condition) for c in statement.clauses] == [
+        (ActionType.UPDATE, True, "s.v > 0"),
+        (ActionType.INSERT, True, None),
+    ]
+
+
+def test_every_call_gives_a_new_builder() -> None:
+    """R-102: a builder can be the start of several merges."""
+    start = builder()
+    left, right = start.whenMatchedDelete(), start.whenMatchedUpdateAll()
+    assert start.clauses == ()
+    assert [c.action for c in (*left.clauses, *right.clauses)] == [ActionType.DELETE, ActionType.UPDATE]
+
+
+@pytest.mark.parametrize("method", ["whenMatchedUpdate", "whenNotMatchedBySourceUpdate"])
+def test_an_empty_unconditional_update_is_dropped(method: str) -> None:
+    """R-105: as if it had never been written; with a condition it is a clause that changes nothing."""
+    assert getattr(builder(), method)(set={}).clauses == ()
+    (clause,) = getattr(builder(), method)(condition="t.v = 1", set={}).clauses
+    assert (clause.action, clause.assignments) == (ActionType.UPDATE, ())
+
+
+def test_an_empty_insert_is_a_clause() -> None:
+    """R-105: it inserts rows of NULLs."""
+    (clause,) = builder().whenNotMatchedInsert(values={}).clauses
+    assert (clause.action, clause.assignments, clause.star) == (ActionType.INSERT, (), False)
+
+
+@pytest.mark.parametrize(
+    ("method", "argument"),
+    [
+        ("whenMatchedUpdate", "set"),
+        ("whenNotMatchedInsert", "values"),
+        ("whenNotMatchedBySourceUpdate", "set"),
+    ],
+)
+def test_assignments_are_required_and_typed(method: str, argument: str) -> None:
+    """R-103: ValueError for nothing, TypeError for a wrong type, each naming argument and method."""
+    call = getattr(builder(), method)
+    with pytest.raises(ValueError, match=f"'{argument}' in {method} cannot be None"):
+        call(condition="t.v = 1")
+    for wrong in ("v = 1", [("v", "1")], {1: "1"}, {"v": 1}, {"v": None}):
+        with pytest.raises(TypeError, match=f"'{argument}' in {method}"):
+            call(**{argument: wrong})
+
+
+@pytest.mark.parametrize("wrong", [True, 1, b"x"])
+def test_conditions_are_text(wrong: Any) -> None:
+    """R-103."""
+    with pytest.raises(TypeError, match="'condition' in whenMatchedDelete must be an expression as SQL text"):
+        builder().whenMatchedDelete(wrong)
+    with pytest.raises(TypeError, match="'condition' in merge"):
+        builder(condition=wrong)
+
+
+def test_columns_are_refused_with_the_way_out() -> None:
+    """No public interface of Spark gives a Column's SQL, so it is refused instead of guessed."""
+    column = Column.__new__(Column)
+    with pytest.raises(UnsupportedStatementError, match="Give the expression as SQL text"):
+        builder().whenMatchedUpdate(set={"v": cast("str", column)})
+
+
+def test_a_star_as_key_is_a_name() -> None:
+    """R-104: it stays a name, which cannot resolve later."""
+    (clause,) = builder().whenMatchedUpdate(set={"*": "s.v"}).clauses
+    assert clause.assignments[0].target == ("*",)
+    assert not clause.star
+
+
+def test_bad_sql_is_told_where_it_is_given() -> None:
+    """A text that is no expression fails in the call that gives it."""
+    with pytest.raises(AnalysisError, match="PARSE_SYNTAX_ERROR"):
+        builder().whenMatchedDelete("s.v >")
+
+
+def test_a_clause_is_needed() -> None:
+    """R-106, also where the only clause was dropped by R-105."""
+    with pytest.raises(AnalysisError, match="DELTA_MERGE_MISSING_WHEN"):
+        builder().whenMatchedUpdate(set={}).statement()
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        (("whenMatchedDelete", "whenMatchedUpdateAll"), "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"),
+        (
+            ("whenNotMatchedInsertAll", "whenNotMatchedInsertAll"),
+            "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION",
+        ),
+        (
+            ("whenNotMatchedBySourceDelete", "whenNotMatchedBySourceDelete"),
+            "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+        ),
+    ],
+)
+def test_only_the_last_clause_of_a_kind_may_omit_its_condition(calls: tuple[str, str], expected: str) -> None:
+    """R-107, under Delta's names, with clauses of other kinds in between."""
+    merge = getattr(builder(), calls[0])().whenNotMatchedInsertAll("s.v = 0")
+    with pytest.raises(AnalysisError) as caught:
+        getattr(merge, calls[1])().statement()
+    assert caught.value.error_class == expected
+
+
+def test_finds_the_alias_of_the_source_among_the_qualifiers_used() -> None:
+    """Spark does not tell an alias, but it tells whether a name means the whole source; columns are tried in vain."""
+    frame = Frame(["id", "st"], s=["id", "st"], st=["x"])
+    statement = builder("t.id = st.x AND t.id = s.id", frame).whenMatchedDelete().statement()
+    assert statement.source_alias == "s"
+    assert frame.tried == ["st", "s"], "the target's alias is not tried"
+
+
+def test_a_source_without_alias_has_none() -> None:
+    """Unqualified names still work."""
+    assert builder("t.id = other", Frame(["other"])).whenMatchedDelete().statement().source_alias is None
+
+
+def test_a_join_as_source_needs_an_alias_of_its_own() -> None:
+    """``a.id`` and ``b.id`` of a join cannot be told apart once the source is one relation."""
+    frame = Frame(["id", "v"], a=["id"], b=["v"])
+    with pytest.raises(UnsupportedStatementError, match=r'source\.alias\("s"\)'):
+        builder("t.id = a.id", frame).whenMatchedDelete().statement()

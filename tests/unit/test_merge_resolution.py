@@ -1,0 +1,427 @@
+"""Names, stars, checks and values of a resolved merge, without Spark wherever types follow from the schemas."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql.types import BooleanType, DataType, IntegerType, StructType
+
+from merge.conf import MergeConf
+from merge.errors import AnalysisError, MergeError, UnsupportedStatementError
+from merge.parser import parse_merge
+from merge.resolution.clock import StatementClock
+from merge.resolution.functions import called_functions, subqueries
+from merge.resolution.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from merge.resolution.resolved import ResolvedMerge
+
+ON = "MERGE INTO target t USING source s ON t.id = s.id "
+
+
+class NoSpark:
+    """Types for statements whose types are all known; any question is a failure of the test."""
+
+    def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
+        assert not expressions, f"Spark was asked about {expressions}"
+        return ()
+
+
+class Answers:
+    """Types by the text asked for."""
+
+    def __init__(self, **known: DataType) -> None:
+        self.known = known
+        self.asked: list[tuple[str, ...]] = []
+
+    def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
+        self.asked.append(tuple(expressions))
+        return tuple(self.known.get(text, IntegerType()) for text in expressions)
+
+
+def run(
+    sql: str,
+    *,
+    target: str = "id INT, v INT",
+    source: str = "id INT, v INT",
+    conf: MergeConf | None = None,
+    types: NoSpark | Answers | None = None,
+) -> ResolvedMerge:
+    return resolve(
+        parse_merge(sql),
+        target_schema=_schema(target),
+        source_schema=_schema(source),
+        conf=conf or MergeConf(),
+        types=types or NoSpark(),
+        clock=StatementClock(instant=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
+    )
+
+
+def failure(
+    sql: str, *, target: str = "id INT, v INT", source: str = "id INT, v INT", **kwargs: MergeConf
+) -> MergeError:
+    with pytest.raises(MergeError) as caught:
+        run(sql, target=target, source=source, types=Answers(), **kwargs)
+    return caught.value
+
+
+def _schema(ddl: str) -> StructType:
+    # The types used here are simple enough to be spelled without a JVM.
+    return _parse_struct(ddl)
+
+
+def _parse_struct(ddl: str) -> StructType:
+    from pyspark.sql.types import ArrayType, LongType, MapType, StringType  # noqa: PLC0415 - only this reader needs them
+
+    words = {"INT": IntegerType(), "BIGINT": LongType(), "STRING": StringType(), "BOOLEAN": BooleanType()}
+    words |= {"INTS": ArrayType(IntegerType()), "MAP": MapType(StringType(), IntegerType())}
+
+    def split(text: str) -> list[str]:
+        parts, depth, piece = [], 0, ""
+        for char in text:
+            depth += (char == "<") - (char == ">")
+            if char == "," and depth == 0:
+                parts.append(piece)
+                piece = ""
+            else:
+                piece += char
+        return [part.strip() for part in (*parts, piece) if part.strip()]
+
+    def read(kind: str) -> DataType:
+        return _parse_struct(kind[2:-1]) if kind.startswith("S<") else words[kind]
+
+    schema = StructType()
+    for field in split(ddl):
+        name, kind = field.rsplit(" ", 1) if not field.endswith(">") else field.split(" ", 1)
+        schema = schema.add(name.strip("`"), read(kind))
+    return schema
+
+
+def test_settles_every_name_by_position() -> None:
+    """Qualified, unqualified and quoted names become positional; the rest of the text stays as it is."""
+    merge = run(ON + "WHEN MATCHED AND t.v=`s`.`v` THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert merge.condition.sql == "target_0 = source_0"
+    assert (merge.condition.target_columns, merge.condition.source_columns) == ({0}, {0})
+    assert merge.condition.text == "t.id = s.id"
+    assert merge.condition.tree.sql() == "target_0 = source_0"
+    (update,) = merge.matched
+    assert update.condition is not None
+    assert update.condition.sql == "target_1=source_1"
+    assert update.values == ("target_0", "source_1")
+    assert update.source_columns == {1}
+    (insert,) = merge.not_matched
+    assert insert.values == ("source_0", "source_1")
+
+
+def test_table_names_qualify_where_there_is_no_alias() -> None:
+    """R-119: a table without alias goes by its name, with or without the names before it."""
+    merge = run("MERGE INTO db.tgt USING src ON tgt.id = src.id WHEN MATCHED THEN UPDATE SET db.tgt.v = src.v")
+    assert merge.matched[0].values == ("target_0", "source_1")
+
+
+@pytest.mark.parametrize("name", ["target.v", "s.v", "x.v", "nope"])
+def test_left_hand_sides_are_target_columns(name: str) -> None:
+    """R-119: an alias hides the table's name, the source's alias and unknown names do not resolve."""
+    error = failure(ON + f"WHEN MATCHED THEN UPDATE SET {name} = 1")
+    assert error.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    assert f"Cannot resolve {name} in UPDATE clause given columns t.id, t.v ." in error.message
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("WHEN MATCHED AND nope THEN DELETE", "nope in DELETE condition given columns t.id, t.v, s.id, s.v ."),
+        ("WHEN MATCHED AND nope THEN UPDATE SET v = 1", "nope in UPDATE condition given"),
+        ("WHEN MATCHED THEN UPDATE SET v = s.nope", "s.nope in UPDATE clause given columns t.id, t.v, s.id, s.v ."),
+        ("WHEN NOT MATCHED AND t.v > 1 THEN INSERT *", "t.v in INSERT condition given columns s.id, s.v ."),
+        ("WHEN NOT MATCHED THEN INSERT (v) VALUES (t.v)", "t.v in INSERT clause given columns s.id, s.v ."),
+        ("WHEN NOT MATCHED THEN INSERT (v) VALUES (DEFAULT)", "DEFAULT in INSERT clause"),
+        ("WHEN NOT MATCHED THEN INSERT (nope) VALUES (1)", "nope in INSERT clause given columns t.id, t.v ."),
+        ("WHEN NOT MATCHED BY SOURCE AND s.v > 1 THEN DELETE", "s.v in DELETE condition given columns t.id, t.v ."),
+        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = s.v", "s.v in UPDATE clause given columns t.id, t.v ."),
+    ],
+)
+def test_each_place_sees_its_own_sides(clause: str, message: str) -> None:
+    """R-115, R-117, R-227: what is out of scope does not resolve, and the message lists what is in scope."""
+    error = failure(ON + clause)
+    assert error.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    assert f"Cannot resolve {message}" in error.message
+
+
+def test_search_condition_is_named_in_its_errors() -> None:
+    """R-117: ON is called search condition."""
+    error = failure("MERGE INTO target t USING source s ON t.id = s.nope WHEN MATCHED THEN DELETE")
+    assert "Cannot resolve s.nope in search condition given columns t.id, t.v, s.id, s.v ." in error.message
+
+
+def test_names_of_both_sides_are_ambiguous_only_where_both_are_in_scope() -> None:
+    """R-118: ``v`` is ambiguous in a matched clause and fine in the two others."""
+    error = failure(ON + "WHEN MATCHED THEN UPDATE SET v = v")
+    assert error.error_class == "AMBIGUOUS_REFERENCE"
+    assert "Reference `v` is ambiguous, could be: [`s`.`v`, `t`.`v`]." in error.message
+    merge = run(ON + "WHEN NOT MATCHED THEN INSERT (v) VALUES (v) WHEN NOT MATCHED BY SOURCE THEN UPDATE SET id = v")
+    assert merge.not_matched[0].values == ("CAST(NULL AS INT)", "source_1")
+    assert merge.not_matched_by_source[0].values == ("target_1", "target_1")
+
+
+def test_duplicate_source_columns_harm_only_when_used() -> None:
+    """R-823: two columns of one name fail where a name or a star refers to them."""
+    source = "id INT, v INT, V INT"
+    run(ON + "WHEN MATCHED THEN DELETE", source=source)
+    for clause in ("WHEN MATCHED THEN UPDATE SET *", "WHEN MATCHED THEN UPDATE SET v = s.v"):
+        assert failure(ON + clause, source=source).error_class == "AMBIGUOUS_REFERENCE"
+
+
+def test_case_of_names_follows_the_session() -> None:
+    """R-120, R-816: names match without regard to case, unless the session is case-sensitive."""
+    sql = "MERGE INTO target t USING source s ON T.ID = S.id WHEN MATCHED THEN UPDATE SET *"
+    assert run(sql, source="Id INT, V INT").matched[0].values == ("source_0", "source_1")
+    strict = MergeConf(case_sensitive=True)
+    assert failure(sql, conf=strict).error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    star = failure(ON + "WHEN MATCHED THEN UPDATE SET *", source="id INT, V INT", conf=strict)
+    assert "Cannot resolve v in UPDATE clause given columns s.id, s.V ." in star.message
+
+
+def test_an_alias_wins_over_a_column_of_the_same_name() -> None:
+    """R-824: ``s.id`` is the source's column although the target has a struct ``s``; ``s.a`` is the struct's field."""
+    merge = run(
+        ON + "WHEN MATCHED AND s.a = s.id THEN DELETE",
+        target="id INT, s S<a INT, id INT>",
+        types=Answers(**{"target_1.a = source_0": BooleanType()}),
+    )
+    assert merge.matched[0].condition is not None
+    assert merge.matched[0].condition.sql == "target_1.a = source_0"
+
+
+def test_names_with_dots_and_backticks_resolve() -> None:
+    """R-808: quoted names are one name each, whatever is in them."""
+    merge = run(
+        "MERGE INTO target t USING source s ON t.`a.b` = s.`c``d` WHEN MATCHED THEN UPDATE SET t.`a.b` = s.`c``d`",
+        target="`a.b` INT",
+        source="c`d INT",
+    )
+    assert merge.condition.sql == "target_0 = source_0"
+    assert merge.matched[0].values == ("source_0",)
+
+
+def test_deep_fields_keep_their_path() -> None:
+    """Only the part of a name that is the column is replaced, however many parts there are."""
+    deep = "id INT, st S<a S<b S<c S<d INT>>>>"
+    merge = run(ON + "WHEN MATCHED THEN UPDATE SET id = s.st.a.b.c.d", target=deep, source=deep)
+    assert merge.matched[0].values == ("source_1.a.b.c.d", "target_1")
+
+
+def test_lambda_variables_are_no_columns() -> None:
+    """A variable hides a column of the same name; columns inside a lambda still resolve."""
+    merge = run(
+        ON + "WHEN MATCHED AND exists(t.xs, v -> v > s.v) THEN DELETE",
+        target="id INT, xs INTS",
+        types=Answers(**{"exists(target_1, v -> v > source_1)": BooleanType()}),
+    )
+    assert merge.matched[0].condition is not None
+    assert merge.matched[0].condition.sql == "exists(target_1, v -> v > source_1)"
+
+
+def test_a_star_needs_every_target_column_and_ignores_others() -> None:
+    """R-201, both ways."""
+    merge = run(ON + "WHEN NOT MATCHED THEN INSERT *", source="extra INT, v INT, id INT")
+    assert merge.not_matched[0].values == ("source_2", "source_1")
+    error = failure(ON + "WHEN NOT MATCHED THEN INSERT *", source="id INT, m INT")
+    assert "Cannot resolve v in INSERT clause given columns s.id, s.m ." in error.message
+
+
+@pytest.mark.parametrize(
+    ("assignments", "listed"),
+    [
+        ("v = 1, V = 2", "`v`, `v`"),
+        ("t.v = 1, v = 2", "`v`, `v`"),
+        ("st = s.st, st.a = 1", "`st`, `st.a`"),
+        ("st.a = 1, st = s.st", "`st.a`, `st`"),
+        ("st.a = 1, st.A = 2", "`st.a`, `st.A`"),
+    ],
+)
+def test_conflicting_assignments_are_refused(assignments: str, listed: str) -> None:
+    """R-210: one path equals or contains another, after dropping qualifiers, under the session's case rule."""
+    schema = "id INT, v INT, st S<a INT, b INT>"
+    error = failure(ON + f"WHEN MATCHED THEN UPDATE SET {assignments}", target=schema, source=schema)
+    assert error.error_class == "DELTA_CONFLICT_SET_COLUMN"
+    assert f"There is a conflict from these SET columns: [{listed}]." in error.message
+
+
+def test_names_differing_in_case_do_not_conflict_in_a_case_sensitive_session() -> None:
+    """R-210 with R-120."""
+    merge = run(
+        ON + "WHEN MATCHED THEN UPDATE SET v = 1, V = 2",
+        target="id INT, v INT, V INT",
+        conf=MergeConf(case_sensitive=True),
+    )
+    assert merge.matched[0].values == ("target_0", "1", "2")
+
+
+def test_nested_assignments_rebuild_the_struct() -> None:
+    """R-212, R-213, R-215: other fields are read from the old struct, so a NULL struct gives NULL for them."""
+    merge = run(
+        ON + "WHEN MATCHED THEN UPDATE SET st.b.c = 5, t.st.a = s.v",
+        target="id INT, st S<a INT, b S<c INT, `d e` INT>>",
+    )
+    assert merge.matched[0].values == (
+        "target_0",
+        "named_struct('a', source_1, 'b', named_struct('c', 5, 'd e', target_1.`b`.`d e`))",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("m.k", "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE"),
+        ("st.m.k", "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE"),
+        ("id.x", "INVALID_EXTRACT_BASE_FIELD_TYPE"),
+        ("xs.x", "INVALID_EXTRACT_BASE_FIELD_TYPE"),
+        ("st.nope", "FIELD_NOT_FOUND"),
+    ],
+)
+def test_paths_lead_through_structs_only(path: str, expected: str) -> None:
+    """R-214, and Spark's own errors for fields that are not there."""
+    target = "id INT, m MAP, xs INTS, st S<m MAP>"
+    assert failure(ON + f"WHEN MATCHED THEN UPDATE SET {path} = 1", target=target).error_class == expected
+
+
+def test_inserts_fill_up_with_null() -> None:
+    """R-220: columns that are not listed are NULL of their type; the order of the list does not matter."""
+    merge = run(ON + "WHEN NOT MATCHED THEN INSERT (v, id) VALUES (s.id, s.v)", target="id INT, gap STRING, v INT")
+    assert merge.not_matched[0].values == ("source_1", "CAST(NULL AS STRING)", "source_0")
+
+
+def test_insert_lists_are_checked() -> None:
+    """R-224, R-225: no fields, no name twice; names that differ in case pass and the first wins."""
+    target = "id INT, st S<a INT>"
+    nested = failure(ON + "WHEN NOT MATCHED THEN INSERT (id, st.a) VALUES (1, 2)", target=target)
+    assert nested.error_class == "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION"
+    assert "(field = `st`.`a`)" in nested.message
+    twice = failure(ON + "WHEN NOT MATCHED THEN INSERT (v, t.v) VALUES (1, 2)")
+    assert twice.error_class == "DELTA_DUPLICATE_COLUMNS_ON_INSERT"
+    merge = run(ON + "WHEN NOT MATCHED THEN INSERT (v, V) VALUES (1, 2)")
+    assert merge.not_matched[0].values == ("CAST(NULL AS INT)", "1")
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("rand() > 0.5", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+        ("max(s.v) > 1", "DELTA_AGGREGATION_NOT_SUPPORTED"),
+        ("rand() > max(s.v)", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+        ("s.v IN (SELECT 1)", "DELTA_UNSUPPORTED_SUBQUERY"),
+        ("EXISTS (SELECT rand())", "DELTA_UNSUPPORTED_SUBQUERY"),
+        ("row_number() OVER (ORDER BY s.v) = 1", "UNSUPPORTED_EXPR_FOR_OPERATOR"),
+        ("explode(array(true))", "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT"),
+    ],
+)
+def test_conditions_are_validated(condition: str, expected: str) -> None:
+    """R-130 to R-133, in that order, for ON and for each kind of clause."""
+    for sql in (
+        f"MERGE INTO target t USING source s ON {condition} WHEN MATCHED THEN DELETE",
+        ON + f"WHEN NOT MATCHED AND {condition} THEN INSERT *",
+    ):
+        assert failure(sql).error_class == expected
+
+
+def test_names_are_resolved_before_conditions_are_validated() -> None:
+    """R-113: an unresolved name in a later clause is reported before a forbidden function in ON."""
+    error = failure("MERGE INTO target t USING source s ON rand() > 0 WHEN NOT MATCHED AND nope THEN INSERT *")
+    assert error.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+
+
+def test_an_action_is_resolved_before_its_condition() -> None:
+    """R-113, inside one clause."""
+    error = failure(ON + "WHEN MATCHED AND cond THEN UPDATE SET v = val")
+    assert "Cannot resolve val in UPDATE clause" in error.message
+
+
+@pytest.mark.parametrize("value", ["sum(s.v)", "rank() OVER (ORDER BY s.v)", "first(s.v)"])
+def test_values_take_no_aggregates_and_no_windows(value: str) -> None:
+    """R-134."""
+    assert failure(ON + f"WHEN MATCHED THEN UPDATE SET v = {value}").error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR"
+
+
+def test_values_may_be_non_deterministic() -> None:
+    """R-134: ``rand()`` is fine in a value, and it is evaluated once."""
+    merge = run(ON + "WHEN MATCHED THEN UPDATE SET v = rand()", types=Answers())
+    assert merge.matched[0].values == ("target_0", "rand()")
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("t.v", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"), ("'true'", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN")],
+)
+def test_conditions_are_boolean(condition: str, expected: str) -> None:
+    """R-135."""
+    assert failure(ON + f"WHEN MATCHED AND {condition} THEN DELETE").error_class == expected
+    on = failure(f"MERGE INTO target t USING source s ON {condition} WHEN MATCHED THEN DELETE")
+    assert on.error_class == "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE"
+
+
+def test_one_instant_for_the_whole_statement() -> None:
+    """R-136: the functions of the current time become literals; a column or a string of that name does not."""
+    merge = run(
+        ON + "WHEN MATCHED THEN UPDATE SET v = f(current_timestamp(), NOW(), 'now()', current_date, t.`now`)",
+        target="id INT, v INT, now INT",
+        types=Answers(),
+    )
+    instant = "TIMESTAMP_LTZ'2026-01-02 03:04:05.000006 UTC'"
+    assert merge.matched[0].values[1] == f"f({instant}, {instant}, 'now()', CAST({instant} AS DATE), target_2)"
+
+
+def test_comments_at_the_end_of_an_expression_are_cut() -> None:
+    """An expression is put into larger SQL, where a comment would swallow what follows."""
+    merge = run("MERGE INTO target t USING source s ON t.id = s.id -- key\nWHEN MATCHED THEN DELETE")
+    assert merge.condition.sql == "target_0 = source_0"
+
+
+def test_spark_is_asked_once_for_what_the_schemas_do_not_tell() -> None:
+    """Round trips are dear: one question for all, none for plain columns, literals and simple comparisons."""
+    answers = Answers()
+    run(
+        ON + "WHEN MATCHED AND t.v IS NULL AND NOT t.id >= 3 THEN UPDATE SET v = s.v + 1 "
+        "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v + 1)",
+        types=answers,
+    )
+    assert [asked for asked in answers.asked if asked] == [("source_1 + 1",)]
+
+
+def test_evolution_is_refused_by_name() -> None:
+    """Schema evolution is not there yet, by statement or by setting."""
+    with pytest.raises(UnsupportedStatementError, match="schema evolution"):
+        run(ON.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION") + "WHEN MATCHED THEN DELETE")
+    with pytest.raises(UnsupportedStatementError, match="schema evolution"):
+        run(ON + "WHEN MATCHED THEN DELETE", conf=MergeConf(schema_auto_merge=True))
+
+
+def test_a_target_without_columns_is_refused() -> None:
+    """R-141."""
+    with pytest.raises(AnalysisError, match="DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET"):
+        run("MERGE INTO target t USING source s ON true WHEN NOT MATCHED THEN INSERT *", target="")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Sum(x) + `max`(1) + t.min(2)", {"sum"}),
+        ("x LIKE ANY ('a') AND any (y)", {"any"}),
+        ("(SELECT max(x) FROM y) + abs(1)", {"abs"}),
+        ("(values.a) + length('count(1)')", {"length"}),
+        ("a IN (1) AND f(g(h()))", {"in", "f", "g", "h"}),
+    ],
+)
+def test_functions_are_told_from_what_looks_like_them(text: str, names: set[str]) -> None:
+    """Quoted names, members, LIKE ANY, strings and the insides of subqueries are no calls of this expression."""
+    assert called_functions(text) == names
+
+
+def test_subqueries_are_cut_out_whole() -> None:
+    """Nested brackets belong to their query; a bracketed name is none."""
+    text = "a IN (SELECT (b) FROM (SELECT 1)) OR EXISTS(WITH x AS (SELECT 2) SELECT * FROM x) OR (values.c) = (d)"
+    assert subqueries(text) == ("(SELECT (b) FROM (SELECT 1))", "(WITH x AS (SELECT 2) SELECT * FROM x)")
