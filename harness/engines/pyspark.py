@@ -179,7 +179,8 @@ def _settings(spark: SparkSession, case: Case) -> Iterator[None]:
 def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineResult:
     path = Path(tables["target"])
     try:
-        result = merge_sql(spark, case.sql, tables=tables)
+        # the text of a case also stands for a call of the builder, which may interleave the kinds
+        result = merge_sql(spark, case.sql, tables=tables, interleaved=True)
     except (UnsupportedTableError, UnsupportedStatementError) as error:
         return Unsupported(_unsupported_reason(error))
     except MergeError as error:

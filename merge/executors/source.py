@@ -101,7 +101,7 @@ def prepare_source(
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
     kept = [source_column(i) for i in referenced_source_columns(merge)]
-    # A relation without columns would be an empty Parquet-like schema to some operators; one constant keeps the rows.
+    # A relation without columns is a corner case that few of Spark's operators are tested with; one constant avoids it.
     frame = source.toDF(*names).selectExpr(*(kept or ["TRUE AS source_none"]))
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]

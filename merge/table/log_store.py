@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
@@ -30,6 +31,17 @@ class LogStore:
         """
         content = bytes(obstore.get(self._store(), log_file(version)).bytes())
         return tuple(json.loads(line) for line in content.decode().splitlines() if line.strip())
+
+    def paths_after(self, version: int) -> frozenset[str]:
+        """Collect the decoded paths of all data and change files that later versions add."""
+        found: set[str] = set()
+        while True:
+            version += 1
+            try:
+                actions = self.read(version)
+            except FileNotFoundError:
+                return frozenset(found)
+            found |= {unquote(a[kind]["path"]) for a in actions for kind in ("add", "cdc") if kind in a}
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
         """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written."""

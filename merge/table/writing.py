@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from merge.errors import AnalysisError, ExecutionError
 from merge.table.arrow_schema import arrow_schema
 from merge.table.constraints import not_null_paths
+from merge.table.log_store import LogStore
 from merge.table.rows import RowAction, routes
 from merge.table.writer import (
     CHANGE_FILE,
@@ -26,8 +27,6 @@ from merge.table.writer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyspark.sql import DataFrame, Row
     from pyspark.sql.types import StructType
 
@@ -119,9 +118,12 @@ class TableWriter:
             records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
         return _result(records.collect())
 
-    def remove_orphans(self, committed: Iterable[WrittenFile] = ()) -> None:
-        """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest."""
-        kept = {file.path for file in committed}
+    def remove_orphans(self) -> None:
+        """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest.
+
+        The log is asked first: an interrupt may come when the commit has been made already.
+        """
+        kept = LogStore(location=self.snapshot.location).paths_after(self.snapshot.version)
         root = Path(self.snapshot.location)
         for path in root.rglob(f"part-*{self.write_id}*"):
             if str(path.relative_to(root)) in kept:

@@ -405,6 +405,21 @@ def test_lost_race_leaves_no_trace(table: Table, tmp_path: Path) -> None:
     assert len(list((tmp_path / "target").rglob("*.parquet"))) == 3
 
 
+def test_interrupt_after_the_commit_keeps_its_files(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cleaning up asks the log first, so that files of a commit that was made are not taken for orphans."""
+    really_commit = command.commit
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        really_commit(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        table.merge(UPSERT, [(1, "x")])
+    assert table.rows() == Counter([(1, "x"), (2, None), (3, "c"), (None, "n")])
+    assert sum(table.changes().values()) == 2
+
+
 def test_changed_source_is_noticed(
     spark: SparkSession, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
