@@ -1,12 +1,14 @@
 """Ctrl+C stays Ctrl+C, also where a library turns it into an error of its own.
 
-DuckDB ends a query that is interrupted with a RuntimeError, and an engine's adapter may report the same as its failure;
-neither says anything about a merge.
+DuckDB ends a query that is interrupted with a RuntimeError. Spark's own handler calls the JVM in the middle of another
+call to it, which fails with an error of Py4J. An adapter may report either as the engine's failure; none of them says
+anything about a merge.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -31,13 +33,16 @@ def interrupts_kept() -> Iterator[None]:
         yield  # signals reach the main thread only
         return
     before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        yield  # whoever started us wants no interrupts
+        return
 
     def note(number: int, frame: FrameType | None) -> None:
         watch.seen = True
-        if callable(before):
-            before(number, frame)
+        signal.default_int_handler(number, frame)
 
     signal.signal(signal.SIGINT, note)
+    logging.getLogger().addFilter(_is_news)
     try:
         yield
     except Exception:
@@ -45,7 +50,13 @@ def interrupts_kept() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
+        logging.getLogger().removeFilter(_is_news)
         if signal.getsignal(signal.SIGINT) is note:  # Spark sets a handler of its own with its first session
             signal.signal(signal.SIGINT, before)
     if watch.seen:
         raise KeyboardInterrupt
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out the traceback that Py4J logs for a Ctrl+C: the user knows."""
+    return record.msg != "KeyboardInterrupt while sending command."

@@ -1,0 +1,68 @@
+"""The command line: one front of the harness, with the exit codes and the JSON of DESIGN's contract."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.cases import cases
+from harness.cli.doctor import doctor
+from harness.cli.fuzz import fuzz
+from harness.cli.replay import replay
+from harness.cli.run import run
+from harness.cli.terminal import error_line, make_streams_safe
+from harness.errors import ExitCode, MergecheckError
+from reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mergecheck", message="mergecheck %(version)s")
+def cli() -> None:
+    r"""Find correctness bugs in MERGE INTO: random cases, held against a DuckDB reference.
+
+    \b
+    Exit codes: 0 agree, 1 mismatch, 2 usage or bad input, 3 engine or infrastructure,
+    4 inconclusive (too little was verified), 130 interrupted.
+    """
+
+
+for command in (run, fuzz, replay, cases, doctor):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; mistakes of the user end in one message, never a traceback."""
+    make_streams_safe()
+    try:
+        answer = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        error_line("interrupted")
+        return ExitCode.INTERRUPTED
+    except CaseFormatError as error:
+        error_line(str(error))
+        return ExitCode.USAGE
+    except MergecheckError as error:
+        error_line(str(error))
+        return error.exit_code
+    except Exception:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
+        traceback.print_exc(file=sys.stderr)
+        error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")
+        return ExitCode.ENGINE
+    return int(answer) if isinstance(answer, int) else ExitCode.AGREE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""``mergecheck cases``: look at saved cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.terminal import emit_json, json_option, show
+from harness.corpus import find_case_file
+from harness.errors import UserInputError
+from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+from harness.render import settings_lines, statement_lines, table_lines
+from harness.sql_script import sql_script
+from reference.case_file import case_to_json, load_cases
+
+
+@click.group()
+def cases() -> None:
+    """Look at saved cases."""
+
+
+@cases.command(name="show")
+@click.argument("name", metavar="ID|FILE")
+@click.option("--id", "case_id", metavar="ID", help="The case to show, where the file holds several.")
+@click.option("--sql", "as_sql", is_flag=True, help="A script for Spark SQL with Delta Lake.")
+@click.option(
+    "--findings",
+    "findings_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where ids of findings are looked up.",
+)
+@json_option
+def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_directory: Path, as_json: bool) -> None:
+    """Show one case: its tables and statement, the same as SQL, or the case file's JSON."""
+    if as_sql and as_json:
+        raise click.UsageError("give either --sql or --json, not both")
+    path = find_case_file(name, findings=FindingsDirectory(findings_directory))
+    found = load_cases(path)
+    if case_id is not None:
+        found = tuple(case for case in found if case.id == case_id)
+    if len(found) != 1:
+        what = f"{len(found)} cases" if case_id is None else f"{len(found)} cases with the id {case_id!r}"
+        raise UserInputError(f"{path} holds {what}; name one with --id ID")
+    case = found[0]
+    if as_json:
+        emit_json(case_to_json(case))
+    elif as_sql:
+        show(sql_script(case))
+    else:
+        lines = [f"case {case.id}", "", *table_lines(case), *settings_lines(case), "", *statement_lines(case.sql)]
+        show("\n".join(lines))

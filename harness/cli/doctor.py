@@ -1,0 +1,95 @@
+"""``mergecheck doctor``: is everything here that a run needs?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from harness.cli.terminal import emit_json, json_option, show
+from harness.engines import engine_names
+from harness.errors import ExitCode
+from harness.findings import WORK_DIRECTORY
+
+MIN_JAVA = 17
+PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """One thing that a run needs; ``fix`` is empty where it is there."""
+
+    name: str
+    found: str
+    fix: str = ""
+
+
+@click.command()
+@json_option
+def doctor(*, as_json: bool) -> int:
+    """Check Java, the packages and the work folder; every line says ok, or how to fix it."""
+    diagnoses = [_java(), _python(), *map(_package, PACKAGES), _engines(), _work_directory()]
+    if as_json:
+        checks = [{"name": d.name, "ok": not d.fix, "found": d.found, "fix": d.fix} for d in diagnoses]
+        emit_json({"ok": not any(d.fix for d in diagnoses), "checks": checks})
+    else:
+        for diagnosis in diagnoses:
+            show(f"{'FIX' if diagnosis.fix else 'OK':<4} {diagnosis.name:<12} {diagnosis.found}")
+            if diagnosis.fix:
+                show(f"     {diagnosis.fix}")
+    return ExitCode.ENGINE if any(d.fix for d in diagnoses) else ExitCode.AGREE
+
+
+def _java() -> Diagnosis:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    fix = f"install Java {MIN_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
+    if java is None:
+        return Diagnosis(name="java", found="not found", fix=fix)
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 - the user's own Java
+    except (OSError, subprocess.SubprocessError) as error:
+        return Diagnosis(name="java", found=f"{java} does not run: {error}", fix=fix)
+    number = _JAVA_VERSION.search(answer.stderr + answer.stdout)
+    if number is None:
+        return Diagnosis(name="java", found=f"{java} names no version", fix=fix)
+    return Diagnosis(name="java", found=f"{number[1]} ({java})", fix="" if int(number[1]) >= MIN_JAVA else fix)
+
+
+def _python() -> Diagnosis:
+    found = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
+    return Diagnosis(name="python", found=f"{found} ({sys.executable})")
+
+
+def _package(name: str) -> Diagnosis:
+    try:
+        return Diagnosis(name=name, found=version(name))
+    except PackageNotFoundError:
+        return Diagnosis(
+            name=name, found="not installed", fix="install mergecheck with its dependencies: pip install mergecheck"
+        )
+
+
+def _engines() -> Diagnosis:
+    names = engine_names()
+    fix = "" if names else "install mergecheck as a package, so that its entry points are known: pip install mergecheck"
+    return Diagnosis(name="engines", found=", ".join(names) or "none registered", fix=fix)
+
+
+def _work_directory() -> Diagnosis:
+    folder = WORK_DIRECTORY if WORK_DIRECTORY.is_dir() else Path()
+    if os.access(folder, os.W_OK):
+        return Diagnosis(name="work folder", found=f"{WORK_DIRECTORY}, writable")
+    return Diagnosis(
+        name="work folder",
+        found=f"{WORK_DIRECTORY} cannot be written",
+        fix=f"run mergecheck in a folder that you may write, or make {folder.resolve()} writable",
+    )

@@ -1,0 +1,158 @@
+"""``mergecheck fuzz``: random cases until a budget is spent."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness import events
+from harness.cli.progress import Progress
+from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from harness.errors import ExitCode
+from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+from harness.outcome_json import mismatches_json, summary_json
+from harness.report import mismatch_report
+from harness.statistics import Stop, coverage_lines, denominator_line
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from harness.search import Budget
+    from harness.statistics import Summary
+
+DEFAULT_MAX_CASES = 500
+DEFAULT_FLOOR = 0.6
+
+
+@click.command()
+@engine_option()
+@click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
+@click.option(
+    "--max-time",
+    "max_seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Stop after S seconds; the engine's start is not counted, and one case runs at least.",
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
+@click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
+@click.option(
+    "--findings",
+    "findings_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where findings are kept.",
+)
+@click.option(
+    "--floor",
+    type=click.FloatRange(0, 1),
+    default=DEFAULT_FLOOR,
+    show_default=True,
+    help="Least share of verified cases; below it the run is inconclusive (exit 4).",
+)
+@json_option
+def fuzz(
+    *,
+    engine_name: str,
+    max_cases: int | None,
+    max_seconds: float | None,
+    seed: int | None,
+    max_findings: int | None,
+    findings_directory: Path,
+    floor: float,
+    as_json: bool,
+) -> int:
+    """Run random cases until the budget is spent (500 cases where none is given)."""
+    from harness.search import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
+
+    if max_cases is None and max_seconds is None:
+        max_cases = DEFAULT_MAX_CASES
+    if seed is None:
+        seed = secrets.randbelow(2**31)
+    budget = Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings)
+    saved: list[events.FindingSaved] = []
+    summary = _run(engine_name, seed=seed, budget=budget, findings=findings_directory, saved=saved)
+    code = exit_code(summary, floor=floor)
+    if as_json:
+        emit_json(_document(summary, saved, engine_name=engine_name, code=code))
+    else:
+        _print_result(summary, saved, engine_name=engine_name, floor=floor)
+    return code
+
+
+def exit_code(summary: Summary, *, floor: float) -> ExitCode:
+    """Tell what a run's process ends with; a finding weighs more than anything but an interrupt."""
+    if summary.stop is Stop.INTERRUPTED:
+        return ExitCode.INTERRUPTED
+    if summary.findings:
+        return ExitCode.MISMATCH
+    if summary.verdicts.get(Verdict.ENGINE_ERROR, 0):
+        return ExitCode.ENGINE
+    return ExitCode.INCONCLUSIVE if summary.verified_share < floor else ExitCode.AGREE
+
+
+def summary_lines(summary: Summary) -> tuple[str, ...]:
+    """Say what a run tested: coverage, then the denominator."""
+    return (
+        *coverage_lines(summary),
+        "",
+        (
+            f"{summary.num_cases} cases in {summary.seconds:.0f} s, {summary.num_repeated} repeated draws left out; "
+            f"a row changed in {summary.changed_share:.0%} of the verified; {summary.num_multi_matched} multi-matched"
+        ),
+        denominator_line(summary),
+    )
+
+
+def _run(engine_name: str, *, seed: int, budget: Budget, findings: Path, saved: list[events.FindingSaved]) -> Summary:
+    from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
+
+    def keep(event: events.Event) -> None:
+        if isinstance(event, events.FindingSaved):
+            saved.append(event)
+
+    for path, what in keep_crashed_cases(FindingsDirectory(findings)):
+        notice(f"crashed: {what}\n  kept in {path}")
+    with Progress() as progress:
+        progress.starting(f"engine {engine_name}")
+        with open_engine(engine_name) as engine:
+            listener = events.broadcast(progress, keep)
+            return fuzz_engine(engine, seed=seed, budget=budget, listener=listener, findings=findings)
+
+
+def _document(
+    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, code: ExitCode
+) -> dict[str, object]:
+    findings = [
+        {
+            "id": event.finding.id,
+            "path": str(event.path),
+            "fingerprint": str(event.finding.fingerprint),
+            "num_cases": summary.findings[event.finding.id],
+            "cut_short": event.finding.cut_short,
+            "mismatches": mismatches_json(event.finding.report.mismatches),
+        }
+        for event in saved
+    ]
+    return {"engine": engine_name, **summary_json(summary), "findings": findings, "exit_code": int(code)}
+
+
+def _print_result(summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, floor: float) -> None:
+    for event in saved:
+        finding = replace(event.finding, num_cases=event.finding.num_cases)
+        num_more = summary.findings[finding.id] - 1
+        show(mismatch_report(finding.report, finding=finding, path=event.path, num_more=num_more) + "\n")
+    show("\n".join(summary_lines(summary)))
+    if summary.stop is not Stop.BUDGET:
+        show(f"stopped: {summary.stop.value}")
+    if not summary.findings and summary.verified_share < floor:
+        show(f"inconclusive: {summary.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
+    show(
+        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name} --seed {summary.seed} "
+        f"--max-cases {max(1, summary.num_cases)}"
+    )

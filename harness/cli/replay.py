@@ -1,0 +1,114 @@
+"""``mergecheck replay``: saved cases, one verdict each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from harness.corpus import load_corpus
+from harness.errors import ExitCode, UserInputError
+from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+from harness.outcome_json import replay_json
+from harness.report import difference_lines, mismatch_report
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from harness.corpus import Corpus, SavedCase
+    from harness.verdict import CaseReport
+
+MAX_SHORT_LINES = 4
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@engine_option()
+@click.option(
+    "--findings",
+    "findings_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where ids of findings are looked up.",
+)
+@json_option
+def replay(*, paths: tuple[str, ...], engine_name: str, findings_directory: Path, as_json: bool) -> int:
+    """Check saved cases again: case files, folders of them, or ids of findings."""
+    corpus = load_corpus(paths, findings=FindingsDirectory(findings_directory))
+    for message in corpus.unreadable:
+        notice(f"not read: {message}")
+    if not corpus.cases:
+        raise UserInputError("no case could be read; the messages above say why")
+    reports, interrupted = _check_all(corpus, engine_name)
+    if as_json:
+        emit_json(replay_json([report for _, report in reports], corpus.unreadable))
+    else:
+        _print_result(reports, corpus)
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    return exit_code([report.verdict for _, report in reports], num_unreadable=len(corpus.unreadable))
+
+
+def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
+    """Tell what a replay's process ends with; a case that could not be read never ends green."""
+    if Verdict.MISMATCH in verdicts:
+        return ExitCode.MISMATCH
+    if num_unreadable:
+        return ExitCode.USAGE
+    if Verdict.ENGINE_ERROR in verdicts:
+        return ExitCode.ENGINE
+    if Verdict.AGREE not in verdicts and Verdict.BOTH_REJECTED not in verdicts:
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.AGREE
+
+
+def _check_all(corpus: Corpus, engine_name: str) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
+    from harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
+
+    reports: list[tuple[SavedCase, CaseReport]] = []
+    with open_engine(engine_name) as engine:
+        try:
+            for saved in corpus.cases:
+                reports.append((saved, check_one(saved.case, engine)))  # noqa: PERF401 - what is done survives Ctrl+C
+        except KeyboardInterrupt:
+            return reports, True
+    return reports, False
+
+
+def _print_result(reports: list[tuple[SavedCase, CaseReport]], corpus: Corpus) -> None:
+    if len(reports) == 1 and len(corpus.cases) == 1 and reports[0][1].verdict is Verdict.MISMATCH:
+        saved, report = reports[0]
+        show(mismatch_report(report, path=saved.path) + "\n")
+    else:
+        for saved, report in reports:
+            if report.verdict is Verdict.MISMATCH:
+                show("\n".join(_short(saved, report)))
+            elif report.verdict is Verdict.ENGINE_ERROR:
+                show(f"ENGINE ERROR  {report.case.id}  {saved.path}\n  {report.reason}")
+    _print_counts([report for _, report in reports], corpus)
+
+
+def _short(saved: SavedCase, report: CaseReport) -> list[str]:
+    lines = difference_lines(report)
+    shown = [f"  {line}" for line in lines[:MAX_SHORT_LINES]]
+    more = [f"  ... {len(lines) - MAX_SHORT_LINES} more lines"] if len(lines) > MAX_SHORT_LINES else []
+    return [f"MISMATCH  {report.case.id}  {saved.path}", *shown, *more]
+
+
+def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
+    verdicts = [report.verdict for report in reports]
+    counts = [(verdict.value.replace("_", " "), verdicts.count(verdict)) for verdict in Verdict]
+    counts += [("not run", len(corpus.cases) - len(reports)), ("not read", len(corpus.unreadable))]
+    reasons: dict[str, int] = {}
+    for report in reports:
+        if report.verdict is Verdict.UNSUPPORTED:
+            reasons[report.reason] = reasons.get(report.reason, 0) + 1
+    for name, count in counts:
+        if count or name == Verdict.AGREE.value:
+            show(f"{name:<14}{count:>6}")
+        if name == Verdict.UNSUPPORTED.value:
+            for reason, number in sorted(reasons.items(), key=lambda item: -item[1]):
+                show(f"    {number:>4}  {reason}")

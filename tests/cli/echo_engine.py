@@ -1,0 +1,104 @@
+"""Engines that repeat what the reference says, one of them with a fault; the command line is tested with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.engine import Capabilities
+from harness.errors import EngineDownError
+from reference import evaluate
+from reference.outcome import Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from reference.case import Case
+    from reference.outcome import EngineResult
+
+
+class Echo:
+    """Gives the reference's own answer."""
+
+    name = "echo"
+    version = "1.0"
+    capabilities = Capabilities()
+
+    def run(self, case: Case) -> EngineResult:
+        answer = evaluate(case).answer
+        if isinstance(answer, Rejection):
+            return replace(answer, unchanged=True)
+        if not hasattr(answer, "rows"):
+            return answer
+        return Outcome(
+            schema=answer.schema,
+            rows=answer.rows,
+            metrics={name: bound.low for name, bound in answer.metrics.items()},
+            cdf=answer.cdf,
+            committed=answer.committed,
+            path=answer.path,
+        )
+
+    def close(self) -> None:
+        pass
+
+
+class LosesNullKeys(Echo):
+    """Loses the rows whose first cell is NULL."""
+
+    name = "loses-null-keys"
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(case)
+        if not isinstance(result, Outcome):
+            return result
+        return replace(result, rows=tuple(row for row in result.rows if row[0] is not None))
+
+
+class Down(Echo):
+    """Never answers."""
+
+    name = "down"
+
+    def run(self, case: Case) -> EngineResult:  # noqa: ARG002 - the protocol's signature
+        raise EngineDownError("the cluster does not answer. Start it, then try again.")
+
+
+class NoEngine:
+    """Lacks what an engine has."""
+
+    name = "half"
+
+
+class KnowsNothing(Echo):
+    """Supports no case."""
+
+    name = "knows-nothing"
+
+    def run(self, case: Case) -> EngineResult:  # noqa: ARG002 - the protocol's signature
+        return Unsupported("anything")
+
+
+class DiesAfterTheFirst(Echo):
+    """Answers once."""
+
+    name = "dies"
+
+    def __init__(self) -> None:
+        self.num_runs = 0
+
+    def run(self, case: Case) -> EngineResult:
+        self.num_runs += 1
+        if self.num_runs > 1:
+            raise EngineDownError("connection lost")
+        return super().run(case)
+
+
+class InterruptsAtTen(DiesAfterTheFirst):
+    """Stands for a user who presses Ctrl+C."""
+
+    name = "interrupts"
+
+    def run(self, case: Case) -> EngineResult:
+        self.num_runs += 1
+        if self.num_runs > 10:
+            raise KeyboardInterrupt
+        return Echo.run(self, case)

@@ -1,0 +1,87 @@
+"""Mistakes of the user: one clear message on stderr, exit code 2, never a traceback, nothing on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_cases import ECHO, SQL, case_document, write_case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
+
+
+BAD_FILES = {
+    "bad-json": '{"format_version": 1,',
+    "not-utf8": b"\xff\xfe\x00",
+    "unknown-key": json.dumps(case_document(sqll="x")),
+    "unknown-version": json.dumps(case_document(format_version=2)),
+    "missing-key": json.dumps({"format_version": 1, "id": "x"}),
+    "bad-type": json.dumps(case_document(target={"schema": "id BIGGINT", "rows": []})),
+    "bad-value": json.dumps(case_document(target={"schema": "id TINYINT", "rows": [[300]]})),
+}
+BAD_ARGUMENTS = {
+    "missing-file": ("run", "nothing.json"),
+    "missing-id": ("replay", "a1b2c3"),
+    "folder-to-run": ("run", "."),
+    "empty-folder": ("replay", "."),
+    "no-case": ("run",),
+    "case-and-target": ("run", "case.json", "--target", "t"),
+    "unknown-engine": ("run", "case.json", "--engine", "pysparc"),
+    "unknown-module": ("run", "case.json", "--engine", "no_such_module:Class"),
+    "unknown-class": ("run", "case.json", "--engine", "echo_engine:Eccho"),
+    "half-an-engine": ("run", "case.json", "--engine", "echo_engine:NoEngine"),
+    "unknown-verb": ("fuss",),
+    "unknown-option": ("fuzz", "--max-case", "3"),
+    "bad-number": ("fuzz", "--max-cases", "0"),
+    "bad-target": ("run", "--target", "nothing", "--source", "x.csv", "--sql", SQL),
+    "sql-and-json": ("cases", "show", "case.json", "--sql", "--json"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("verb", ["run", "replay"])
+def test_bad_files(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion, verb: str, name: str) -> None:
+    """The message names the file, the place and what is allowed; the file stays as it is."""
+    content = BAD_FILES[name]
+    path = folder / f"{name}.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = path.read_bytes()
+    ended = mergecheck(verb, path.name, "--engine", ECHO)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == snapshot
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", BAD_ARGUMENTS)
+def test_bad_arguments(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion, name: str) -> None:
+    """The message says what was given, what is allowed and what to do."""
+    arguments = BAD_ARGUMENTS[name]
+    if "case.json" in arguments:
+        write_case(folder / "case.json")
+    ended = mergecheck(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == snapshot
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write every folder")
+def test_a_folder_that_may_not_be_read(mergecheck: Mergecheck, folder: Path) -> None:
+    """A folder without permission is named, with what to check."""
+    (folder / "closed").mkdir(mode=0)
+    ended = mergecheck("replay", "closed")
+    assert ended.code == 2
+    assert "closed cannot be read" in ended.err
+
+
+def test_findings_that_cannot_be_written(mergecheck: Mergecheck, folder: Path) -> None:
+    """A file in the place of the work folder ends the run with a message, not with a traceback."""
+    (folder / ".mergecheck").write_text("")
+    ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "1")
+    assert ended.code == 2
+    assert "cannot write the case under way" in ended.err
+    assert "Traceback" not in ended.err

@@ -1,0 +1,180 @@
+"""``mergecheck fuzz`` and ``mergecheck replay``: output, JSON and exit codes, from the finding to its replay."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
+
+from harness.findings import RunningCase
+from reference.case_file import case_from_json, load_cases
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
+
+
+def test_an_agreeing_run(mergecheck: Mergecheck) -> None:
+    """Coverage, the denominator line and the line to repeat the run; exit code 0."""
+    ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "20", "--seed", "3", "--floor", "0.5")
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert lines[0].split() == ["clause", "present", "fired"]
+    assert lines[-2].startswith("verified ")
+    assert lines[-2].endswith("mismatch 0  flaky 0  engine down 0")
+    assert lines[-1] == f"seed 3  same cases again: mergecheck fuzz --engine {ECHO} --seed 3 --max-cases 20"
+    assert "seed 3" in ended.err
+
+
+def test_json_of_an_agreeing_run(mergecheck: Mergecheck) -> None:
+    """The counts of the denominator line, and all cases among them."""
+    document = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "20", "--seed", "3", "--floor", "0", "--json").json
+    assert (document["seed"], document["num_cases"], document["stop"]) == (3, 20, "budget spent")
+    assert sum(document["counts"].values()) + document["flaky"] == 20
+    assert document["findings"] == []
+
+
+def test_a_finding_goes_all_the_way(mergecheck: Mergecheck, folder: Path) -> None:
+    """A fault is found, shrunk, kept, told, and replayed by its id, by its file and by its folder."""
+    ended = mergecheck("fuzz", "--engine", FAULTY, "--max-cases", "60", "--seed", "1", "--max-findings", "1")
+    assert ended.code == 1
+    assert ended.out.startswith("MISMATCH  rows")
+    (path,) = (folder / ".mergecheck" / "findings").glob("*.json")
+    assert f"Reproduce:   mergecheck replay .mergecheck/findings/{path.name}" in ended.out
+    case = load_cases(path)[0]
+    assert case.source is not None
+    assert len(case.target.rows) + len(case.source.rows) == 1
+    for name in (path.stem, str(path), str(path.parent)):
+        again = mergecheck("replay", name, "--engine", FAULTY, "--json")
+        assert (again.code, again.json["counts"]["mismatch"]) == (1, 1)
+    assert mergecheck("replay", path.stem, "--engine", ECHO).code == 0
+
+
+def test_json_of_a_finding(mergecheck: Mergecheck, folder: Path) -> None:
+    """Findings are listed with their files; progress stays off stdout."""
+    ended = mergecheck("fuzz", "--engine", FAULTY, "--max-findings", "1", "--seed", "1", "--findings", "kept", "--json")
+    (finding,) = ended.json["findings"]
+    assert (ended.code, ended.json["exit_code"]) == (1, 1)
+    assert (folder / finding["path"]).is_file()
+    assert finding["mismatches"]
+
+
+def test_too_little_verified_is_inconclusive(mergecheck: Mergecheck) -> None:
+    """A run under its floor is not green: exit code 4, and the floor is named."""
+    ended = mergecheck("fuzz", "--engine", "echo_engine:KnowsNothing", "--max-cases", "5", "--seed", "1")
+    assert ended.code == 4
+    assert "0% verified is under the floor of 60% (--floor)" in ended.out
+    assert "unsupported 5 (knows-nothing: anything 5)" in ended.out
+
+
+def test_an_engine_that_is_down_before_the_run(mergecheck: Mergecheck) -> None:
+    """An engine that does not take its first case ends with 3 and its own words."""
+    ended = mergecheck("fuzz", "--engine", DOWN, "--max-cases", "5")
+    assert (ended.code, ended.out) == (3, "")
+    assert "the cluster does not answer" in ended.err
+
+
+def test_an_engine_that_is_lost_in_the_run(mergecheck: Mergecheck, folder: Path) -> None:
+    """An engine lost on the way stops the run, keeps the case and ends with 3."""
+    ended = mergecheck("fuzz", "--engine", "echo_engine:DiesAfterTheFirst", "--max-cases", "50", "--seed", "1")
+    assert ended.code == 3
+    assert "stopped: engine down" in ended.out
+    assert len(list((folder / ".mergecheck/findings/engine_error").glob("*.json"))) == 1
+
+
+def test_an_interrupted_run_tells_what_it_did(mergecheck: Mergecheck) -> None:
+    """Ctrl+C ends with 130, and the summary is printed all the same."""
+    ended = mergecheck("fuzz", "--engine", "echo_engine:InterruptsAtTen", "--max-cases", "50", "--seed", "1")
+    assert ended.code == 130
+    assert "stopped: interrupted" in ended.out
+    assert "verified" in ended.out
+
+
+def test_a_crashed_case_is_told_at_the_next_start(
+    mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a lost process left behind becomes a case among the findings."""
+    monkeypatch.setattr("os.getpid", lambda: 999_999_999)
+    RunningCase(folder / ".mergecheck").write(case_from_json(case_document(), where="test"))
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    ended = mergecheck("fuzz", "--engine", "echo_engine:Echo", "--max-cases", "1", "--floor", "0")
+    assert "crashed: the process was lost while this case ran" in ended.err
+    (path,) = (folder / ".mergecheck" / "findings").glob("*.json")
+    assert load_cases(path)[0].sql == case_document()["sql"]
+    assert not list(RunningCase(folder / ".mergecheck").leftovers())
+
+
+def test_replay_of_a_folder(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotAssertion) -> None:
+    """Counts of verdicts, every mismatch in short, every unsupported case by its reason."""
+    _corpus(folder)
+    ended = mergecheck("replay", "corpus", "--engine", FAULTY)
+    assert ended.code == 1
+    assert ended.out == snapshot
+
+
+def test_json_of_a_replay(mergecheck: Mergecheck, folder: Path) -> None:
+    """One entry a case, in the order of the files, and the count of every verdict."""
+    _corpus(folder)
+    document = mergecheck("replay", "corpus", "--engine", FAULTY, "--json").json
+    assert document["counts"] == {
+        "agree": 1,
+        "mismatch": 1,
+        "both_rejected": 1,
+        "unsupported": 0,
+        "engine_error": 0,
+    }
+    assert [(case["id"], case["verdict"]) for case in document["cases"]] == [
+        ("no-null-key", "agree"),
+        ("rejected", "both_rejected"),
+        ("null-key", "mismatch"),
+    ]
+
+
+def test_a_case_of_another_version_is_named_and_the_others_run(mergecheck: Mergecheck, folder: Path) -> None:
+    """A line that cannot be read never ends green, and never keeps the others from running."""
+    _corpus(folder)
+    lines = [json.dumps(case_document(format_version=99)), json.dumps(case_document(id="fine"))]
+    (folder / "corpus" / "b.jsonl").write_text("\n".join(lines))
+    ended = mergecheck("replay", "corpus", "--engine", ECHO, "--json")
+    assert ended.code == 2
+    assert ended.json["counts"]["agree"] == 3
+    assert "format_version 99 is not known" in ended.err
+    assert "corpus/b.jsonl, line 1" in ended.json["unreadable"][0]
+
+
+def test_replay_against_expect(mergecheck: Mergecheck, folder: Path) -> None:
+    """What the author of a case expects counts, also where the engine agrees with the reference."""
+    name = write_case(folder / "expect.json", expect={"rows": []})
+    ended = mergecheck("replay", name, "--engine", ECHO)
+    assert ended.code == 1
+    assert "(against the case's expect)" in ended.out
+
+
+def test_replay_of_unsupported_cases_is_inconclusive(mergecheck: Mergecheck, case_file: str) -> None:
+    """Where nothing was verified, nothing is green."""
+    assert mergecheck("replay", case_file, "--engine", "echo_engine:KnowsNothing").code == 4
+
+
+def test_colour_is_never_alone(mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With colour forced on, the same words stand there; without, no escape code."""
+    plain = mergecheck("run", case_file, "--engine", FAULTY).out
+    assert "\x1b" not in plain
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = mergecheck("run", case_file, "--engine", FAULTY).out
+    assert "\x1b" in coloured
+    assert "MISMATCH" in coloured
+
+
+def _corpus(folder: Path) -> None:
+    (folder / "corpus" / "deep").mkdir(parents=True)
+    fine = case_document(id="no-null-key", target={"schema": "id BIGINT, v STRING", "rows": [[1, "a"]]})
+    rejected = case_document(id="rejected", sql=case_document()["sql"].replace("s.id", "s.nothing"))
+    (folder / "corpus" / "a.jsonl").write_text(f"{json.dumps(fine)}\n\n{json.dumps(rejected)}\n")
+    write_case(folder / "corpus" / "deep" / "c.json", id="null-key")
+    (folder / "corpus" / "notes.txt").write_text("no case")

@@ -1,0 +1,153 @@
+"""``mergecheck run`` and ``mergecheck cases show``: output, JSON and exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from cli_cases import DOWN, ECHO, FAULTY, SQL, case_document, write_case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
+
+
+def test_an_agreeing_case_is_explained(mergecheck: Mergecheck, case_file: str, snapshot: SnapshotAssertion) -> None:
+    """Tables, statement, outcome and reference stand on stdout, nothing on stderr."""
+    ended = mergecheck("run", case_file, "--engine", ECHO)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == snapshot
+
+
+def test_a_mismatch_is_explained(mergecheck: Mergecheck, case_file: str, snapshot: SnapshotAssertion) -> None:
+    """A mismatch ends with exit code 1 and shows its differences."""
+    ended = mergecheck("run", case_file, "--engine", FAULTY)
+    assert ended.code == 1
+    assert ended.out == snapshot
+
+
+def test_json_of_an_agreeing_case(mergecheck: Mergecheck, case_file: str) -> None:
+    """One document with outcome and reference in the case file's own values."""
+    ended = mergecheck("run", case_file, "--engine", ECHO, "--json")
+    document = ended.json
+    assert ended.code == 0
+    assert (document["id"], document["engine"], document["verdict"]) == ("upsert", "echo", "agree")
+    rows = [[1, "x"], [3, "c"], [9, "y"], [None, "n"]]
+    assert sorted(document["outcome"]["rows"], key=str) == rows == sorted(document["reference"]["rows"], key=str)
+    assert document["outcome"]["schema"] == "id BIGINT, v STRING"
+    assert document["outcome"]["metrics"]["numTargetRowsInserted"] == 1
+    assert document["outcome"]["cdf"] is None
+    assert document["mismatches"] == []
+
+
+def test_json_of_a_mismatch(mergecheck: Mergecheck, case_file: str) -> None:
+    """Every mismatch names its observable, its kind and the lines for a person."""
+    ended = mergecheck("run", case_file, "--engine", FAULTY, "--json")
+    assert (ended.code, ended.json["verdict"]) == (1, "mismatch")
+    first = ended.json["mismatches"][0]
+    assert (first["check"], first["against"], first["kind"]) == ("rows", "reference", "missing_rows")
+    assert first["lines"]
+
+
+def test_json_of_a_rejected_case(mergecheck: Mergecheck, folder: Path) -> None:
+    """A statement that both reject agrees, and its error has a class."""
+    name = write_case(folder / "bad.json", sql=SQL.replace("t.id = s.id", "t.id = s.nothing"))
+    ended = mergecheck("run", name, "--engine", ECHO, "--json")
+    assert (ended.code, ended.json["verdict"]) == (0, "both_rejected")
+    assert ended.json["outcome"]["error"]["class"] == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+
+
+def test_a_case_from_standard_input(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash reads one case from standard input."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(case_document(), indent=1)))
+    assert mergecheck("run", "-", "--engine", ECHO, "--json").json["id"] == "upsert"
+
+
+def test_one_case_of_several(mergecheck: Mergecheck, folder: Path) -> None:
+    """A file of several cases needs the id of one; the message says how to give it."""
+    lines = (json.dumps(case_document(id=name)) for name in ("first", "second"))
+    (folder / "two.jsonl").write_text("\n".join(lines))
+    refused = mergecheck("run", "two.jsonl", "--engine", ECHO)
+    assert refused.code == 2
+    assert "two.jsonl holds 2 cases" in refused.err
+    assert mergecheck("run", "two.jsonl", "--id", "second", "--engine", ECHO, "--json").json["id"] == "second"
+
+
+def test_an_engine_that_is_down(mergecheck: Mergecheck, case_file: str) -> None:
+    """A lost engine says nothing about the merge: exit code 3 and the reason."""
+    ended = mergecheck("run", case_file, "--engine", DOWN, "--json")
+    assert (ended.code, ended.json["verdict"], ended.json["outcome"]) == (3, "engine_error", None)
+    assert "does not answer" in ended.json["reason"]
+
+
+def test_a_bug_is_no_mismatch(mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unforeseen exception shows its traceback and ends with 3, never with the 1 of a mismatch."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("surprise")
+
+    monkeypatch.setattr(sys.modules["harness.cli.run"], "explain_lines", broken)
+    ended = mergecheck("run", case_file, "--engine", ECHO)
+    assert ended.code == 3
+    assert "ZeroDivisionError: surprise" in ended.err
+    assert "please report it" in ended.err
+
+
+def test_an_interrupt(mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+C ends with 130."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["harness.cli.run"], "explain_lines", interrupted)
+    assert mergecheck("run", case_file, "--engine", ECHO).code == 130
+
+
+def test_a_case_is_shown(mergecheck: Mergecheck, case_file: str, snapshot: SnapshotAssertion) -> None:
+    """``cases show`` prints tables and statement."""
+    assert mergecheck("cases", "show", case_file).out == snapshot
+
+
+def test_a_case_is_shown_as_sql(mergecheck: Mergecheck, case_file: str, snapshot: SnapshotAssertion) -> None:
+    """``--sql`` gives a script."""
+    assert mergecheck("cases", "show", case_file, "--sql").out == snapshot
+
+
+def test_a_case_is_shown_as_json(mergecheck: Mergecheck, case_file: str) -> None:
+    """``--json`` gives the case file back."""
+    assert mergecheck("cases", "show", case_file, "--json").json == case_document(
+        target=case_document()["target"] | {"partition_by": []}
+    )
+
+
+def test_help_and_version(mergecheck: Mergecheck, snapshot: SnapshotAssertion) -> None:
+    """The help of every verb; the version."""
+    texts = [
+        mergecheck(*verb, "--help").out
+        for verb in ((), ("run",), ("fuzz",), ("replay",), ("cases", "show"), ("doctor",))
+    ]
+    assert "\n".join(texts) == snapshot
+    assert mergecheck("--version").out == "mergecheck VERSION\n"
+
+
+def test_doctor(mergecheck: Mergecheck) -> None:
+    """Every line says ok, or how to fix it; the JSON says the same."""
+    ended = mergecheck("doctor", "--json")
+    names = {check["name"] for check in ended.json["checks"]}
+    assert {"java", "python", "pyspark", "deltalake", "duckdb", "engines", "work folder"} <= names
+    assert ended.code == (0 if ended.json["ok"] else 3)
+    assert all(bool(check["fix"]) != check["ok"] for check in ended.json["checks"])
+
+
+def test_doctor_without_java(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing Java is told with the way to get it."""
+    monkeypatch.setenv("JAVA_HOME", str(folder / "nothing"))
+    ended = mergecheck("doctor")
+    assert ended.code == 3
+    assert "FIX  java" in ended.out
+    assert "install Java 17 or later" in ended.out

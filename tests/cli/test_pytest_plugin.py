@@ -1,0 +1,139 @@
+"""The pytest front, run in a pytest of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_cases import ECHO, FAULTY, case_document
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+pytest_plugins = ["pytester"]
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+    monkeypatch.setenv("COLUMNS", "100")
+    (pytester.path / "cases.jsonl").write_text(
+        "\n".join(
+            json.dumps(document)
+            for document in (
+                case_document(id="null-key"),
+                case_document(id="fine", target={"schema": "id BIGINT, v STRING", "rows": [[1, "a"]]}),
+            )
+        )
+    )
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+def test_every_saved_case_is_an_item(project: pytest.Pytester) -> None:
+    """Cases of a file become items by file and id, next to the project's own tests."""
+    project.makepyfile("def test_mine(): pass")
+    result = run(
+        project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", ECHO, "-v", "--mergecheck-seed", "7"
+    )
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            f"mergecheck: engine {ECHO}, seed 7",
+            "*test_mine PASSED*",
+            "mergecheck::cases.jsonl::null-key PASSED*",
+            "mergecheck::cases.jsonl::fine PASSED*",
+        ]
+    )
+
+
+def test_a_mismatch_shows_the_failure_report(project: pytest.Pytester, snapshot: SnapshotAssertion) -> None:
+    """A failing case shows the same report as the command line, without a traceback."""
+    result = run(project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", FAULTY)
+    result.assert_outcomes(passed=1, failed=1)
+    lines = result.outlines
+    first = next(i for i, line in enumerate(lines) if line.startswith("MISMATCH"))
+    last = next(i for i, line in enumerate(lines) if "Reproduce:" in line)
+    assert "\n".join(lines[first : last + 1]) == snapshot
+    assert not any("Traceback" in line for line in lines)
+
+
+def test_items_can_be_selected(project: pytest.Pytester) -> None:
+    """``-k`` sees the items."""
+    result = run(project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", FAULTY, "-k", "fine")
+    result.assert_outcomes(passed=1, deselected=1)
+
+
+def test_an_unsupported_case_is_skipped(project: pytest.Pytester) -> None:
+    """A case that was not verified never passes; its reason is told."""
+    result = run(project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", "echo_engine:KnowsNothing", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*knows-nothing: anything*"])
+
+
+def test_random_cases_are_one_item(project: pytest.Pytester) -> None:
+    """The seed stands in the item's name, the denominator line in the summary."""
+    options = ("--mergecheck-fuzz", "15", "--mergecheck-seed", "5", "--mergecheck-engine", ECHO, "-v")
+    result = run(project, *options)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["mergecheck::fuzz::15-cases-seed-5 PASSED*", "mergecheck: verified 1* seed 5"])
+
+
+def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
+    """Random cases under a faulty engine fail with the report of a minimal case that is on disk."""
+    result = run(project, "--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-engine", FAULTY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["MISMATCH  rows*", "*Reproduce:   mergecheck replay .mergecheck/findings/*.json"])
+    assert list((project.path / ".mergecheck" / "findings").glob("*.json"))
+
+
+def test_the_engine_is_a_fixture(project: pytest.Pytester) -> None:
+    """Own tests may use the engine; it is closed at the end."""
+    project.makepyfile(
+        own_engine="""
+        from pathlib import Path
+        from echo_engine import Echo
+
+        class Own(Echo):
+            def close(self):
+                Path("closed").write_text("yes")
+        """,
+        test_own="""
+        def test_engine(mergecheck_engine):
+            assert mergecheck_engine.name == "echo"
+        """,
+    )
+    run(project, "--mergecheck-engine", "own_engine:Own").assert_outcomes(passed=1)
+    assert (project.path / "closed").read_text() == "yes"
+
+
+@pytest.mark.parametrize("name", ["nothing.json", "bad.json"])
+def test_a_bad_file_is_a_usage_error(project: pytest.Pytester, name: str) -> None:
+    """A file that cannot be read ends pytest with its usage error, not with an internal one."""
+    (project.path / "bad.json").write_text("{")
+    result = run(project, "--mergecheck-case", name, "--mergecheck-engine", ECHO)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert name in result.stderr.str()
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_an_idle_plugin_imports_nothing(project: pytest.Pytester) -> None:
+    """A project that only has mergecheck installed pays nothing for it."""
+    project.makepyfile(
+        """
+        import sys
+
+        def test_imports():
+            assert not {"pyspark", "duckdb", "sqlglot", "pyarrow"} & set(sys.modules)
+        """
+    )
+    result = run(project, "-p", "no:hypothesispytest")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("mergecheck:*")

@@ -1,0 +1,152 @@
+"""A case out of real tables: types, files, features, and that the table given is only read."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from harness.errors import HarnessBugError, UserInputError
+from harness.real_input import RealInput, build_case, unchanged
+from harness.real_report import changes_of
+from reference.ddl import parse_schema
+from reference.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SQL = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
+ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "v": ["a", None]})
+
+
+def test_rows_come_file_by_file(tmp_path: Path) -> None:
+    """Files, partitioning and properties of the table are the case's."""
+    write_deltalake(tmp_path / "table", ROWS, partition_by=["v"], configuration={"delta.enableChangeDataFeed": "true"})
+    write_deltalake(tmp_path / "table", ROWS.slice(0, 1), mode="append")
+    pq.write_table(ROWS, tmp_path / "source.parquet")
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "source.parquet", sql=SQL))
+    assert case.target.schema == parse_schema("id BIGINT, v STRING")
+    assert sorted(case.target.files) == sorted((((1, "a"),), ((1, "a"),), ((2, None),)))
+    assert case.target.partition_by == ("v",)
+    assert case.target.change_data_feed
+    assert case.source is not None
+    assert case.source.rows == ((1, "a"), (2, None))
+
+
+def test_types_are_the_tables(tmp_path: Path) -> None:
+    """Physical variants of a type become Spark's types with the same values."""
+    at = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)
+    table = pa.table(
+        {
+            "id": pa.array([1], pa.int64()),
+            "d": pa.array([Decimal("1.50")], pa.decimal128(5, 2)),
+            "at": pa.array([at], pa.timestamp("ms", tz="UTC")),
+            "s": pa.array([{"a": 1, "b": [1, None]}]),
+            "m": pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32())),
+            "words": pa.array(["x"]).dictionary_encode(),
+            "u": pa.array([2**32 - 1], pa.uint32()),
+        }
+    )
+    pq.write_table(table, tmp_path / "wide.parquet")
+    write_deltalake(tmp_path / "table", ROWS)
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "wide.parquet", sql=SQL))
+    assert case.source is not None
+    wanted = "id BIGINT, d DECIMAL(5,2), at TIMESTAMP, s STRUCT<a: BIGINT, b: ARRAY<BIGINT>>, m MAP<STRING, INT>"
+    assert case.source.schema == parse_schema(wanted + ", words STRING, u BIGINT")
+    assert case.source.rows == ((1, Decimal("1.50"), at, (1, (1, None)), (("k", 1),), "x", 2**32 - 1),)
+
+
+def test_csv_takes_the_targets_types(tmp_path: Path) -> None:
+    """A column named like the target's has its type, whatever the text looks like; others are guessed."""
+    (tmp_path / "source.csv").write_text("ID,v,extra\n1,007,5\n2,,6\n")
+    write_deltalake(tmp_path / "table", ROWS)
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "source.csv", sql=SQL))
+    assert case.source is not None
+    assert case.source.schema == parse_schema("ID BIGINT, v STRING, extra BIGINT")
+    assert case.source.rows == ((1, "007", 5), (2, None, 6))
+
+
+def test_a_delta_table_can_be_the_source(tmp_path: Path) -> None:
+    """The source may be a Delta folder."""
+    write_deltalake(tmp_path / "table", ROWS)
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+    assert case.source is not None
+    assert case.source.rows == ((1, "a"), (2, None))
+
+
+def test_deleted_files_are_not_read(tmp_path: Path) -> None:
+    """Only the current snapshot counts."""
+    write_deltalake(tmp_path / "table", ROWS)
+    write_deltalake(tmp_path / "table", ROWS.slice(1), mode="overwrite")
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+    assert case.target.rows == ((2, None),)
+
+
+@pytest.mark.parametrize(
+    ("properties", "name"),
+    [
+        ({"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2"}, "columnMapping"),
+        ({"delta.enableDeletionVectors": "true"}, "deletionVectors"),
+    ],
+)
+def test_features_that_a_copy_would_lose_are_refused(tmp_path: Path, properties: dict[str, str], name: str) -> None:
+    """A table is never misread: what a copy cannot carry is refused by name."""
+    write_deltalake(tmp_path / "table", ROWS, configuration=properties)
+    with pytest.raises(UserInputError, match=name):
+        build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+
+
+def test_constraints_are_refused(tmp_path: Path) -> None:
+    """A CHECK constraint would not be checked on a copy: the table is refused."""
+    write_deltalake(tmp_path / "table", ROWS)
+    DeltaTable(tmp_path / "table").alter.add_constraint({"positive": "id > 0"})
+    with pytest.raises(UserInputError, match="uses checkConstraints, which a copy would lose"):
+        build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nothing.parquet", "is not there; give a .parquet or .csv file"),
+        ("text.txt", "ends in .txt; .parquet, .csv and Delta folders can be read"),
+        ("broken.parquet", "cannot be read as Parquet"),
+        ("broken.csv", "cannot be read as CSV with the target's types"),
+        ("folder", "cannot be read as a Delta table"),
+        ("time.parquet", "column at has the Arrow type time64.us., which Spark SQL lacks"),
+    ],
+)
+def test_a_bad_source_is_a_clear_error(tmp_path: Path, source: str, message: str) -> None:
+    """The message names the file and what can be read."""
+    write_deltalake(tmp_path / "table", ROWS)
+    for name in ("text.txt", "broken.parquet"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "broken.csv").write_text("id,v\nno number,x\n")
+    (tmp_path / "folder").mkdir()
+    pq.write_table(pa.table({"at": pa.array([dt.time(1)], pa.time64("us"))}), tmp_path / "time.parquet")
+    with pytest.raises(UserInputError, match=message):
+        build_case(RealInput(target=tmp_path / "table", source=tmp_path / source, sql=SQL))
+
+
+def test_a_touched_table_is_noticed(tmp_path: Path) -> None:
+    """Reading leaves no trace; whoever writes is found out."""
+    write_deltalake(tmp_path / "table", ROWS)
+    with unchanged(tmp_path / "table"):
+        build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+    with pytest.raises(HarnessBugError, match=r"extra\.parquet"), unchanged(tmp_path / "table"):
+        (tmp_path / "table" / "extra.parquet").write_text("")
+
+
+def test_changes_without_a_feed_are_the_difference_of_rows(tmp_path: Path) -> None:
+    """Rows are compared as typed multisets: one of two equal rows may be removed."""
+    write_deltalake(tmp_path / "table", pa.concat_tables([ROWS, ROWS]))
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+    after = Outcome(schema=case.target.schema, rows=((1, "a"), (2, None), (2, None), (3, "c")))
+    changes = changes_of(case, after)
+    assert changes.origin == "row difference"
+    assert changes.counts == {"removed": 1, "added": 1}
+    assert changes.first == ((1, "a", "removed"), (3, "c", "added"))

@@ -1,0 +1,338 @@
+"""The fuzz loop, driven by checks that need no engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import strategies as st
+
+from harness import events
+from harness.errors import EngineDownError, UserInputError
+from harness.findings import FindingsDirectory, RunningCase, with_content_id
+from harness.search import Budget, Search
+from harness.shrink import ShrinkLimits
+from harness.statistics import Stop
+from harness.verdict import CaseReport, Check, Mismatch, Verdict
+from reference.case import Case, Source, Target
+from reference.case_file import dump_case, load_cases
+from reference.ddl import parse_schema
+from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SCHEMA = parse_schema("id BIGINT, v STRING, extra INT")
+CLAUSES = (
+    "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET *",
+    "WHEN MATCHED THEN DELETE",
+    "WHEN NOT MATCHED THEN INSERT *",
+    "WHEN NOT MATCHED BY SOURCE AND t.id > 3 THEN DELETE",
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    rows = st.lists(st.tuples(st.integers(-5, 5) | st.none(), st.sampled_from("abx"), st.integers(0, 3)), max_size=8)
+    files = draw(st.lists(rows, max_size=3))
+    clauses = [clause for clause in CLAUSES if draw(st.booleans())] or [CLAUSES[2]]
+    return Case(
+        id="drawn",
+        target=Target(schema=SCHEMA, files=tuple(map(tuple, files)), properties={"delta.appendOnly": "false"}),
+        source=Source(schema=SCHEMA, rows=tuple(draw(rows))),
+        sql=f"MERGE INTO target t USING source s ON t.id = s.id {' '.join(clauses)}",
+    )
+
+
+def report(case: Case, *mismatches: Mismatch, verdict: Verdict | None = None, reason: str = "") -> CaseReport:
+    prediction = Prediction(schema=SCHEMA, rows=(), metrics={}, cdf=None, committed=True, path=MergePath.D)
+    return CaseReport(
+        case=case,
+        engine="fake",
+        engine_version="1",
+        verdict=verdict or (Verdict.MISMATCH if mismatches else Verdict.AGREE),
+        reference=Reference(
+            answer=Unsupported("why") if verdict is Verdict.UNSUPPORTED else prediction,
+            facts=Facts(path=MergePath.D, clauses_present=frozenset({("matched", "update")}), num_changed_rows=1),
+        ),
+        result=Outcome(schema=SCHEMA, rows=()),
+        mismatches=mismatches,
+        reason=reason,
+    )
+
+
+ROWS = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=("1 row is missing", "(1, 'a')"))
+METRICS = Mismatch(check=Check.METRICS, against="reference", kind="numTargetRowsCopied", lines=("copied: 1, 2",))
+
+
+def null_key_fault(case: Case) -> CaseReport:
+    """A fault that shows where both tables hold a NULL key and the statement inserts."""
+    assert case.source is not None
+    both = any(row[0] is None for row in case.target.rows) and any(row[0] is None for row in case.source.rows)
+    return report(case, *((ROWS, METRICS) if both and "INSERT" in case.sql else ()))
+
+
+class Run:
+    def __init__(self, folder: Path, check: Callable[[Case], CaseReport], **options: object) -> None:
+        self.checked: list[Case] = []
+        self.events: list[events.Event] = []
+        self.folder = folder
+        settings = {"seed": 7, "budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
+
+        def counted(case: Case) -> CaseReport:
+            self.checked.append(case)
+            return check(case)
+
+        self.summary = Search(
+            check=counted,
+            cases=cases(),
+            engine="fake",
+            engine_version="1",
+            findings=FindingsDirectory(folder / "findings"),
+            running=RunningCase(folder),
+            listener=self.events.append,
+            **settings,  # type: ignore[arg-type]  # a test's own options
+        ).run()
+
+    @property
+    def findings(self) -> list[events.FindingSaved]:
+        return [event for event in self.events if isinstance(event, events.FindingSaved)]
+
+
+def test_an_agreeing_engine_gives_no_finding(tmp_path: Path) -> None:
+    """The budget ends the run, every case is counted once and nothing is left on disk."""
+    run = Run(tmp_path, report)
+    assert (run.summary.num_cases, run.summary.num_verified, run.summary.stop) == (150, 150, Stop.BUDGET)
+    assert len(run.checked) == 150
+    assert not (tmp_path / "findings").exists()
+    assert not list((tmp_path / "running").iterdir())
+
+
+def test_a_fault_is_found_shrunk_and_kept(tmp_path: Path) -> None:
+    """A fault that needs a NULL key on both sides ends in one row a table, one clause and the columns needed."""
+    run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300))
+    (saved,) = run.findings
+    case = saved.finding.report.case
+    assert case.source is not None
+    assert (len(case.target.rows), len(case.source.rows), case.sql.count("WHEN")) == (1, 1, 1)
+    assert not case.target.properties
+    assert saved.finding.report.mismatches == (ROWS, METRICS)
+    assert load_cases(saved.path) == (case,)
+    assert saved.path.stem == case.id
+    assert "missing" in saved.path.with_name(f"{case.id}.report.txt").read_text()
+
+
+def test_further_cases_of_a_known_fault_are_counted_not_kept(tmp_path: Path) -> None:
+    """One fingerprint makes one finding, however often it shows; the run goes on behind it."""
+    run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300))
+    (saved,) = run.findings
+    assert run.summary.num_cases == 300
+    assert run.summary.findings == {saved.finding.id: run.summary.verdicts[Verdict.MISMATCH]}
+    assert run.summary.findings[saved.finding.id] > 5
+
+
+def test_two_faults_make_two_findings(tmp_path: Path) -> None:
+    """Shrinking one fault never slips to the other."""
+
+    def check(case: Case) -> CaseReport:
+        metrics = [METRICS] if len(case.target.files) > 1 and len(case.target.rows) > 2 else []
+        found = null_key_fault(case)
+        return report(case, *(m for m in found.mismatches if m is ROWS), *metrics)
+
+    run = Run(tmp_path, check, budget=Budget(max_cases=300))
+    assert sorted(saved.finding.fingerprint.kind for saved in run.findings) == ["missing_rows", "numTargetRowsCopied"]
+    sizes = {saved.finding.fingerprint.kind: saved.finding.report.case.target for saved in run.findings}
+    assert len(sizes["numTargetRowsCopied"].files) == 2
+    assert len(sizes["missing_rows"].rows) == 1
+
+
+def test_the_same_seed_gives_the_same_cases(tmp_path: Path) -> None:
+    """A seed names the cases, and a larger budget only adds to them."""
+    first = Run(tmp_path, report, budget=Budget(max_cases=60)).checked
+    again = Run(tmp_path, report, budget=Budget(max_cases=400)).checked
+    other = Run(tmp_path, report, budget=Budget(max_cases=60), seed=8).checked
+    assert again[:60] == first
+    assert len({case.id for case in again}) == 400
+    assert other != first
+
+
+def test_a_mismatch_that_does_not_come_back_is_flaky(tmp_path: Path) -> None:
+    """Only a confirmed mismatch is a finding; the flaky case is kept apart."""
+    seen: set[str] = set()
+
+    def check(case: Case) -> CaseReport:
+        if len(case.target.rows) > 8 and case.id not in seen:
+            seen.add(case.id)
+            return report(case, ROWS)
+        return report(case)
+
+    run = Run(tmp_path, check)
+    assert run.summary.num_flaky == len(seen) > 0
+    assert run.summary.verdicts[Verdict.MISMATCH] == 0
+    assert not run.findings
+    assert {path.stem for path in (tmp_path / "findings" / "flaky").glob("*.json")} == seen
+
+
+def test_a_lost_engine_ends_the_run(tmp_path: Path) -> None:
+    """After a few failures in a row the run stops and keeps the case."""
+    run = Run(tmp_path, lambda case: report(case, verdict=Verdict.ENGINE_ERROR, reason="connection refused"))
+    assert (run.summary.stop, run.summary.num_cases) == (Stop.ENGINE_DOWN, 3)
+    assert len(list((tmp_path / "findings" / "engine_error").glob("*.json"))) == 1
+
+
+def test_one_failure_of_the_engine_does_not_end_the_run(tmp_path: Path) -> None:
+    """Failures that are not in a row are counted and the run goes on."""
+    numbers = iter(range(10_000))
+
+    def check(case: Case) -> CaseReport:
+        failed = next(numbers) % 2
+        return report(case, verdict=Verdict.ENGINE_ERROR if failed else Verdict.AGREE, reason="lost" if failed else "")
+
+    assert Run(tmp_path, check).summary.num_cases == 150
+
+
+def test_max_findings_ends_the_run(tmp_path: Path) -> None:
+    """The run stops once it has as many findings as asked for."""
+    run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300, max_findings=1))
+    assert run.summary.stop is Stop.FINDINGS
+    assert run.summary.num_cases < 300
+
+
+def test_a_time_budget_checks_one_case_at_least(tmp_path: Path) -> None:
+    """A time budget of nothing still checks one case."""
+    run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=0))
+    assert (run.summary.num_cases, run.summary.stop) == (1, Stop.BUDGET)
+
+
+def test_a_time_budget_ends_the_run(tmp_path: Path) -> None:
+    """Time is up in the middle of a batch."""
+    started = time.monotonic()
+    run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=0.4))
+    assert run.summary.num_cases > 1
+    assert time.monotonic() - started < 5
+
+
+def test_an_interrupt_ends_with_a_summary(tmp_path: Path) -> None:
+    """Ctrl+C is no crash: what was counted is told and no case stays under way."""
+    numbers = iter(range(10_000))
+
+    def check(case: Case) -> CaseReport:
+        if next(numbers) == 20:
+            raise KeyboardInterrupt
+        return report(case)
+
+    run = Run(tmp_path, check)
+    assert (run.summary.stop, run.summary.num_cases) == (Stop.INTERRUPTED, 20)
+    assert isinstance(run.events[-1], events.RunEnded)
+    assert not list(RunningCase(tmp_path).leftovers())
+
+
+def test_an_interrupt_while_shrinking_keeps_the_finding(tmp_path: Path) -> None:
+    """A confirmed mismatch is not lost to an impatient user."""
+    shown: list[Case] = []
+
+    def check(case: Case) -> CaseReport:
+        found = null_key_fault(case)
+        shown.extend([case] if found.mismatches else [])
+        if len(shown) == 4:
+            raise KeyboardInterrupt
+        return found
+
+    (saved,) = Run(tmp_path, check).findings
+    assert saved.finding.cut_short
+    assert saved.path.exists()
+
+
+def test_a_bug_of_the_harness_is_not_shrunk(tmp_path: Path) -> None:
+    """An exception out of the check ends the run at once, as itself."""
+    calls: list[Case] = []
+
+    def check(case: Case) -> CaseReport:
+        calls.append(case)
+        raise EngineDownError("no reference")
+
+    with pytest.raises(EngineDownError, match="no reference"):
+        Run(tmp_path, check)
+    assert len(calls) == 1
+
+
+def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
+    """A strategy without new cases ends the run instead of spinning."""
+    one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
+    summary = Search(
+        check=report,
+        cases=st.just(one),
+        engine="fake",
+        engine_version="1",
+        seed=1,
+        budget=Budget(max_cases=100),
+        findings=FindingsDirectory(tmp_path / "findings"),
+        running=RunningCase(tmp_path),
+    ).run()
+    assert (summary.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
+
+
+def test_shrinking_keeps_to_its_limit_and_says_so(tmp_path: Path) -> None:
+    """A limit on runs bounds the executions of shrinking; the finding tells that it was cut short."""
+    run = Run(tmp_path, null_key_fault, budget=Budget(max_findings=1), limits=ShrinkLimits(max_runs=5))
+    (saved,) = run.findings
+    assert saved.finding.cut_short
+    assert saved.finding.num_runs <= 5
+    assert "cut short" in saved.path.with_name(f"{saved.finding.id}.report.txt").read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """The message names the folder and what to do."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserInputError, match="Run mergecheck in a folder you can write"):
+        Run(tmp_path / "file", report)
+
+
+def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
+    """A case that is not verified never counts as verified, and its reason is told."""
+    run = Run(tmp_path, lambda case: report(case, verdict=Verdict.UNSUPPORTED, reason="reference: why"))
+    assert run.summary.unsupported == {"reference: why": 150}
+    assert run.summary.verified_share == 0
+
+
+def test_a_killed_process_leaves_its_case(tmp_path: Path) -> None:
+    """The case is on disk before it runs: kill -9 in the middle leaves a whole case file behind."""
+    case = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
+    (tmp_path / "case.json").write_text(dump_case(case))
+    script = textwrap.dedent(
+        f"""
+        import os, pathlib, signal
+        from harness.findings import RunningCase
+        from reference.case_file import load_cases
+        folder = pathlib.Path({str(tmp_path)!r})
+        RunningCase(folder).write(load_cases(folder / "case.json")[0])
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    killed = subprocess.run([sys.executable, "-c", script], check=False)  # noqa: S603 - our own script
+    assert killed.returncode < 0
+    (left,) = RunningCase(tmp_path).leftovers()
+    assert load_cases(left) == (case,)
+
+
+def test_the_loop_itself_is_cheap(tmp_path: Path) -> None:
+    """Drawing, writing and counting cost a few milliseconds a case."""
+    run = Run(tmp_path, report, budget=Budget(max_cases=500))
+    assert run.summary.seconds / 500 < 0.03
+
+
+def test_a_kept_finding_is_never_overwritten(tmp_path: Path) -> None:
+    """A file that stands where a finding belongs stays as it is."""
+    case = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
+    store = FindingsDirectory(tmp_path / "findings")
+    path = store.save(case, "first")
+    path.write_text(json.dumps({"mine": True}))
+    assert store.save(case, "second") == path
+    assert json.loads(path.read_text()) == {"mine": True}
+    assert path.with_name(f"{case.id}.report.txt").read_text() == "first\n"

@@ -1,0 +1,179 @@
+"""The domain's own shrinking passes: every one of them leads to the smallest case that still differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.shrink import Attempts, ShrinkLimits, shrink
+from harness.shrink_text import condition_candidates
+from harness.statement_text import cut_merge, split_outer
+from harness.verdict import CaseReport, Check, Mismatch, Verdict
+from reference.case import Case, Expectation, Source, Target
+from reference.ddl import parse_schema
+from reference.outcome import Outcome, Reference, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCHEMA = parse_schema("id BIGINT, v STRING, p INT, unused DOUBLE")
+ROWS = tuple((i, f"v{i}", i % 2, 1.5) for i in range(12))
+CASE = Case(
+    id="big",
+    target=Target(
+        schema=SCHEMA,
+        files=(ROWS[:4], (), ROWS[4:8], ROWS[8:]),
+        partition_by=("p",),
+        properties={"delta.enableChangeDataFeed": "true", "delta.appendOnly": "false"},
+    ),
+    source=Source(schema=SCHEMA, rows=ROWS[2:9]),
+    sql="MERGE INTO target t USING source s ON t.id = s.id AND t.p = s.p "
+    "WHEN MATCHED AND t.v = 'v3' AND s.p > 0 THEN UPDATE SET v = CASE WHEN TRUE THEN s.v END, p = s.p "
+    "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    conf={"spark.sql.shuffle.partitions": "1"},
+)
+
+
+def shrunk(
+    differs: Callable[[Case], bool], case: Case = CASE, limits: ShrinkLimits | None = None, against: str = "reference"
+) -> tuple[Case, Attempts]:
+    mismatch = Mismatch(check=Check.ROWS, against=against, kind="missing_rows", lines=("line",))
+
+    def check(candidate: Case) -> CaseReport:
+        return CaseReport(
+            case=candidate,
+            engine="e",
+            engine_version="1",
+            verdict=Verdict.MISMATCH if differs(candidate) else Verdict.AGREE,
+            reference=Reference(answer=Unsupported("not looked at")),
+            result=Outcome(schema=SCHEMA, rows=()),
+            mismatches=(mismatch,) if differs(candidate) else (),
+        )
+
+    attempts = Attempts(check(case), check=check, limits=limits or ShrinkLimits(max_runs=2000))
+    return shrink(attempts).case, attempts
+
+
+def test_everything_that_is_not_needed_goes() -> None:
+    """A fault that always shows leaves the smallest case there is."""
+    case, _ = shrunk(lambda _: True)
+    assert (case.target.rows, case.target.files, case.target.partition_by) == ((), (), ())
+    assert (case.target.properties, case.conf) == ({}, {})
+    assert case.source is not None
+    assert case.source.rows == ()
+    assert len(cut_merge(case.sql).clauses) == 1
+
+
+@pytest.mark.parametrize(
+    ("differs", "left"),
+    [
+        (lambda case: "BY SOURCE" in case.sql, "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
+        (lambda case: "s.p > 0" in case.sql, "WHEN MATCHED AND s.p > 0 THEN UPDATE SET p = s.p"),
+        (lambda case: "CASE" in case.sql, "WHEN MATCHED THEN UPDATE SET v = CASE WHEN TRUE THEN s.v END"),
+    ],
+)
+def test_clauses_conditions_and_assignments_go(differs: Callable[[Case], bool], left: str) -> None:
+    """One clause is left, with the part of it that matters."""
+    case, _ = shrunk(differs)
+    (clause,) = cut_merge(case.sql).clauses
+    assert clause.sql() == left
+
+
+def test_rows_that_belong_together_stay() -> None:
+    """A fault that needs one row in each table keeps exactly these."""
+
+    def differs(case: Case) -> bool:
+        assert case.source is not None
+        return any(row[0] == 6 for row in case.target.rows) and any(row[0] == 7 for row in case.source.rows)
+
+    case, _ = shrunk(differs)
+    assert case.source is not None
+    assert [row[0] for row in case.target.rows] == [6]
+    assert [row[0] for row in case.source.rows] == [7]
+    assert "unused" not in case.target.schema.names + case.source.schema.names
+
+
+def test_files_stay_where_they_matter() -> None:
+    """A fault that needs two files keeps two, one row each."""
+    case, _ = shrunk(lambda case: sum(bool(file) for file in case.target.files) > 1)
+    assert [len(file) for file in case.target.files] == [1, 1]
+
+
+def test_settings_and_partitioning_stay_where_they_matter() -> None:
+    """What the fault depends on is kept, the rest goes."""
+    case, _ = shrunk(
+        lambda case: bool(case.conf and case.target.partition_by and case.target.change_data_feed and case.target.rows)
+    )
+    assert case.conf == CASE.conf
+    assert case.target.partition_by == ("p",)
+    assert case.target.properties == {"delta.enableChangeDataFeed": "true"}
+
+
+def test_values_become_simple() -> None:
+    """Cells that do not matter take the simplest value of their type."""
+    case, _ = shrunk(lambda case: len(case.target.rows) > 0 and len(case.target.schema.columns) == 4)
+    assert case.target.rows == ((0, "a", 0, 0.0),)
+
+
+def test_a_table_merged_into_itself_shrinks_too() -> None:
+    """A case without a source has only one table to shrink."""
+    alone = Case(id="self", target=CASE.target, source=None, sql=CASE.sql)
+    case, _ = shrunk(lambda case: len(case.target.rows) > 1, alone)
+    assert case.source is None
+    assert len(case.target.rows) == 2
+
+
+def test_limits_hold() -> None:
+    """No more executions than allowed, and the attempts tell that some were refused."""
+    _, attempts = shrunk(lambda case: len(case.target.rows) > 3, limits=ShrinkLimits(max_runs=7))
+    assert attempts.num_runs == 7
+    assert attempts.refused
+
+
+def test_no_case_runs_twice() -> None:
+    """Candidates that were tried are remembered."""
+    seen: list[str] = []
+
+    def differs(case: Case) -> bool:
+        seen.append(repr(case.target) + repr(case.source) + case.sql + repr(case.conf))
+        return len(case.target.rows) > 2
+
+    shrunk(differs)
+    runs = seen[1:]  # every report asks twice
+    assert len(set(seen)) * 2 >= len(runs)
+
+
+def test_a_mismatch_against_expect_is_left_alone() -> None:
+    """What an author expects holds for his tables only: smaller tables would make another fault."""
+    case = Case(id="e", target=CASE.target, source=CASE.source, sql=CASE.sql, expect=Expectation(rows=()))
+    left, attempts = shrunk(lambda _: True, case, against="expect")
+    assert (left.target, left.sql, attempts.num_runs) == (case.target, case.sql, 0)
+
+
+def test_an_agreement_cannot_be_shrunk() -> None:
+    """There is nothing to keep."""
+    with pytest.raises(ValueError, match="shows no mismatch"):
+        shrunk(lambda _: False)
+
+
+def test_candidates_of_a_statement_are_each_smaller() -> None:
+    """Every candidate drops something, and none repeats the statement."""
+    candidates = list(condition_candidates(CASE.sql))
+    assert all(len(candidate) < len(CASE.sql) for candidate in candidates)
+    assert len(set(candidates)) == len(candidates) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "pieces"),
+    [
+        ("a = 1 AND (b OR c AND d) and e", "AND", ("a = 1", "(b OR c AND d)", "e")),
+        ("a = f(1, 2), `b,c` = 'x,y'", ",", ("a = f(1, 2)", "`b,c` = 'x,y'")),
+        ("a = CASE WHEN b, c THEN 1 END, d = 2", ",", ("a = CASE WHEN b, c THEN 1 END", "d = 2")),
+        ("a", ",", ("a",)),
+        ("'open", "AND", ("'open",)),
+    ],
+)
+def test_lists_are_split_outside_of_parentheses(text: str, separator: str, pieces: tuple[str, ...]) -> None:
+    """Separators inside parentheses, quotes and CASE do not split."""
+    assert split_outer(text, separator) == pieces
