@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-from hypothesis import seed as seeded
 from hypothesis.errors import Flaky
 
 from harness import events
@@ -17,6 +15,7 @@ from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
 from harness.verdict import Verdict
+from strategies import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from harness.verdict import CaseReport
     from reference.case import Case
 
-# Hypothesis draws small cases first in every batch; the size also decides how soon one seed's cases repeat.
-BATCH_SIZE = 250
-SEED_STEP = 1_000_003
+# So many draws without a new case mean that the strategy has no more to give.
+MAX_REPEATS = 250
 MAX_ENGINE_FAILURES = 3
 
 
@@ -58,14 +56,6 @@ class Budget:
     max_findings: int | None = None
 
 
-class _ReproducedError(AssertionError):
-    """Tells Hypothesis that a case shows the fingerprint in hand."""
-
-
-class _LeaveBatch(BaseException):
-    """Leaves Hypothesis where a limit is reached."""
-
-
 class Search:
     """One run of random cases against one engine."""
 
@@ -84,7 +74,9 @@ class Search:
         limits: ShrinkLimits | None = None,
     ) -> None:
         self._check_alone = check
-        self._cases = cases
+        self._stream = Stream(cases)
+        self._next_index = 0
+        self._repeats_in_a_row = 0
         self._engine = engine
         self._engine_version = engine_version
         self._seed = seed
@@ -98,7 +90,6 @@ class Search:
         self._known: dict[Fingerprint, str] = {}
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
-        self._broken: Exception | None = None
         self._failures_in_a_row = 0
         self._stop = Stop.RUNNING
         self._started = 0.0
@@ -120,10 +111,8 @@ class Search:
             )
         )
         try:
-            batch = 0
             while self._stop is Stop.RUNNING:
-                self._run_batch(batch)
-                batch += 1
+                self._run_next()
         except KeyboardInterrupt:
             self._stop = Stop.INTERRUPTED
             self._keep_finding(was_interrupted=True)
@@ -133,55 +122,28 @@ class Search:
         self._listener(events.RunEnded(summary=summary))
         return summary
 
-    def _run_batch(self, batch: int) -> None:
-        num_seen = len(self._seen)
-        test = given(self._cases)(self._example)
-        test = settings(
-            database=None,
-            deadline=None,
-            derandomize=False,
-            max_examples=BATCH_SIZE,
-            phases=(Phase.generate, Phase.shrink),
-            print_blob=False,
-            report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
-            verbosity=Verbosity.quiet,
-        )(test)
-        # What matters is in the attempts; Flaky: Hypothesis could not replay what a limit cut short.
-        with contextlib.suppress(_ReproducedError, _LeaveBatch, Flaky):
-            seeded(self._seed + SEED_STEP * batch)(test)()
-        if self._broken is not None:
-            raise self._broken
-        self._keep_finding()
-        if self._stop is Stop.RUNNING and len(self._seen) == num_seen:
-            self._stop = Stop.EXHAUSTED
-
-    def _example(self, case: Case) -> None:
-        try:
-            if self._attempts is not None:
-                self._shrink_example(self._attempts, case)
-            else:
-                self._new_example(case)
-        except _ReproducedError:
-            raise
-        except Exception as error:
-            self._broken = error  # the harness's own: Hypothesis must not take it for a mismatch and shrink it
-            raise _LeaveBatch from error
-
-    def _shrink_example(self, attempts: Attempts, case: Case) -> None:
-        if attempts.is_drawing_spent:
-            raise _LeaveBatch
-        if attempts.reproduces(case):
-            raise _ReproducedError
-
-    def _new_example(self, case: Case) -> None:
+    def _run_next(self) -> None:
+        """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
-            raise _LeaveBatch
+            return
+        index, self._next_index = self._next_index, self._next_index + 1
+        case = self._stream.draw(self._seed, index)
         digest = content_digest(case)
         if digest in self._seen:
             self._statistics.num_repeated += 1
+            self._repeats_in_a_row += 1
+            if self._repeats_in_a_row >= MAX_REPEATS:
+                self._stop = Stop.EXHAUSTED
             return
+        self._repeats_in_a_row = 0
         self._seen.add(digest)
+        self._check_new(case)
+        if self._attempts is not None:
+            self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
+            self._shrink_draw(self._attempts, index)
+            self._keep_finding()
+
+    def _check_new(self, case: Case) -> None:
         report = self._check(with_content_id(case))
         self._statistics.add(report)
         if report.verdict is Verdict.ENGINE_ERROR:
@@ -190,9 +152,25 @@ class Search:
             self._failures_in_a_row = 0
             self._judge(report)
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
-        if self._attempts is not None:
-            self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
-            raise _ReproducedError
+
+    def _shrink_draw(self, attempts: Attempts, index: int) -> None:
+        """Let Hypothesis simplify the draw; ``attempts`` remembers the best case and ends it by answering False."""
+        broken: list[Exception] = []
+
+        def fails(case: Case) -> bool:
+            if broken or attempts.is_drawing_spent:
+                return False
+            try:
+                return attempts.reproduces(case)
+            except Exception as error:  # noqa: BLE001 - the harness's own: Hypothesis must not take it for a mismatch
+                broken.append(error)
+                return False
+
+        # A limit that cuts the shrinking short looks flaky to Hypothesis, and a finding found by chance may be.
+        with contextlib.suppress(Flaky, ValueError):
+            self._stream.shrink(self._seed, index, fails)
+        if broken:
+            raise broken[0]
 
     def _judge(self, report: CaseReport) -> None:
         """Count a mismatch that is known, confirm one that is new by a second execution."""
@@ -216,7 +194,6 @@ class Search:
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MAX_ENGINE_FAILURES:
             self._stop = Stop.ENGINE_DOWN
-            raise _LeaveBatch
 
     def _keep_finding(self, *, was_interrupted: bool = False) -> None:
         attempts = self._attempts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from strategies.cases import DrawnCase, cases, drawn_cases
 from strategies.conditions import conditions
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, feature_sets
-from strategies.sampling import sample, samples, shrink
+from strategies.sampling import Stream, sample, samples, shrink
 from strategies.schemas import schemas
 from strategies.statements import merges, statements
 from strategies.tables import tables
@@ -16,6 +16,7 @@ __all__ = [
     "DrawnCase",
     "Feature",
     "Profile",
+    "Stream",
     "cases",
     "conditions",
     "drawn_cases",

@@ -15,7 +15,7 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.database import InMemoryExampleDatabase
@@ -26,99 +26,117 @@ from strategies.features import DEFAULT_PROFILE, Profile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hypothesis.strategies import SearchStrategy
+
+T = TypeVar("T")
+
 _NUM_BYTES = 2**15
 _MAX_ATTEMPTS = 100
 
 
 class _Fails(Exception):  # noqa: N818 - it says "interesting" to Hypothesis, it is no error
-    """Raised inside a probe for a case that the caller calls failing."""
+    """Raised inside a probe for an element that the caller calls failing."""
+
+
+class Stream(Generic[T]):
+    """The numbered streams of elements of a strategy."""
+
+    def __init__(self, elements: SearchStrategy[T]) -> None:
+        self._elements = elements
+        self._drawing = _Probe(elements, fails=None)
+
+    def draw(self, seed: int, index: int) -> T:
+        """Return element number ``index`` of a seed.
+
+        Args:
+            seed: any integer; every seed has its own stream.
+            index: 0 or greater; elements do not depend on the ones before them.
+
+        Raises:
+            ValueError: for a negative index.
+            RuntimeError: if the strategy rejects nearly all draws.
+        """
+        return self._drawing.draw(seed, index)
+
+    def shrink(self, seed: int, index: int, fails: Callable[[T], bool]) -> T:
+        """Return the simplest element found for which ``fails`` still holds, starting from a drawn one.
+
+        Args:
+            seed: of the drawn element.
+            index: of the drawn element.
+            fails: tells whether an element shows the fault; accept the same kind of mismatch only (techniques T31).
+                To stop early, answer False from then on. Hypothesis stops by itself after five minutes.
+
+        Raises:
+            ValueError: if the drawn element itself does not fail; it may be flaky.
+        """
+        probe = _Probe(self._elements, fails=fails)
+        probe.draw(seed, index)
+        if probe.failing is None:
+            raise ValueError(f"case {index} of seed {seed} does not fail: there is nothing to shrink; is it flaky?")
+        return probe.shrunk()
 
 
 def sample(seed: int, index: int, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
-    """Return case number ``index`` of a seed.
-
-    Args:
-        seed: any integer; every seed has its own stream.
-        index: 0 or greater; cases do not depend on the ones before them.
-        profile: bounds and features; part of what the number means.
-
-    Raises:
-        ValueError: for a negative index.
-        RuntimeError: if the profile rejects nearly all draws.
-    """
-    return _Probe(profile, fails=None).draw(seed, index)
+    """Return case number ``index`` of a seed; the profile is part of what the number means."""
+    return Stream(drawn_cases(profile=profile)).draw(seed, index)
 
 
 def samples(seed: int, *, start: int = 0, profile: Profile = DEFAULT_PROFILE) -> Iterator[DrawnCase]:
     """Yield the endless stream of a seed from case number ``start`` on."""
-    probe = _Probe(profile, fails=None)
+    stream = Stream(drawn_cases(profile=profile))
     for index in count(start):
-        yield probe.draw(seed, index)
+        yield stream.draw(seed, index)
 
 
 def shrink(
     seed: int, index: int, fails: Callable[[DrawnCase], bool], *, profile: Profile = DEFAULT_PROFILE
 ) -> DrawnCase:
-    """Return the simplest case found for which ``fails`` still holds, starting from a sampled one.
-
-    Args:
-        seed: of the sampled case.
-        index: of the sampled case.
-        fails: tells whether a case shows the fault; accept the same kind of mismatch only (techniques T31). To stop
-            early, answer False from then on. Hypothesis stops by itself after five minutes.
-        profile: the profile that the case was sampled with.
-
-    Raises:
-        ValueError: if the sampled case itself does not fail; it may be flaky.
-    """
-    probe = _Probe(profile, fails=fails)
-    probe.draw(seed, index)
-    if probe.failing is None:
-        raise ValueError(f"case {index} of seed {seed} does not fail: there is nothing to shrink; is it flaky?")
-    return probe.shrunk()
+    """Return the simplest case found for which ``fails`` still holds; see ``Stream.shrink``."""
+    return Stream(drawn_cases(profile=profile)).shrink(seed, index, fails)
 
 
-class _Probe:
-    """A property over drawn cases that remembers what it saw."""
+class _Probe(Generic[T]):
+    """A property over drawn elements that remembers what it saw."""
 
-    def __init__(self, profile: Profile, *, fails: Callable[[DrawnCase], bool] | None) -> None:
+    def __init__(self, elements: SearchStrategy[T], *, fails: Callable[[T], bool] | None) -> None:
         self._fails = fails
-        self._seen: DrawnCase | None = None
-        self.failing: DrawnCase | None = None
+        self._seen: list[T] = []  # the last element, if any
+        self.failing: T | None = None
         self._test = settings(
             database=None if fails is None else InMemoryExampleDatabase(),
             phases=(Phase.reuse, Phase.shrink),
             deadline=None,
             suppress_health_check=list(HealthCheck),
             print_blob=False,
-        )(given(drawn_cases(profile=profile))(self._visit))
+        )(given(elements)(self._visit))
         # Hypothesis documents the attribute and leaves it out of its types
         self._run_bytes: Callable[[bytes], bytes | None] = self._test.hypothesis.fuzz_one_input  # type: ignore[attr-defined]
 
-    def draw(self, seed: int, index: int) -> DrawnCase:
-        """Draw one case of the stream."""
+    def draw(self, seed: int, index: int) -> T:
+        """Draw one element of the stream."""
         if index < 0:
             raise ValueError(f"case number {index}: must be 0 or greater")
         for attempt in range(_MAX_ATTEMPTS):
-            self._seen = None
+            self._seen.clear()
             source = Random(f"{seed}/{index}/{attempt}")  # noqa: S311 - a test case, no secret
             with suppress(_Fails):
                 self._run_bytes(source.randbytes(_NUM_BYTES))
-            if self._seen is not None:
-                return self._seen
+            if self._seen:
+                return self._seen[0]
         raise RuntimeError(f"no case in {_MAX_ATTEMPTS} attempts at number {index} of seed {seed}: widen the profile")
 
-    def shrunk(self) -> DrawnCase:
-        """Replay the failing case that ``draw`` stored, and let Hypothesis shrink it."""
+    def shrunk(self) -> T:
+        """Replay the failing element that ``draw`` stored, and let Hypothesis shrink it."""
         with suppress(_Fails):
             self._test()
         if self.failing is None:
             raise RuntimeError("shrunk() needs a failing case drawn before")
         return self.failing
 
-    def _visit(self, drawn: DrawnCase) -> None:
-        self._seen = drawn
+    def _visit(self, drawn: T) -> None:
+        self._seen[:] = [drawn]
         if self._fails is not None and self._fails(drawn):
-            # Hypothesis runs the simplest failing case last of all failing ones
+            # Hypothesis runs the simplest failing element last of all failing ones
             self.failing = drawn
             raise _Fails
