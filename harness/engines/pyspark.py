@@ -45,7 +45,11 @@ _SPARK_SETTINGS = frozenset(
 )
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 # Settings of Delta without a counterpart in merge/: leaving them at Delta's default is harmless.
-_DEFAULTS_ONLY = {"spark.databricks.delta.merge.preserveNullSourceStructs.updateStar": "true"}  # evolution only
+_DEFAULTS_ONLY = {
+    "spark.databricks.delta.merge.preserveNullSourceStructs.updateStar": "true",  # evolution only
+    "spark.databricks.delta.createDataFrame.dropNullColumns": "false",
+    "void_columns": "false",  # how the cases from Delta's suites spell the line above
+}
 
 
 class PySparkEngine:

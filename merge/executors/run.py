@@ -103,7 +103,9 @@ def pruning_predicate(merge: ResolvedMerge) -> exp.Expr:
 def _target_only_condition(clause: ResolvedClause) -> exp.Expr:
     if clause.condition is None:
         return exp.true()
-    return conjunction(target_only_conjuncts(clause.condition.tree))
+    parts = target_only_conjuncts(clause.condition.tree)
+    # A constant is a condition like any other and must not hide ambiguous rows: it prunes nothing here.
+    return conjunction([part for part in parts if part.find(exp.Column) is not None])
 
 
 def candidate_files(run: MergeRun) -> tuple[DataFile, ...]:
