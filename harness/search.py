@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hypothesis.errors import Flaky
 
@@ -19,7 +19,6 @@ from strategies import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
 
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
 # So many draws without a new case mean that the strategy has no more to give.
 MAX_REPEATS = 250
 MAX_ENGINE_FAILURES = 3
-
-
-class Keeps(Protocol):
-    """Where a run keeps cases; ``FindingsDirectory`` is one."""
-
-    def save(self, case: Case, report_text: str) -> Path:
-        """Keep a finding."""
-
-    def set_aside(self, kind: str, case: Case, report_text: str) -> Path:
-        """Keep a case that is no finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +70,7 @@ class Search:
         self._engine_version = engine_version
         self._seed = seed
         self._budget = budget
-        self._findings: Keeps = findings
+        self._findings = findings
         self._running = running
         self._listener = listener
         self._limits = limits or ShrinkLimits()
@@ -213,7 +202,8 @@ class Search:
         )
         self._known[finding.fingerprint] = finding.id
         self._statistics.findings[finding.id] += 1
-        path = self._findings.save(finding.report.case, mismatch_report(finding.report, finding=finding))
+        text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
+        path = self._findings.save(finding.report.case, text)
         self._listener(events.FindingSaved(finding=finding, path=path))
         limit = self._budget.max_findings
         if self._stop is Stop.RUNNING and limit is not None and len(self._known) >= limit:

@@ -23,15 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_HELP = """Find correctness bugs in MERGE INTO: random cases, held against a DuckDB reference.
+
+\b
+Exit codes
+  0    agree
+  1    mismatch
+  2    usage or bad input
+  3    engine or infrastructure
+  4    inconclusive: too little was verified
+  130  interrupted
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, help=_HELP)
 @click.version_option(package_name="mergecheck", message="mergecheck %(version)s")
 def cli() -> None:
-    r"""Find correctness bugs in MERGE INTO: random cases, held against a DuckDB reference.
-
-    \b
-    Exit codes: 0 agree, 1 mismatch, 2 usage or bad input, 3 engine or infrastructure,
-    4 inconclusive (too little was verified), 130 interrupted.
-    """
+    """Group the verbs."""
 
 
 for command in (run, fuzz, replay, cases, doctor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 from cli_cases import ECHO, SQL, case_document, write_case
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from cli_cases import Mergecheck
@@ -69,10 +71,14 @@ def test_bad_arguments(mergecheck: Mergecheck, folder: Path, snapshot: SnapshotA
     assert ended.err == snapshot
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write every folder")
-def test_a_folder_that_may_not_be_read(mergecheck: Mergecheck, folder: Path) -> None:
-    """A folder without permission is named, with what to check."""
-    (folder / "closed").mkdir(mode=0)
+def test_a_folder_that_may_not_be_read(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without permission is named, with what to check; root may read all, so the system's answer is played."""
+
+    def refuse(path: Path) -> Iterator[Path]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    (folder / "closed").mkdir()
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
     ended = mergecheck("replay", "closed")
     assert ended.code == 2
     assert "closed cannot be read" in ended.err
