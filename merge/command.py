@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
 MAX_ATTEMPTS = 4
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _LOST_BLOCK = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
 _logger = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ def run_merge(
     statement: MergeStatement,
     source: DataFrame,
     source_is_delta: bool = False,
+    source_num_rows: int | None = None,
     target_name: str | None = None,
     source_name: str | None = None,
 ) -> MergeResult:
@@ -85,6 +87,7 @@ def run_merge(
         statement: what to do; its ``target`` and ``source`` texts are not looked at.
         source: the source relation.
         source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
+        source_num_rows: the number of its rows, where the log of that table tells it; saves counting them.
         target_name: the target's name in SQL, by which columns may be qualified where there is no alias.
         source_name: the same for the source.
 
@@ -102,6 +105,7 @@ def run_merge(
         statement=statement,
         source=source,
         source_is_delta=source_is_delta,
+        source_num_rows=source_num_rows,
         names=(target_name, source_name),
     )
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -133,6 +137,7 @@ class _Command:
     statement: MergeStatement
     source: DataFrame
     source_is_delta: bool
+    source_num_rows: int | None
     names: tuple[str | None, str | None]
 
     def run(self, attempt: int) -> MergeResult:
@@ -193,7 +198,7 @@ class _Command:
                 insert_only_path=uses_insert_only_path(merge, self.conf),
                 source_is_delta=self.source_is_delta,
             )
-            source = prepare_source(self.source, merge, reason, attempt=attempt)
+            source = prepare_source(self.source, merge, reason, attempt=attempt, num_rows=self.source_num_rows)
         return MergeRun(
             spark=self.spark,
             conf=self.conf,
@@ -202,6 +207,7 @@ class _Command:
             source=source,
             writer=writer,
             stopwatch=stopwatch,
+            shuffles_to_one_task=self.spark.conf.get(SHUFFLE_PARTITIONS, None) == "1",
         )
 
     def _commit(self, run: MergeRun, result: PathResult) -> MergeResult:

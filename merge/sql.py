@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from merge.command import MergeResult
     from merge.statement import MergeStatement
+    from merge.table.snapshot import Snapshot
 
 
 def merge_sql(
@@ -57,29 +58,37 @@ def run_statement(
             f"The target {statement.target} is not among the tables given ({known}). "
             "Name it in `tables`, or write delta.`/path/of/the/table`.",
         )
-    with _source(spark, statement, paths) as (source, is_delta):
-        return run_merge(spark, path=target, statement=statement, source=source, source_is_delta=is_delta)
+    with _source(spark, statement, paths) as (source, snapshot):
+        return run_merge(
+            spark,
+            path=target,
+            statement=statement,
+            source=source,
+            source_is_delta=snapshot is not None,
+            source_num_rows=None if snapshot is None else snapshot.num_records,
+        )
 
 
 @contextmanager
 def _source(
     spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]
-) -> Iterator[tuple[DataFrame, bool]]:
-    """Open the source for the time of the merge: the rows, and whether they are a Delta snapshot as it stands."""
+) -> Iterator[tuple[DataFrame, Snapshot | None]]:
+    """Open the source for the time of the merge: the rows, and the Delta snapshot that they are, if they are one."""
     if statement.source.startswith("("):
         with _query(spark, statement.source, paths) as frame:
-            yield frame, False
+            yield frame, None
         return
     path = _path(statement.source, paths)
     if path is not None:
-        yield read_table(spark, read_snapshot(path)), True
+        snapshot = read_snapshot(path)
+        yield read_table(spark, snapshot), snapshot
         return
     try:
         frame = spark.table(statement.source)
         frame.schema  # noqa: B018 - Connect looks the table up only now
     except PySparkException as error:
         raise from_spark(error) from error
-    yield frame, False
+    yield frame, None
 
 
 @contextmanager

@@ -18,7 +18,15 @@ from merge.executors.output import (
     hide_source_index,
     needs_deduplication,
 )
-from merge.executors.run import candidate_files, is_matched_only, is_small, is_sole_unconditional_delete
+from merge.executors.run import (
+    candidate_files,
+    fit_in_one_task,
+    is_matched_only,
+    is_small,
+    is_sole_unconditional_delete,
+    runs_in_one_task,
+    source_for,
+)
 from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
@@ -56,15 +64,16 @@ class TouchedFiles:
 def find_touched_files(run: MergeRun) -> TouchedFiles:
     """Scan once for touched files, ambiguous matches and the number of source rows.
 
-    Everything comes from one aggregate and one collect, so that a retried task cannot count twice.
+    Everything comes from aggregates and one collect, so that a retried task cannot count twice.
 
     Raises:
         ExecutionError: some target row matches several source rows (R-320); nothing was written.
     """
     with run.stopwatch.part(TimedPart.SCAN):
         candidates = candidate_files(run)
-        rows = _scan_for_matches(run, candidates).collect()
-    touched = _touched_files(rows, candidates)
+        query = _scan_for_matches(run, candidates)
+        rows = [] if query is None else query.collect()
+    touched = _touched_files(rows, candidates, num_source_rows=run.source.num_rows)
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
     check_multiple_matches(run.merge, touched)
     return touched
@@ -89,6 +98,11 @@ def matched_predicate(merge: ResolvedMerge) -> str:
     return " OR ".join("TRUE" if condition is None else f"({condition.sql})" for condition in conditions)
 
 
+def counted_pair() -> str:
+    """Write what is counted per target row to find multiple matches: every pair, by ON alone (R-320, R-321)."""
+    return SOURCE_ROW_PRESENT
+
+
 def first_scan_columns(merge: ResolvedMerge) -> frozenset[int]:
     """List the target columns that the first scan reads (R-422)."""
     found = merge.condition.target_columns
@@ -98,40 +112,54 @@ def first_scan_columns(merge: ResolvedMerge) -> frozenset[int]:
     return found
 
 
-def _scan_for_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame:
-    merge, source = run.merge, run.source
-    count = source.count().selectExpr(
+def _scan_for_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame | None:
+    """Build the query of the first scan: a row per file, and one with |S| unless that is known; None for no query."""
+    source_count = _source_count(run)
+    if not candidates:
+        return source_count
+    per_file = _matches_per_file(run, candidates)
+    return per_file if source_count is None else per_file.unionAll(source_count)
+
+
+def _source_count(run: MergeRun) -> DataFrame | None:
+    counted = run.source.counted_by_scan
+    if counted is None:
+        return None
+    return counted.selectExpr(
         f"CAST(NULL AS STRING) AS {FILE_NAME}",
         "num_source_rows AS num_rows",
         "CAST(0 AS BIGINT) AS overcount",
         "FALSE AS touched",
     )
-    if not candidates:
-        return count
+
+
+def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame:
+    merge = run.merge
     target = scan_files(run.spark, run.snapshot, candidates, positions=first_scan_columns(merge))
-    joined = source.frame.selectExpr("*", f"TRUE AS {SOURCE_ROW_PRESENT}").join(
-        target, F.expr(merge.condition.sql), find_touched_join_type(merge)
-    )
+    if fit_in_one_task(candidates):
+        target = target.coalesce(1)  # tells Spark that neither aggregate needs a shuffle
+    joined = source_for(run, candidates).join(target, F.expr(merge.condition.sql), find_touched_join_type(merge))
     per_row = joined.groupBy(FILE_NAME, ROW_INDEX).agg(
-        F.expr(f"count({SOURCE_ROW_PRESENT}) AS matches"),
+        F.expr(f"count({counted_pair()}) AS matches"),
         F.expr(f"coalesce(bool_or({matched_predicate(merge)}), FALSE) AS touched"),
     )
-    per_file = per_row.groupBy(FILE_NAME).agg(
+    return per_row.groupBy(FILE_NAME).agg(
         F.expr("count_if(matches > 1) AS num_rows"),
         F.expr("coalesce(sum(CASE WHEN matches > 1 THEN matches - 1 END), CAST(0 AS BIGINT)) AS overcount"),
         F.expr("bool_or(touched) AS touched"),
     )
-    return per_file.unionAll(count)
 
 
-def _touched_files(rows: list[Row], candidates: tuple[DataFile, ...]) -> TouchedFiles:
+def _touched_files(rows: list[Row], candidates: tuple[DataFile, ...], *, num_source_rows: int | None) -> TouchedFiles:
     by_location = {file.location: file for file in candidates}
     files = [row for row in rows if row[FILE_NAME] is not None]
+    if num_source_rows is None:
+        num_source_rows = sum(row["num_rows"] for row in rows if row[FILE_NAME] is None)
     return TouchedFiles(
         # An unknown name raises KeyError: a file must never drop out of the result silently.
         files=tuple(by_location[location_of(row[FILE_NAME])] for row in files if row["touched"]),
         candidates=candidates,
-        num_source_rows=sum(row["num_rows"] for row in rows if row[FILE_NAME] is None),
+        num_source_rows=num_source_rows,
         num_multiple_matches=sum(row["num_rows"] for row in files),
         overcount=sum(row["overcount"] for row in files),
     )
@@ -160,15 +188,15 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
             string_partitions=run.string_partitions,
         )
         _log_output(run, joined, output)
-        reads_whole_source = join_type == "full_outer" and not run.source.reason.materializes
-        source_count = run.source.count() if reads_whole_source else None
+        source_count = run.source.counted_by_scan if join_type == "full_outer" else None
         written = run.writer.write(
             output,
             change_data=run.records_changes,
             is_small=is_small(num_source_rows=touched.num_source_rows, rewritten=touched.files),
+            in_one_task=runs_in_one_task(run, touched.files),
             source_count=source_count,
         )
-    second = written.num_source_rows if reads_whole_source else touched.num_source_rows
+    second = touched.num_source_rows if source_count is None else written.num_source_rows
     return PathResult(
         path=ExecutionPath.D,
         written=written,
@@ -181,14 +209,20 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
 
 
 def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *, with_indexes: bool) -> DataFrame:
-    source_columns = ["*", f"TRUE AS {SOURCE_ROW_PRESENT}"]
-    target_columns = ["*", f"TRUE AS {TARGET_ROW_PRESENT}"]
+    source = source_for(run, touched.files)
+    target = scan_files(
+        run.spark,
+        run.snapshot,
+        touched.files,
+        with_row_identity=with_indexes,
+        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
+    )
+    if runs_in_one_task(run, touched.files):
+        target = target.coalesce(1)
     if with_indexes:
-        source_columns.append(f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
-        target_columns.append(f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")
-    source = run.source.frame.selectExpr(*source_columns)
-    target = scan_files(run.spark, run.snapshot, touched.files).selectExpr(*target_columns)
-    target = target.drop(FILE_NAME, ROW_INDEX)
+        source = source.selectExpr("*", f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
+        target = target.selectExpr("*", f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")
+        target = target.drop(FILE_NAME, ROW_INDEX)
     joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
     _log_join(run, joined, source, target, join_type)
     if not with_indexes:

@@ -16,7 +16,7 @@ from merge.executors.output import (
     precompute_clauses,
     stored_value,
 )
-from merge.executors.run import candidate_files, has_inserts, is_small
+from merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.statement import ClauseKind
 from merge.table.rows import ACTION, RowAction
@@ -41,11 +41,16 @@ def write_only_inserts(run: MergeRun) -> PathResult:
         candidates = candidate_files(run)
         output = generate_inserts_only_output(run, matched_with=candidates)
         _log_output_plan("writeInsertsOnlyWhenNoMatchedClauses", output)
-        written = run.writer.write(output, change_data=False, source_count=run.source.count())
+        written = run.writer.write(
+            output,
+            change_data=False,
+            in_one_task=runs_in_one_task(run, candidates),
+            source_count=run.source.counted_by_scan,
+        )
     return PathResult(
         path=ExecutionPath.A,
         written=written,
-        num_source_rows=written.num_source_rows or 0,
+        num_source_rows=_counted(run, written) or 0,
         candidates=candidates,
     )
 
@@ -66,15 +71,20 @@ def write_inserts_when_nothing_matches(run: MergeRun, touched: TouchedFiles) -> 
             output,
             change_data=False,
             is_small=is_small(num_source_rows=touched.num_source_rows),
-            source_count=run.source.count(),
+            in_one_task=runs_in_one_task(run, ()),
+            source_count=run.source.counted_by_scan,
         )
     return PathResult(
         path=ExecutionPath.B,
         written=written,
         num_source_rows=touched.num_source_rows,
-        num_source_rows_in_second_scan=written.num_source_rows,
+        num_source_rows_in_second_scan=_counted(run, written),
         candidates=touched.candidates,
     )
+
+
+def _counted(run: MergeRun, written: WriteResult) -> int | None:
+    return written.num_source_rows if run.source.num_rows is None else run.source.num_rows
 
 
 def generate_inserts_only_output(run: MergeRun, *, matched_with: tuple[DataFile, ...] | None) -> DataFrame:
@@ -85,7 +95,7 @@ def generate_inserts_only_output(run: MergeRun, *, matched_with: tuple[DataFile,
         matched_with: the target files that may hold matches; None where it is known that nothing matches.
     """
     clauses = insert_clauses(run.merge)
-    source = run.source.frame
+    source = source_for(run, matched_with or ())
     single = clauses[0] if len(clauses) == 1 else None
     if single is not None and single.clause.condition is not None:
         source = source.where(f"({single.clause.condition.sql}) IS TRUE")
@@ -109,7 +119,11 @@ def insert_clauses(merge: ResolvedMerge) -> tuple[PrecomputedClause, ...]:
 
 def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...]) -> DataFrame:
     """Keep the source rows that match no target row (SU of R-004): a left anti join."""
-    target = scan_files(run.spark, run.snapshot, files, positions=run.merge.condition.target_columns)
+    target = scan_files(
+        run.spark, run.snapshot, files, positions=run.merge.condition.target_columns, with_row_identity=False
+    )
+    if runs_in_one_task(run, files):
+        target = target.coalesce(1)
     return source.join(target, F.expr(run.merge.condition.sql), "left_anti")
 
 

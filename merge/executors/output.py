@@ -159,8 +159,9 @@ def output_value(merge: ResolvedMerge, clauses: Sequence[PrecomputedClause], ind
         if preimage(merge, index) != old or any(row_action(c.clause) in UPDATES for c in clauses):
             branches.append(f"WHEN {ACTION} = {int(RowAction.UPDATE_PREIMAGE)} THEN {preimage(merge, index)}")
     else:
-        deletes = ", ".join(str(int(delete)) for delete in DELETES)
-        branches.append(f"WHEN {ACTION} IN ({deletes}) THEN NULL")  # counted, never written
+        deletes = ", ".join(str(c.position) for c in clauses if row_action(c.clause) in DELETES)
+        if deletes:
+            branches.append(f"WHEN {CLAUSE} IN ({deletes}) THEN NULL")  # counted, never written
     branches += [
         f"WHEN {CLAUSE} = {c.position} THEN {c.clause.values[index]}"
         for c in clauses
@@ -195,11 +196,13 @@ def generate_output(
     conditions = condition_columns(clauses)
     frame = joined.selectExpr("*", *conditions) if conditions else joined
     frame = frame.selectExpr("*", f"{fired_clause(clauses)} AS {CLAUSE}").where(f"{CLAUSE} IS NOT NULL")
-    action = exploded_actions(clauses) if change_data else action_of_fired_clause(clauses)
-    frame = frame.selectExpr("*", f"{action} AS {ACTION}")
+    columns = _columns(merge, clauses, string_partitions, change_data=change_data)
+    if not change_data:
+        return frame.selectExpr(f"{action_of_fired_clause(clauses)} AS {ACTION}", *columns)
+    frame = frame.selectExpr("*", f"{exploded_actions(clauses)} AS {ACTION}")
     if deduplicate_deletes:
         frame = deduplicate(frame)
-    return frame.selectExpr(ACTION, *_columns(merge, clauses, string_partitions, change_data=change_data))
+    return frame.selectExpr(ACTION, *columns)
 
 
 def _columns(

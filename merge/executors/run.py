@@ -14,7 +14,7 @@ from merge.table.data_skipping import conjunction, disjunction, skip_files, targ
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from merge.conf import MergeConf
     from merge.executors.source import PreparedSource
@@ -27,10 +27,18 @@ if TYPE_CHECKING:
 SMALL_SOURCE_ROWS = 100_000
 SMALL_BYTES = 16 * 2**20
 
+# How Spark packs files into scan tasks by default: so many bytes each, where opening a file counts like reading some.
+SPLIT_BYTES = 128 * 2**20
+OPEN_COST_BYTES = 4 * 2**20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRun:
-    """One merge under way: the resolved statement, the table's snapshot, the source and the settings."""
+    """One merge under way: the resolved statement, the table's snapshot, the source and the settings.
+
+    Attributes:
+        shuffles_to_one_task: the session sends every shuffle to one task (``spark.sql.shuffle.partitions`` is 1).
+    """
 
     spark: SparkSession
     conf: MergeConf
@@ -39,6 +47,7 @@ class MergeRun:
     source: PreparedSource
     writer: TableWriter
     stopwatch: Stopwatch
+    shuffles_to_one_task: bool = False
 
     @property
     def records_changes(self) -> bool:
@@ -56,6 +65,27 @@ class MergeRun:
 def is_small(*, num_source_rows: int, rewritten: Sequence[DataFile] = ()) -> bool:
     """Tell whether one task can write the whole output without anybody waiting for it."""
     return num_source_rows <= SMALL_SOURCE_ROWS and sum(file.size for file in rewritten) <= SMALL_BYTES
+
+
+def fit_in_one_task(files: Sequence[DataFile]) -> bool:
+    """Tell whether one task reads all of the files, as Spark would distribute them by default."""
+    return sum(file.size + OPEN_COST_BYTES for file in files) <= SPLIT_BYTES
+
+
+def runs_in_one_task(run: MergeRun, files: Sequence[DataFile]) -> bool:
+    """Tell whether to join the source with the files in one task, which spares every shuffle and broadcast.
+
+    Only where the session would gather the rows in one task anyway and where both sides are known to be small.
+    """
+    num_rows = run.source.num_rows
+    return (
+        run.shuffles_to_one_task and num_rows is not None and num_rows <= SMALL_SOURCE_ROWS and fit_in_one_task(files)
+    )
+
+
+def source_for(run: MergeRun, files: Sequence[DataFile]) -> DataFrame:
+    """Return the source's rows for a join with the files."""
+    return run.source.frame.coalesce(1) if runs_in_one_task(run, files) else run.source.frame
 
 
 def is_insert_only(merge: ResolvedMerge) -> bool:

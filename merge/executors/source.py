@@ -11,6 +11,7 @@ from pyspark import StorageLevel
 
 from merge.conf import MaterializeSource
 from merge.resolution.resolved import source_column
+from merge.table.pushdown import not_pushed_down
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,16 +47,25 @@ class PreparedSource:
     """The source as the executors read it.
 
     Attributes:
-        frame: columns ``source_0`` and so on, those that the statement refers to.
+        frame: columns ``source_0`` and so on, those that the statement refers to, and ``_source_row_present_``, which
+            is TRUE on every row.
         reason: why it was materialised, or why not.
+        num_rows: |S| where it is known for certain, which needs rows that no scan can see otherwise: those of a
+            materialised source or of a Delta snapshot whose log counts them. None where every scan has to count.
     """
 
     frame: DataFrame
     reason: MaterializeReason
+    num_rows: int | None = None
 
     def count(self) -> DataFrame:
         """Return a relation of one row, the number of source rows, to be counted inside another query."""
         return self.frame.selectExpr("count(1) AS num_source_rows")
+
+    @property
+    def counted_by_scan(self) -> DataFrame | None:
+        """What a query has to count along with its own work; None where |S| is known."""
+        return self.count() if self.num_rows is None else None
 
 
 def materialization_reason(
@@ -85,7 +95,12 @@ def referenced_source_columns(merge: ResolvedMerge) -> tuple[int, ...]:
 
 
 def prepare_source(
-    source: DataFrame, merge: ResolvedMerge, reason: MaterializeReason, *, attempt: int = 1
+    source: DataFrame,
+    merge: ResolvedMerge,
+    reason: MaterializeReason,
+    *,
+    attempt: int = 1,
+    num_rows: int | None = None,
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 
@@ -98,13 +113,15 @@ def prepare_source(
         merge: the statement, which says what is referred to.
         reason: whether to materialise.
         attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
+        num_rows: |S| where the caller knows it for certain.
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
-    kept = [source_column(i) for i in referenced_source_columns(merge)]
-    # A relation without columns is a corner case that few of Spark's operators are tested with; one constant avoids it.
-    frame = source.toDF(*names).selectExpr(*(kept or ["TRUE AS source_none"]))
+    fields = [(source_column(i), merge.source_schema.fields[i]) for i in referenced_source_columns(merge)]
+    kept = [f"{not_pushed_down(name, field.dataType)} AS {name}" for name, field in fields]
+    frame = source.toDF(*names).selectExpr(*kept, f"TRUE AS {SOURCE_ROW_PRESENT}")
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
         frame = frame.localCheckpoint(eager=True, storageLevel=level)
+        num_rows = frame.count()  # once for all scans; an ordinary query, so retries cannot count twice (danger 15)
     _logger.debug("prepareMergeSource: %s", reason.value)
-    return PreparedSource(frame=frame, reason=reason)
+    return PreparedSource(frame=frame, reason=reason, num_rows=num_rows)

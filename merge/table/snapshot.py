@@ -87,6 +87,12 @@ class Snapshot:
         """Positions of the partition columns in the schema, in partitioning order."""
         return tuple(self.schema.names.index(name) for name in self.partition_columns)
 
+    @property
+    def num_records(self) -> int | None:
+        """Rows of the table by its log; None where the log does not count those of every file."""
+        counts = [file.statistics.num_records for file in self.files]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
     def flag(self, name: str) -> bool:
         """Read a boolean table property; absent means false."""
         return self.properties.get(name, "false").lower() == "true"

@@ -89,7 +89,13 @@ class TableWriter:
     write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def write(
-        self, output: DataFrame, *, change_data: bool, is_small: bool = False, source_count: DataFrame | None = None
+        self,
+        output: DataFrame,
+        *,
+        change_data: bool,
+        is_small: bool = False,
+        in_one_task: bool = False,
+        source_count: DataFrame | None = None,
     ) -> WriteResult:
         """Run the writing query.
 
@@ -97,6 +103,7 @@ class TableWriter:
             output: ``_action_`` and the table's columns in order.
             change_data: whether change data files are written.
             is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
+            in_one_task: one task makes all of the output already; it writes one file per partition tuple (R-543).
             source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
 
         Raises:
@@ -104,7 +111,9 @@ class TableWriter:
             ExecutionError: a NOT NULL column would hold a NULL (R-741).
         """
         task = self._task(change_data=change_data)
-        if self.repartition and task.partition_columns:
+        if in_one_task:
+            output = output.coalesce(1)
+        elif self.repartition and task.partition_columns:
             names = output.columns[1:]
             columns = [names[self.schema.names.index(column)] for column in task.partition_columns]
             output = output.repartition(*columns)
