@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.engine import Engine
     from harness.events import Listener
     from harness.search import Budget
+    from harness.shrink import ShrinkLimits
     from harness.statistics import Summary
     from harness.verdict import CaseReport
 
@@ -66,6 +67,7 @@ def fuzz_engine(
     listener: Listener,
     findings: Path = FINDINGS_DIRECTORY,
     cases: SearchStrategy[Case] | None = None,
+    limits: ShrinkLimits | None = None,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
 
@@ -88,6 +90,7 @@ def fuzz_engine(
         findings=FindingsDirectory(findings),
         running=RunningCase(),
         listener=listener,
+        limits=limits,
     ).run()
 
 

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,9 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.files.minPartitionNum": "1",
         "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+        # A broadcast is a job of its own; sorting a few rows is none.
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
     },
     Profile.PRODUCTION: {
         "spark.sql.shuffle.partitions": "4",
@@ -60,6 +64,8 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.codegen.factoryMode": "FALLBACK",
         "spark.sql.files.minPartitionNum": "2",
         "spark.sql.files.openCostInBytes": "4194304",
+        "spark.sql.leafNodeDefaultParallelism": "2",
+        "spark.sql.autoBroadcastJoinThreshold": "10485760",
     },
 }
 
@@ -70,6 +76,9 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
+    # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
+    # every task with a Python function pays. Windows' Python has no such sockets.
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     # Short runs never repay the optimising compiler and a concurrent collector.
     "spark.driver.extraJavaOptions": (
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"

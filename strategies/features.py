@@ -55,6 +55,7 @@ class Feature(Enum):
     SOURCE_ONLY_ON = "source-only-part-of-on"
     ONE_SIDED_ON = "one-sided-on"
     CONSTANT_ON = "constant-on"
+    FILE_PRUNING = "file-pruning"
     SELF_MERGE = "self-merge"
     # table
     PARTITIONS = "partitions"
@@ -113,6 +114,7 @@ _PERCENT = MappingProxyType(
         _F.SOURCE_ONLY_ON: 15,
         _F.ONE_SIDED_ON: 8,
         _F.CONSTANT_ON: 5,
+        _F.FILE_PRUNING: 25,
         _F.SELF_MERGE: 3,
         _F.PARTITIONS: 35,
         _F.AWKWARD_PARTITIONS: 35,
@@ -142,6 +144,16 @@ _NEEDS = (
     (_F.LONE_DELETE, _F.MATCHED_DELETE),
     (_F.LONE_DELETE, _F.DUPLICATE_SOURCE_KEYS),
     (_F.AMBIGUOUS, _F.DUPLICATE_SOURCE_KEYS),
+    (_F.AMBIGUOUS, _F.CONDITIONS),
+    (_F.FILE_PRUNING, _F.CONDITIONS),
+    (_F.FILE_PRUNING, _F.SEVERAL_FILES),
+    (_F.FILE_PRUNING, _F.NULL_VALUES),
+)
+# beside the second the first feature has no effect: several matches are allowed (R-320), or every file is read (R-420)
+_SPOILS = (
+    (_F.AMBIGUOUS, _F.LONE_DELETE),
+    (_F.FILE_PRUNING, _F.BY_SOURCE_UPDATE),
+    (_F.FILE_PRUNING, _F.BY_SOURCE_DELETE),
 )
 _DENSITIES = (0.6, 1.0, 1.0, 1.5)
 _MOST = 97
@@ -206,6 +218,7 @@ def draw_features(draw: DrawFn, profile: Profile) -> frozenset[Feature]:
     """Draw the subset of features that one case may use."""
     density = pick(draw, _DENSITIES)
     enabled = {feature for feature in Feature if _enabled(draw, feature, profile, density)}
+    enabled -= {spoiler for feature, spoiler in _SPOILS if feature in enabled}
     if not enabled.intersection(CLAUSE_FEATURES):
         allowed = [feature for feature in CLAUSE_FEATURES if feature not in profile.disabled]
         enabled.add(pick(draw, allowed))

@@ -23,6 +23,7 @@ from strategies.expressions import (
     Sum,
 )
 from strategies.features import Feature, uses
+from strategies.file_predicates import draw_file_predicate
 from strategies.scopes import draw_reference, same_class
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class OnForm(Enum):
 
 _UNEQUAL = (Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.LESS, Operator.GREATER, Operator.NOT_EQUAL)
 _ONE = Literal(1, INT)
+_FILE_PREDICATE_PERCENT = 60
 
 
 def draw_on(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, Expression]:
@@ -60,6 +62,8 @@ def draw_on(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, Expre
     condition = _main(draw, scope, keys, form)
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
         condition = And(condition, draw_condition(draw, scope.of_side(Side.TARGET), depth=1))
+    if uses(draw, scope.features, Feature.FILE_PRUNING, percent=_FILE_PREDICATE_PERCENT):
+        condition = And(condition, draw_file_predicate(draw, scope))
     if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
         condition = And(condition, draw_condition(draw, scope.of_side(Side.SOURCE), depth=1))
     return form, condition

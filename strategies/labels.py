@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference.types import ArrayType, DecimalType, MapType, StructType
-from strategies.expressions import nodes
+from strategies.expressions import And, Reference, Side, nodes
 from strategies.matches import is_multi_matched, match_matrix
 from strategies.settings import insert_only_optimised
 from strategies.statement import Action, Clause, ClauseKind
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from reference.case import Case, Row
     from reference.types import DataType
+    from strategies.expressions import Expression
+    from strategies.statement import Statement
     from strategies.statements import DrawnMerge
     from strategies.truth import Evaluator
 
@@ -30,6 +32,7 @@ def labels(merge: DrawnMerge, case: Case) -> frozenset[str]:
             f"on:{merge.on_form.value}",
             f"cdf:{'on' if case.target.change_data_feed else 'off'}",
             *_clause_labels(merge),
+            *_pruning_labels(merge.statement),
             *_table_labels(merge),
             *_name_labels(merge),
             *(f"setting:{name.removeprefix('spark.databricks.delta.')}={value}" for name, value in case.conf.items()),
@@ -62,6 +65,25 @@ def _clause_labels(merge: DrawnMerge) -> Iterator[str]:
         yield "source:self"
     if statement.sole_unconditional_delete:
         yield "shape:sole-unconditional-delete"
+
+
+def _pruning_labels(statement: Statement) -> Iterator[str]:
+    """Tell by what files may be skipped: conjuncts of ON (R-420), conditions of a matched-only merge (R-421)."""
+    if statement.of_kind(ClauseKind.NOT_MATCHED_BY_SOURCE):
+        return
+    if _has_target_only_part(statement.condition):
+        yield "prunes:on"
+    if not statement.of_kind(ClauseKind.NOT_MATCHED) and all(
+        clause.condition is not None and _has_target_only_part(clause.condition) for clause in statement.clauses
+    ):
+        yield "prunes:clauses"
+
+
+def _has_target_only_part(condition: Expression) -> bool:
+    if isinstance(condition, And):
+        return _has_target_only_part(condition.left) or _has_target_only_part(condition.right)
+    sides = {node.side for node in nodes(condition) if isinstance(node, Reference)}
+    return sides == {Side.TARGET}
 
 
 def _table_labels(merge: DrawnMerge) -> Iterator[str]:
@@ -125,8 +147,26 @@ def _match_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...], *, opt
     if not is_multi_matched(matrix):
         return
     yield "matches:multi"
-    exempt = statement.sole_unconditional_delete or (statement.insert_only and optimised)
-    yield "outcome:multi-match-allowed" if exempt else "outcome:ambiguous"
+    if statement.sole_unconditional_delete or (statement.insert_only and optimised):
+        yield "outcome:multi-match-allowed"
+        return
+    yield "outcome:ambiguous"
+    if not is_multi_matched(_firing_pairs(merge, matrix)):
+        yield "outcome:ambiguous-by-on-alone"
+
+
+def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Keep the pairs on which some MATCHED clause fires; an ambiguous match is one whatever they say (R-321)."""
+    found = places(merge.schemas.target, merge.schemas.source)
+    target, source = merge.tables.target, _source_rows(merge)
+    tests = [
+        (lambda _target, _source: True) if clause.condition is None else evaluator(clause.condition, found)
+        for clause in merge.statement.of_kind(ClauseKind.MATCHED)
+    ]
+    return tuple(
+        tuple(t for t in row if any(test(target[t], source[s]) is True for test in tests))
+        for s, row in enumerate(matrix)
+    )
 
 
 def _outcome_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> Iterator[str]:

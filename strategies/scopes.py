@@ -30,11 +30,17 @@ _FOREIGN_CONSTANT_PERCENT = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A column in scope with the distinct values that its rows hold, NULL left out."""
+    """A column in scope with the values that its rows hold.
+
+    Attributes:
+        observed: the distinct values, NULL left out.
+        cells: the value in each row, NULL included.
+    """
 
     side: Side
     column: Column
     observed: tuple[Value, ...]
+    cells: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +77,15 @@ def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) 
     source_rows = tables.target if schemas.self_merge else tables.source
     sides = ((Side.TARGET, schemas.target, tables.target), (Side.SOURCE, schemas.source, source_rows))
     candidates = tuple(
-        Candidate(side=side, column=column, observed=_distinct(row[place] for row in rows))
+        _candidate(side, column, tuple(row[place] for row in rows))
         for side, columns, rows in sides
         for place, column in enumerate(columns)
     )
     return Scope(candidates=candidates, visible=_visible(candidates), features=features)
+
+
+def _candidate(side: Side, column: Column, cells: tuple[Value, ...]) -> Candidate:
+    return Candidate(side=side, column=column, observed=_distinct(cells), cells=cells)
 
 
 def clause_scope(scope: Scope, kind: ClauseKind) -> Scope:

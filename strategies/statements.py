@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from strategies.assignments import draw_insert, draw_update
 from strategies.chance import chance, pick
 from strategies.conditions import draw_condition
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
+from strategies.file_predicates import draw_file_predicate
 from strategies.joins import OnForm, draw_on
 from strategies.matches import disambiguated
 from strategies.names import draw_aliases
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from strategies.columns import Schemas
+    from strategies.expressions import Expression
 
 _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
     ClauseKind.MATCHED: (
@@ -37,6 +39,11 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
     ),
 }
 _UNCONDITIONAL_PERCENT = 55
+_FILE_PREDICATE_PERCENT = 60
+# An unconditional clause would hide from whom the conditions must not save: ON alone makes a match ambiguous.
+# And it would touch every file with a match, where conditions could leave some out.
+_SELDOM_UNCONDITIONAL_PERCENT = 20
+_CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,21 +93,34 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
     last = clauses[-1]
     # only the last clause of a kind may stand without a condition
-    if Feature.CONDITIONS not in features or chance(draw, _UNCONDITIONAL_PERCENT):
+    if Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features)):
         last = replace(last, condition=None)
     return (*clauses[:-1], last)
+
+
+def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
+    if kind is ClauseKind.MATCHED and not _CONDITIONAL.isdisjoint(features):
+        return _SELDOM_UNCONDITIONAL_PERCENT
+    return _UNCONDITIONAL_PERCENT
 
 
 @st.composite
 def _clause(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope: Scope, schemas: Schemas) -> Clause:
     action = pick(draw, actions)
-    condition = draw_condition(draw, scope)
+    condition = _condition(draw, kind, scope)
     if action is Action.DELETE:
         return Clause(kind=kind, action=action, condition=condition)
     if _draws_star(draw, kind, scope.features, schemas):
         return Clause(kind=kind, action=action, condition=condition, star=True)
     assignments = draw_update if action is Action.UPDATE else draw_insert
     return Clause(kind=kind, action=action, condition=condition, assignments=assignments(draw, scope, schemas))
+
+
+def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
+    prunes = kind is ClauseKind.MATCHED and uses(
+        draw, scope.features, Feature.FILE_PRUNING, percent=_FILE_PREDICATE_PERCENT
+    )
+    return draw_file_predicate(draw, scope) if prunes else draw_condition(draw, scope)
 
 
 def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:

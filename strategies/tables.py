@@ -158,7 +158,9 @@ def _draw_source(
         places=[_place(schemas.source, column.name) for column in columns],
         key=_source_key(present=present, columns=columns, span=span, origins=_origins(features)),
     )
-    least = int(chance(draw, _NOT_EMPTY_PERCENT))
+    # a key is not repeated in fewer than two rows
+    wanted = min(2, max_rows) if Feature.DUPLICATE_SOURCE_KEYS in features else 1
+    least = wanted if chance(draw, _NOT_EMPTY_PERCENT) else 0
     rows = tuple(draw(st.lists(row, min_size=least, max_size=max_rows)))
     if Feature.DUPLICATE_SOURCE_KEYS in features:
         return rows

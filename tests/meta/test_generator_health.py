@@ -105,12 +105,17 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
     [
         # MATCHED clauses need matches, and an error must stay the exception (pitfall P6)
         ("matches:some", 0.5, 0.9),
-        ("outcome:ambiguous", 0.015, 0.08),
+        ("outcome:ambiguous", 0.025, 0.08),
+        # ... and conditions that seem to resolve it must not
+        ("outcome:ambiguous-by-on-alone", 0.01, 0.05),
         ("outcome:multi-match-allowed", 0.04, 0.2),
         # conditions come out each way on a good share of the rows (pitfall P22)
         ("condition:true", 0.25, 1),
         ("condition:false", 0.2, 1),
         ("condition:null", 0.1, 1),
+        # files are skipped only where no clause reads them all
+        ("prunes:on", 0.15, 0.4),
+        ("prunes:clauses", 0.015, 0.15),
         # the known silent faults live in these
         ("cdf:on", 0.35, 0.7),
         ("null:source-key", 0.1, 0.5),

@@ -1,0 +1,58 @@
+"""Conditions that file statistics can decide: one target column against constants or NULL (R-420, R-421).
+
+Each is written around the values of one target row, so that it keeps the file of that row. A merge that skips this file
+loses the row, whereas a condition that no row satisfies would hide the fault.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strategies.chance import chance, pick
+from strategies.conditions import draw_condition
+from strategies.expressions import Between, Comparison, In, IsNull, Literal, Operator, Side
+from strategies.literals import writable
+from strategies.scopes import draw_constant, draw_reference
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from strategies.expressions import Expression
+    from strategies.scopes import Candidate, Scope
+
+_ANY_CONDITION_PERCENT = 15
+_NULL_PERCENT = 35
+_OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NULL_SAFE_EQUAL)
+_FORMS = (*_OPERATORS, In, Between, IsNull)
+
+
+def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
+    """Draw a condition over one target column that is TRUE on some target row, if there is one."""
+    scope = scope.of_side(Side.TARGET)
+    columns = scope.comparable
+    num_rows = len(columns[0].cells) if columns else 0
+    if num_rows == 0 or chance(draw, _ANY_CONDITION_PERCENT):
+        return draw_condition(draw, scope, depth=1)
+    with_nulls = [column for column in columns if None in column.cells]
+    if with_nulls and chance(draw, _NULL_PERCENT):
+        return IsNull(operand=draw_reference(draw, scope, pick(draw, with_nulls)))
+    row = pick(draw, range(num_rows))
+    usable = [column for column in columns if column.cells[row] is not None and writable(column.cells[row])]
+    if not usable:
+        return IsNull(operand=draw_reference(draw, scope, pick(draw, columns)), negated=chance(draw, 50))
+    return _holding(draw, scope, pick(draw, usable), row)
+
+
+def _holding(draw: DrawFn, scope: Scope, column: Candidate, row: int) -> Expression:
+    reference = draw_reference(draw, scope, column)
+    value = Literal(column.cells[row], column.column.type)
+    form = pick(draw, _FORMS)
+    if isinstance(form, Operator):
+        return Comparison(form, reference, value)
+    if form is IsNull:
+        return IsNull(operand=reference, negated=True)
+    other = draw_constant(draw, scope, column)
+    if form is In:
+        return In(reference, (value, other))
+    # one of the two orders holds, and which one is left to the draw: an empty range is a case too
+    return Between(reference, *((other, value) if chance(draw, 50) else (value, other)))

@@ -1,0 +1,101 @@
+"""The mutation score of the whole loop: faults planted in ``merge`` are found, shrunk and kept.
+
+``MERGECHECK_FAULT_SEEDS`` names other seeds than the default one, separated by commas. ``--log-cli-level=INFO`` shows
+how each fault was found.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.engines.pyspark import PySparkEngine
+from harness.events import FindingSaved
+from harness.findings import fingerprint
+from harness.search import Budget
+from harness.session import check_one, fuzz_engine
+from harness.shrink import ShrinkLimits, num_rows
+from harness.statement_text import cut_merge
+from harness.verdict import Verdict
+from reference.case_file import load_cases
+
+sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
+
+from planted_faults import PLANTED_FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planted_faults import PlantedFault
+
+    from harness.events import Event
+    from harness.findings import Finding
+
+pytestmark = pytest.mark.spark
+
+_logger = logging.getLogger(__name__)
+
+SEEDS = tuple(int(seed) for seed in os.environ.get("MERGECHECK_FAULT_SEEDS", "1").split(","))
+BUDGET = Budget(max_cases=300, max_findings=1)
+# Runs, not seconds, so that a slow machine shrinks as far; enough for the sizes below, not for the prettiest case.
+LIMITS = ShrinkLimits(max_runs=80, max_seconds=600)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[PySparkEngine]:
+    """Start the merge once for all faults."""
+    engine = PySparkEngine()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(autouse=True)
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep findings and the case under way out of the checkout."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("fault", PLANTED_FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_is_found_and_shrunk(
+    fault: PlantedFault,
+    seed: int,
+    engine: PySparkEngine,
+) -> None:
+    """A fuzz run finds it within 300 cases; the case that it keeps is small, shows the fault, and nothing but it."""
+    with fault.switched_on():
+        finding, path = fuzz(engine, seed)
+        (kept,) = load_cases(path)
+        replayed = check_one(kept, engine)
+    _logger.info("%s, seed %d: %s", fault.name, seed, _told(finding))
+
+    assert kept == finding.report.case
+    assert fingerprint(replayed) == finding.fingerprint
+    assert finding.fingerprint.check in fault.checks
+    assert check_one(kept, engine).verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
+    num_target_rows, num_source_rows = num_rows(kept)
+    assert num_target_rows <= 3
+    assert num_source_rows <= 3
+    assert len(cut_merge(kept.sql).clauses) <= 2
+
+
+def _told(finding: Finding) -> str:
+    case = finding.report.case
+    rows, clauses = num_rows(case), len(cut_merge(case.sql).clauses)
+    return (
+        f"{finding.num_cases} cases to {finding.fingerprint}; {finding.num_runs} runs and {finding.seconds:.0f} s "
+        f"to {rows[0]} target rows, {rows[1]} source rows, {clauses} clauses: {case.sql}"
+    )
+
+
+def fuzz(engine: PySparkEngine, seed: int) -> tuple[Finding, Path]:
+    """Run until the first finding, and return it with the file in which it is kept."""
+    said: list[Event] = []
+    fuzz_engine(engine, seed=seed, budget=BUDGET, listener=said.append, findings=Path("findings"), limits=LIMITS)
+    (saved,) = (event for event in said if isinstance(event, FindingSaved))
+    return saved.finding, saved.path

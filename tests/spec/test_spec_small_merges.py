@@ -1,0 +1,96 @@
+"""What small merges do to be quick changes no answer: one task, inlined partition values, counts from the log."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from harness.spark_session import settings_of, start_session
+from merge import merge_sql
+from merge.table.scan import MAX_INLINE_FILES
+from merge.table.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from merge.command import MergeResult
+
+SQL = (
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND s.v = 'gone' THEN DELETE "
+    "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return start_session()
+
+
+def rows(path: str) -> list[tuple[object, ...]]:
+    return sorted(tuple(row.values()) for row in DeltaTable(path).to_pyarrow_table().to_pylist())
+
+
+def merge(spark: SparkSession, directory: Path, *, partitions: int, shuffle_partitions: int) -> MergeResult:
+    parts = [f"a+b %{number}/=" for number in range(partitions)]
+    target = pa.table({"id": list(range(2 * partitions)), "v": ["old"] * 2 * partitions, "p": parts * 2})
+    source = pa.table({"id": [0, 1, 100], "v": ["gone", "new", "in"], "p": [parts[0], parts[1], parts[0]]})
+    write_deltalake(directory / "target", target, partition_by=["p"])
+    write_deltalake(directory / "source", source)
+    tables = {name: str(directory / name) for name in ("target", "source")}
+    with settings_of(spark, {"spark.sql.shuffle.partitions": str(shuffle_partitions)}):
+        return merge_sql(spark, SQL, tables=tables)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("partitions", [3, MAX_INLINE_FILES + 2])
+def test_one_task_gives_what_many_give(spark: SparkSession, tmp_path: Path, partitions: int) -> None:
+    """Rows, metrics and files are the same in one task and in several, whether partition values are inlined or not."""
+    one = merge(spark, tmp_path / "one", partitions=partitions, shuffle_partitions=1)
+    many = merge(spark, tmp_path / "many", partitions=partitions, shuffle_partitions=3)
+    sizes = ("TimeMs", "Bytes")  # file names, and so sizes, differ
+    told = [{k: v for k, v in r.metrics.items() if not any(s in k for s in sizes)} for r in (one, many)]
+    assert told[0] == told[1]
+    assert told[0]["numSourceRows"] == 3
+    assert told[0]["numTargetFilesAdded"] == 2  # R-543: one per partition tuple
+    written = rows(str(tmp_path / "one" / "target"))
+    assert written == rows(str(tmp_path / "many" / "target"))
+    assert {(1, "new", "a+b %1/="), (100, "in", "a+b %0/="), (2, "old", "a+b %2/=")} <= set(written)
+    assert len(written) == 2 * partitions
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("partition_by", [None, ["p"]])
+def test_a_column_may_be_called_like_sparks_metadata(
+    spark: SparkSession, tmp_path: Path, partition_by: list[str] | None
+) -> None:
+    """A table's own column ``_metadata`` hides Spark's, which the scan needs all the same."""
+    data = pa.table({"id": [1, 2], "_metadata": ["a", "b"], "p": ["x", "y"]})
+    write_deltalake(tmp_path / "target", data, partition_by=partition_by)
+    write_deltalake(tmp_path / "source", pa.table({"id": [2, 3], "_metadata": ["c", "d"], "p": ["y", "y"]}))
+    tables = {name: str(tmp_path / name) for name in ("target", "source")}
+    merge_sql(spark, SQL.replace("s.v", "s._metadata").replace("SET v", "SET _metadata"), tables=tables)
+    assert rows(tables["target"]) == [(1, "a", "x"), (2, "c", "y"), (3, "d", "y")]
+
+
+def test_the_log_counts_rows_or_says_that_it_does_not(tmp_path: Path) -> None:
+    """One file without statistics leaves the number of rows open."""
+    write_deltalake(tmp_path, pa.table({"id": [1, 2, 3]}))
+    write_deltalake(tmp_path, pa.table({"id": [4]}), mode="append")
+    assert read_snapshot(str(tmp_path)).num_records == 4
+    log = tmp_path / "_delta_log" / f"{1:020}.json"
+    log.write_text("\n".join(line.replace('"stats":', '"tags":null,"none":') for line in log.read_text().splitlines()))
+    assert read_snapshot(str(tmp_path)).num_records is None
+
+
+def test_workers_import_little() -> None:
+    """What a Spark worker imports to write files includes neither the parser nor the log reader."""
+    code = "import sys, merge.table.writer; print({'sqlglot', 'deltalake', 'pyspark'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - fixed
+    assert done.stdout.strip() == "set()"
