@@ -54,6 +54,7 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.files.minPartitionNum": "1",
         "spark.sql.files.openCostInBytes": "0",
         "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.files.maxPartitionBytes": "134217728",
         # A broadcast is a job of its own; sorting a few rows is none.
         "spark.sql.autoBroadcastJoinThreshold": "-1",
     },
@@ -65,6 +66,8 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.files.minPartitionNum": "2",
         "spark.sql.files.openCostInBytes": "4194304",
         "spark.sql.leafNodeDefaultParallelism": "2",
+        # Two files of any size are two scan tasks, so that tables of a few rows meet the plans of large ones.
+        "spark.sql.files.maxPartitionBytes": "5242880",
         "spark.sql.autoBroadcastJoinThreshold": "10485760",
     },
 }

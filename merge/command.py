@@ -18,6 +18,7 @@ from merge.executors.run import (
     has_deletes,
     has_inserts,
     pruning_predicate,
+    split_bytes,
     uses_insert_only_path,
 )
 from merge.executors.source import MaterializeReason, materialization_reason, prepare_source
@@ -208,6 +209,7 @@ class _Command:
             writer=writer,
             stopwatch=stopwatch,
             shuffles_to_one_task=self.spark.conf.get(SHUFFLE_PARTITIONS, None) == "1",
+            split_bytes=split_bytes(self.spark),
         )
 
     def _commit(self, run: MergeRun, result: PathResult) -> MergeResult:

@@ -136,7 +136,7 @@ def _source_count(run: MergeRun) -> DataFrame | None:
 def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame:
     merge = run.merge
     target = scan_files(run.spark, run.snapshot, candidates, positions=first_scan_columns(merge))
-    if fit_in_one_task(candidates):
+    if fit_in_one_task(run, candidates):
         target = target.coalesce(1)  # tells Spark that neither aggregate needs a shuffle
     joined = source_for(run, candidates).join(target, F.expr(merge.condition.sql), find_touched_join_type(merge))
     per_row = joined.groupBy(FILE_NAME, ROW_INDEX).agg(

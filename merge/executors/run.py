@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
 SMALL_SOURCE_ROWS = 100_000
 SMALL_BYTES = 16 * 2**20
 
-# How Spark packs files into scan tasks by default: so many bytes each, where opening a file counts like reading some.
-SPLIT_BYTES = 128 * 2**20
+# How Spark packs files into scan tasks: so many bytes each, where opening a file counts like reading some.
+SPLIT_SETTING = "spark.sql.files.maxPartitionBytes"
+DEFAULT_SPLIT_BYTES = 128 * 2**20
 OPEN_COST_BYTES = 4 * 2**20
+
+_BYTE_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_BYTES = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +43,7 @@ class MergeRun:
 
     Attributes:
         shuffles_to_one_task: the session sends every shuffle to one task (``spark.sql.shuffle.partitions`` is 1).
+        split_bytes: what one scan task reads at most.
     """
 
     spark: SparkSession
@@ -48,6 +54,7 @@ class MergeRun:
     writer: TableWriter
     stopwatch: Stopwatch
     shuffles_to_one_task: bool = False
+    split_bytes: int = DEFAULT_SPLIT_BYTES
 
     @property
     def records_changes(self) -> bool:
@@ -67,9 +74,16 @@ def is_small(*, num_source_rows: int, rewritten: Sequence[DataFile] = ()) -> boo
     return num_source_rows <= SMALL_SOURCE_ROWS and sum(file.size for file in rewritten) <= SMALL_BYTES
 
 
-def fit_in_one_task(files: Sequence[DataFile]) -> bool:
-    """Tell whether one task reads all of the files, as Spark would distribute them by default."""
-    return sum(file.size + OPEN_COST_BYTES for file in files) <= SPLIT_BYTES
+def fit_in_one_task(run: MergeRun, files: Sequence[DataFile]) -> bool:
+    """Tell whether one task reads all of the files, as Spark would distribute them."""
+    return sum(file.size + OPEN_COST_BYTES for file in files) <= run.split_bytes
+
+
+def split_bytes(spark: SparkSession) -> int:
+    """Read how many bytes one scan task takes; the default where the setting is in a form not known here."""
+    text = spark.conf.get(SPLIT_SETTING, None) or ""
+    found = _BYTES.fullmatch(text.strip())
+    return int(found[1]) * _BYTE_UNITS[found[2].lower()] if found else DEFAULT_SPLIT_BYTES
 
 
 def runs_in_one_task(run: MergeRun, files: Sequence[DataFile]) -> bool:
@@ -79,7 +93,10 @@ def runs_in_one_task(run: MergeRun, files: Sequence[DataFile]) -> bool:
     """
     num_rows = run.source.num_rows
     return (
-        run.shuffles_to_one_task and num_rows is not None and num_rows <= SMALL_SOURCE_ROWS and fit_in_one_task(files)
+        run.shuffles_to_one_task
+        and num_rows is not None
+        and num_rows <= SMALL_SOURCE_ROWS
+        and fit_in_one_task(run, files)
     )
 
 

@@ -45,7 +45,8 @@ class LogStore:
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
         """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written."""
-        lines = "\n".join(json.dumps(action, separators=(",", ":")) for action in actions)
+        # Characters stand for themselves: deltalake 1.6 reads an escaped surrogate pair as another character.
+        lines = "\n".join(json.dumps(action, separators=(",", ":"), ensure_ascii=False) for action in actions)
         try:
             obstore.put(self._store(), log_file(version), lines.encode(), mode="create", use_multipart=False)
         except AlreadyExistsError:

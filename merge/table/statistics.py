@@ -77,6 +77,7 @@ class StatisticsCollector:
         return json.dumps(
             {"numRecords": self.num_records, "minValues": lower, "maxValues": upper, "nullCount": nulls},
             separators=(",", ":"),
+            ensure_ascii=False,
         )
 
 

@@ -99,7 +99,8 @@ class FakeMerge:
         self.settings: dict[str, str] = {}
         self.views: set[str] = set()
 
-    def __call__(self, _spark: Any, _sql: str, *, tables: dict[str, str]) -> MergeResult:
+    def __call__(self, _spark: Any, _sql: str, *, tables: dict[str, str], interleaved: bool) -> MergeResult:
+        assert interleaved, "the text of a case also stands for the builder (R-102)"
         self.paths, self.settings, self.views = dict(tables), dict(self.spark.conf.values), set(self.spark.views)
         if isinstance(self.effect, Exception):
             raise self.effect
@@ -202,7 +203,7 @@ def test_a_failed_merge_that_left_traces_is_found_out(
 ) -> None:
     """A new version or other rows; a stray file that no commit names is no harm."""
 
-    def fail(_spark: Any, _sql: str, *, tables: dict[str, str]) -> MergeResult:
+    def fail(_spark: Any, _sql: str, *, tables: dict[str, str], **_: object) -> MergeResult:
         path = Path(tables["target"])
         if damage == "commit":
             commit(path)
