@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import tempfile
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
 
 from harness.delta_tables import UnwritableTableError, write_source, write_target
 from harness.engine import Capabilities
@@ -97,7 +99,8 @@ class PySparkEngine:
     def close(self) -> None:
         """Stop the session, if this engine started it."""
         if self._spark is not None and self._owns_session:
-            self._spark.stop()
+            with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
+                self._spark.stop()
         self._spark = None
 
     def _session(self) -> SparkSession:
