@@ -153,7 +153,7 @@ def check_java() -> None:
     Raises:
         EngineDownError: when there is none, or it is older than 17.
     """
-    command = _java_command()
+    command = java_command()
     if command is None:
         raise EngineDownError(f"Spark needs Java {MINIMUM_JAVA} or newer, and no java was found.\n\n{_HOW_TO_GET_JAVA}")
     found = java_version(command)
@@ -182,7 +182,8 @@ def log_tail(log: Path) -> str:
     return "\n".join("    " + line for line in lines)
 
 
-def _java_command() -> str | None:
+def java_command() -> str | None:
+    """Return the ``java`` that Spark would start; None where there is none."""
     home = os.environ.get("JAVA_HOME")
     if home:
         # spark-submit looks nowhere else when JAVA_HOME is set.

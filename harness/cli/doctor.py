@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -17,10 +14,9 @@ from harness.cli.terminal import emit_json, json_option, show
 from harness.engines import engine_names
 from harness.errors import ExitCode
 from harness.findings import WORK_DIRECTORY
+from harness.spark_session import MINIMUM_JAVA, java_command, java_version
 
-MIN_JAVA = 17
 PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
-_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +45,16 @@ def doctor(*, as_json: bool) -> int:
 
 
 def _java() -> Diagnosis:
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    fix = f"install Java {MIN_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
-    if java is None:
+    fix = (
+        f"install Java {MINIMUM_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
+    )
+    command = java_command()
+    if command is None:
         return Diagnosis(name="java", found="not found", fix=fix)
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 - the user's own Java
-    except (OSError, subprocess.SubprocessError) as error:
-        return Diagnosis(name="java", found=f"{java} does not run: {error}", fix=fix)
-    number = _JAVA_VERSION.search(answer.stderr + answer.stdout)
-    if number is None:
-        return Diagnosis(name="java", found=f"{java} names no version", fix=fix)
-    return Diagnosis(name="java", found=f"{number[1]} ({java})", fix="" if int(number[1]) >= MIN_JAVA else fix)
+    found = java_version(command)
+    if found is None:
+        return Diagnosis(name="java", found=f"{command} does not run, or names no version", fix=fix)
+    return Diagnosis(name="java", found=f"{found} ({command})", fix="" if found >= MINIMUM_JAVA else fix)
 
 
 def _python() -> Diagnosis:
