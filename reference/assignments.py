@@ -42,7 +42,7 @@ def update_values(
     _check_conflicts([path for path, _ in paths])
     values = []
     for index, column in enumerate(schema.columns):
-        here = [(path[1:], value) for path, value in paths if path[0] == column.name and path[:1]]
+        here = [(path[1:], value) for path, value in paths if path[0] == column.name]
         values.append(Typed(sql=_updated(f"t{index}", column.type, here, aligner), type=column.type))
     return tuple(values)
 
@@ -80,15 +80,14 @@ def _resolved_path(path: _Path, target: Scope) -> _Path:
     """Spell an assigned path as the schema does: the column, then its fields."""
     relation, index, rest = target.column(path)
     column = relation.schema.columns[index]
-    data_type: DataType = column.type
     for depth in range(len(rest)):
-        _, data_type_here = target.fields(rest[:depth], column.type, path)
-        if isinstance(data_type_here, ArrayType | MapType):
+        _, data_type = target.fields(rest[:depth], column.type, path)
+        if isinstance(data_type, ArrayType | MapType):
             raise RejectedError(
                 "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
                 f"{'.'.join(path)}: Updating nested fields is only supported for StructType.",
             )
-    fields, data_type = target.fields(rest, data_type, path)
+    fields, _ = target.fields(rest, column.type, path)
     return (column.name, *fields)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 
-class ReferenceError_(Exception):  # noqa: N801,N818 - Python owns the name ReferenceError
+class SemanticsError(Exception):
     """Root of this room's errors."""
 
 
-class CaseFormatError(ReferenceError_, ValueError):
+class CaseFormatError(SemanticsError, ValueError):
     """A case, a schema or a value in it is not in the format; the message says where, what and what is allowed."""
 
 
-class UnsupportedByReferenceError(ReferenceError_):
+class UnsupportedByReferenceError(SemanticsError):
     """The reference does not say what this case means; ``reason`` is short and countable."""
 
     def __init__(self, reason: str) -> None:
@@ -19,7 +19,7 @@ class UnsupportedByReferenceError(ReferenceError_):
         self.reason = reason
 
 
-class RejectedError(ReferenceError_):
+class RejectedError(SemanticsError):
     """The merge must fail with this error class, leaving the table as it was."""
 
     def __init__(self, error_class: str, message: str) -> None:
