@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql import types as t
 
+from merge.table.statistics import EXACT_DECIMAL_DIGITS
+
 if TYPE_CHECKING:
     from merge.table.snapshot import DataFile, FileStatistics
 
@@ -21,8 +23,6 @@ FRACTIONAL_TYPES = (t.FloatType, t.DoubleType)
 
 # Writers cut strings: an upper bound of this length or more may be a prefix of the true maximum.
 TRUNCATED_STRING_LENGTH = 32
-# JSON numbers pass through binary doubles in some writers and readers: 15 digits survive that.
-EXACT_DECIMAL_DIGITS = 15
 _MILLISECOND = dt.timedelta(milliseconds=1)
 
 
