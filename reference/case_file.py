@@ -205,6 +205,9 @@ def _partition_by(value: object, schema: Schema, where: str) -> tuple[str, ...]:
 def _source(document: object, where: str) -> Source:
     keys = _object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
+    for column in schema.columns:
+        if column.default is not None or column.generated is not None:
+            raise CaseFormatError(f"{where}, schema: {column.name!r} has a value of its own; only target columns may")
     return Source(schema=schema, rows=_rows(keys["rows"], schema, f"{where}, rows"))
 
 

@@ -1,4 +1,4 @@
-"""Read a Spark DDL schema string, ``id BIGINT NOT NULL, `a b` STRUCT<x: INT>``, into types."""
+"""Read a Spark DDL schema string, ``id BIGINT NOT NULL, `a b` STRUCT<x: INT>, n INT DEFAULT 5``, into types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_schema(ddl: str) -> Schema:
     while not reader.at_end:
         if columns:
             reader.expect(TokenType.COMMA, "','")
-        columns.append(reader.field(separator=None))
+        columns.append(reader.column())
     return Schema(tuple(columns))
 
 
@@ -49,20 +49,73 @@ class _Reader:
     def at_end(self) -> bool:
         return self._next == len(self._tokens)
 
-    def field(self, *, separator: TokenType | None) -> Field:
+    def column(self) -> Field:
+        """Read a column: name, type, then NOT NULL, DEFAULT, GENERATED ALWAYS AS and COMMENT in any order."""
+        name, data_type = self._name(), self._type()
+        nullable, default, generated = True, None, None
+        while not self.at_end and self._peek() is not TokenType.COMMA:
+            if self._word_is("DEFAULT"):
+                default = self._default()
+            elif self._word_is("GENERATED"):
+                generated = self._generated()
+            elif not self._comment():
+                nullable = self._nullable()
+        if default is not None and generated is not None:
+            raise CaseFormatError(f"schema {self._ddl!r}: column {name!r} has a DEFAULT and is GENERATED; give one")
+        return Field(name, data_type, nullable, default, generated)
+
+    def field(self) -> Field:
+        """Read a field of a struct: name, colon, type, then NOT NULL and COMMENT."""
         name = self._name()
-        if separator is not None and self._peek() is separator:
+        if self._peek() is TokenType.COLON:
             self._next += 1
         data_type = self._type()
-        nullable = True
-        if self._peek() is TokenType.NOT:
-            self._next += 1
-            self.expect(TokenType.NULL, "NULL after NOT")
-            nullable = False
-        if self._peek() is TokenType.COMMENT:
-            self._next += 1
-            self.expect(TokenType.STRING, "a quoted comment")
+        nullable = self._peek() is not TokenType.NOT or self._nullable()
+        self._comment()
         return Field(name, data_type, nullable)
+
+    def _nullable(self) -> bool:
+        self.expect(TokenType.NOT, "',', NOT NULL, DEFAULT, GENERATED ALWAYS AS or COMMENT")
+        self.expect(TokenType.NULL, "NULL after NOT")
+        return False
+
+    def _comment(self) -> bool:
+        if self._peek() is not TokenType.COMMENT:
+            return False
+        self._next += 1
+        self.expect(TokenType.STRING, "a quoted comment")
+        return True
+
+    def _default(self) -> str:
+        self._next += 1
+        return self._text_until({TokenType.COMMA, TokenType.COMMENT}, "an expression after DEFAULT")
+
+    def _generated(self) -> str:
+        self._next += 1
+        for word in ("ALWAYS", "AS"):
+            if not self._word_is(word):
+                raise self._error(f"expected {word} of GENERATED ALWAYS AS (expression)")
+            self._next += 1
+        self.expect(TokenType.L_PAREN, "'(' after GENERATED ALWAYS AS")
+        text = self._text_until({TokenType.R_PAREN}, "an expression after GENERATED ALWAYS AS (")
+        self.expect(TokenType.R_PAREN, "')' that closes GENERATED ALWAYS AS (")
+        return text
+
+    def _text_until(self, stops: set[TokenType], wanted: str) -> str:
+        """Cut out the text up to a token that stands outside all brackets opened here."""
+        first, depth = self._next, 0
+        while not self.at_end and not (depth == 0 and self._peek() in stops):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(self._tokens[self._next].token_type, 0)
+            self._next += 1
+        if self._next == first or depth:
+            raise self._error(f"expected {wanted}, its brackets in pairs")
+        return self._ddl[self._tokens[first].start : self._tokens[self._next - 1].end + 1]
+
+    def _word_is(self, word: str) -> bool:
+        if self.at_end or self._tokens[self._next].token_type is TokenType.IDENTIFIER:
+            return False
+        token = self._tokens[self._next]
+        return self._ddl[token.start : token.end + 1].upper() == word
 
     def expect(self, kind: TokenType, wanted: str) -> Token:
         if self._peek() is not kind:
@@ -138,7 +191,7 @@ class _Reader:
         while self._peek() is not TokenType.GT:
             if fields:
                 self.expect(TokenType.COMMA, "',' or '>' in STRUCT<")
-            fields.append(self.field(separator=TokenType.COLON))
+            fields.append(self.field())
         self._next += 1
         return StructType(tuple(fields))
 

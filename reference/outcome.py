@@ -86,11 +86,14 @@ class Rejection:
         error_class: Delta's or Spark's error class, for example ``DELTA_MERGE_UNRESOLVED_EXPRESSION``.
         message: the text for a person.
         unchanged: whether the table was found as before; None where it was not looked at.
+        other_classes: of a prediction: classes that are right as well, where several rows or values fail and no rule
+            says which is met first.
     """
 
     error_class: str
     message: str
     unchanged: bool | None = None
+    other_classes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class Facts:
         clauses_present: (kind, action) of every clause of the statement.
         num_changed_rows: inserted + updated + deleted rows.
         multi_matched: whether a target row has two or more matching source rows (R-320).
+        rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """
 
     path: MergePath | None = None
@@ -120,6 +124,7 @@ class Facts:
     clauses_fired: frozenset[tuple[str, str]] = frozenset()
     num_changed_rows: int = 0
     multi_matched: bool = False
+    rules: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,11 +80,18 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A named member of a struct or a column of a table."""
+    """A named member of a struct or a column of a table.
+
+    Attributes:
+        default: Spark SQL text of the column's default, None without one; columns of a target only (R-220).
+        generated: Spark SQL text of the generation expression; columns of a target only (R-222).
+    """
 
     name: str
     type: DataType
     nullable: bool = True
+    default: str | None = None
+    generated: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class Schema:
 
     def ddl(self) -> str:
         """Spell the schema as Spark DDL, quoting names where they need it."""
-        return ", ".join(f"{quote(c.name)} {c.type.ddl()}{_not_null(c)}" for c in self.columns)
+        return ", ".join(f"{quote(c.name)} {c.type.ddl()}{_not_null(c)}{_value(c)}" for c in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,6 +150,12 @@ def quote(name: str) -> str:
 
 def _not_null(field: Field) -> str:
     return "" if field.nullable else " NOT NULL"
+
+
+def _value(column: Field) -> str:
+    if column.generated is not None:
+        return f" GENERATED ALWAYS AS ({column.generated})"
+    return "" if column.default is None else f" DEFAULT {column.default}"
 
 
 # Words that would end or change a MERGE statement or a schema if they stood unquoted.
