@@ -8,7 +8,7 @@ from enum import Enum
 from reference.conversions import Failure, cast, is_up_cast
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.typed import Typed, duckdb_type, identifier, typed_null
-from reference.types import INTEGER_BITS, VOID, ArrayType, DataType, DecimalType, MapType, StructType
+from reference.types import INTEGER_BITS, STRING, VOID, ArrayType, DataType, DecimalType, Field, MapType, StructType
 
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
 
@@ -23,26 +23,43 @@ class StoreAssignmentPolicy(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aligner:
-    """Casts assigned values to the types of their columns."""
+    """Casts assigned values to the types of their columns.
 
-    policy: StoreAssignmentPolicy
+    Attributes:
+        evolution: a struct may lack fields that its column has (R-243).
+        preserve_null_structs: ``merge.preserveNullSourceStructs``: a NULL struct stays NULL (R-244).
+        preserve_null_structs_of_star: the same for ``UPDATE SET *`` with evolution.
+    """
 
-    def align(self, value: Typed, wanted: DataType) -> Typed:
+    policy: StoreAssignmentPolicy = StoreAssignmentPolicy.ANSI
+    evolution: bool = False
+    preserve_null_structs: bool = True
+    preserve_null_structs_of_star: bool = True
+
+    def align(self, value: Typed, wanted: DataType, old: str | None = None) -> Typed:
         """Cast a value to a column's type.
+
+        Args:
+            value: the value assigned.
+            wanted: the column's type.
+            old: the column's value before, of the wanted type, where the fields of structs that the value lacks keep
+                their values (``UPDATE SET *`` with evolution, R-203); None where they become NULL.
 
         Raises:
             RejectedError: where the analysis must refuse the assignment (R-243, R-251).
             UnsupportedByReferenceError: where the cast was not compared between the engines.
         """
-        return Typed(sql=self._align(value.sql, value.type, wanted, 0), type=wanted, sides=value.sides)
+        return Typed(
+            sql=self._align(value.sql, value.type, wanted, 0, old), type=wanted, sides=value.sides, partial=value.partial
+        )
 
-    def _align(self, sql: str, given: DataType, wanted: DataType, depth: int) -> str:
+    def _align(self, sql: str, given: DataType, wanted: DataType, depth: int, old: str | None = None) -> str:
         if given == wanted:
             return sql
         if given == VOID:
             return typed_null(wanted)
         if isinstance(given, StructType) and isinstance(wanted, StructType):
-            return self._struct(sql, given, wanted, depth)
+            return self._struct(sql, given, wanted, depth, old)
         if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
             name = f"e{depth}"
             element = self._align(name, given.element, wanted.element, depth + 1)
@@ -51,23 +68,45 @@ class Aligner:
             return self._map(sql, given, wanted, depth)
         return self._atomic(sql, given, wanted)
 
-    def _struct(self, sql: str, given: StructType, wanted: StructType, depth: int) -> str:
-        """Rebuild a struct by field name (R-242); without evolution both must have the same fields (R-243)."""
+    def _struct(self, sql: str, given: StructType, wanted: StructType, depth: int, old: str | None) -> str:
+        """Rebuild a struct by field name (R-242)."""
+        by_name = self._fields_by_name(given, wanted)
+        packed = []
+        for field in wanted.fields:
+            before = None if old is None else f"({old}).{identifier(field.name)}"
+            namesake = by_name.get(field.name.lower())
+            if namesake is not None:
+                inner = f"({sql}).{identifier(namesake.name)}"
+                part = self._align(inner, namesake.type, field.type, depth, before)
+            else:
+                part = before or typed_null(field.type)
+            packed.append(f"{identifier(field.name)} := {part}")
+        rebuilt = f"struct_pack({', '.join(packed)})"
+        is_null = self._stays_null(sql, given, wanted, old)
+        return f"CASE WHEN {is_null} THEN CAST(NULL AS {duckdb_type(wanted)}) ELSE {rebuilt} END"
+
+    def _fields_by_name(self, given: StructType, wanted: StructType) -> dict[str, Field]:
+        """Index a struct's fields by name; which fields both sides must have is R-243's."""
         by_name = {f.name.lower(): f for f in given.fields}
         if len(by_name) != len(given.fields):
             raise UnsupportedByReferenceError("a struct whose field names differ in case only")
-        if set(by_name) != {f.name.lower() for f in wanted.fields}:
+        names = {f.name.lower() for f in wanted.fields}
+        if not set(by_name) <= names or (set(by_name) != names and not self.evolution):
             raise RejectedError(
                 "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
                 f"Cannot cast {given.ddl()} to {wanted.ddl()}. All nested columns must match.",
             )
-        packed = []
-        for field in wanted.fields:
-            old = by_name[field.name.lower()]
-            part = self._align(f"({sql}).{identifier(old.name)}", old.type, field.type, depth)
-            packed.append(f"{identifier(field.name)} := {part}")
-        rebuilt = f"struct_pack({', '.join(packed)})"
-        return f"CASE WHEN ({sql}) IS NULL THEN CAST(NULL AS {duckdb_type(wanted)}) ELSE {rebuilt} END"
+        return by_name
+
+    def _stays_null(self, sql: str, given: StructType, wanted: StructType, old: str | None) -> str:
+        """Say when the rebuilt struct is NULL (R-244, R-245)."""
+        if same_type(given, wanted):
+            return f"({sql}) IS NULL"
+        if old is None:
+            return f"({sql}) IS NULL" if self.preserve_null_structs else "FALSE"
+        if not self.preserve_null_structs_of_star:
+            return "FALSE"
+        return f"({sql}) IS NULL AND ({old}) IS NULL" if has_target_only_fields(given, wanted) else f"({sql}) IS NULL"
 
     def _map(self, sql: str, given: MapType, wanted: MapType, depth: int) -> str:
         name = f"e{depth}"
@@ -79,6 +118,8 @@ class Aligner:
 
     def _atomic(self, sql: str, given: DataType, wanted: DataType) -> str:
         nested = (StructType, ArrayType, MapType)
+        if isinstance(given, nested) and wanted == STRING:
+            raise UnsupportedByReferenceError("a struct, array or map cast to STRING")
         if isinstance(given, nested) or isinstance(wanted, nested):
             raise RejectedError(
                 "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", f"cannot cast {given.ddl()} to {wanted.ddl()}"
@@ -88,3 +129,30 @@ class Aligner:
         failure = Failure.LEGACY if self.policy is StoreAssignmentPolicy.LEGACY else Failure.ERROR
         checked = wanted in INTEGER_BITS or isinstance(wanted, DecimalType)
         return cast(sql, given, wanted, failure, _OVERFLOW if checked else "CAST_OVERFLOW")
+
+
+def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
+    """Tell whether a struct type has fields that another lacks; nested structs count, arrays and maps do not (R-244)."""
+    by_name = {field.name.lower(): field.type for field in given.fields}
+    for field in wanted.fields:
+        namesake = by_name.get(field.name.lower())
+        if namesake is None:
+            return True
+        nested = isinstance(namesake, StructType) and isinstance(field.type, StructType)
+        if nested and has_target_only_fields(namesake, field.type):  # type: ignore[arg-type] # nested says both are structs
+            return True
+    return False
+
+
+def same_type(left: DataType, right: DataType) -> bool:
+    """Tell whether two types are equal but for the case of field names and nullability (R-245)."""
+    if isinstance(left, StructType) and isinstance(right, StructType):
+        return len(left.fields) == len(right.fields) and all(
+            a.name.lower() == b.name.lower() and same_type(a.type, b.type)
+            for a, b in zip(left.fields, right.fields, strict=True)
+        )
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return same_type(left.element, right.element)
+    if isinstance(left, MapType) and isinstance(right, MapType):
+        return same_type(left.key, right.key) and same_type(left.value, right.value)
+    return left == right

@@ -1,97 +1,80 @@
-"""Turn a clause's assignments into one value per column of the table (R-201, R-210 to R-225)."""
+"""Which column or field a clause assigns, and the checks on what it assigns together (R-119, R-210 to R-232)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reference.errors import RejectedError
-from reference.typed import Typed, identifier, typed_null
-from reference.types import ArrayType, MapType, StructType
+from reference.types import ArrayType, MapType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reference.alignment import Aligner
     from reference.names import Scope
-    from reference.types import DataType, Schema
+    from reference.typed import Typed
+    from reference.types import Schema
 
-_Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 
-def star_values(schema: Schema, source: Scope) -> tuple[Typed, ...]:
-    """Look every target column up in the source by name (R-201).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """A value for a column or a field of it.
+
+    Attributes:
+        path: the column, then fields; existing names are spelled as in the schema that has them.
+        written: the column as the statement spells it (R-225).
+        preserves: fields of structs that the value lacks keep their values (``UPDATE SET *`` with evolution, R-203).
+    """
+
+    path: Path
+    written: str
+    value: Typed
+    preserves: bool = False
+
+
+def assigned_path(written: Path, target: Scope, source: Scope | None) -> tuple[Path, str]:
+    """Resolve a left-hand side: the path, and the column's name as it is written.
+
+    Args:
+        written: the name with its qualifier, if it has one.
+        target: the target's columns.
+        source: the source's columns where evolution may add the column (R-231), else None.
 
     Raises:
-        RejectedError: where the source lacks one, or has it twice.
+        RejectedError: where the name means nothing (R-117), or leads through an array or a map (R-214).
     """
-    names = [source.resolve((column.name,)) for column in schema.columns]
-    return tuple(
-        Typed(sql=f"{name.side.value}{name.index}", type=name.type, sides=frozenset({name.side})) for name in names
-    )
+    try:
+        return _path_in(written, target)
+    except RejectedError:
+        if source is None:
+            raise
+    return _path_in(written, source)
 
 
-def update_values(
-    schema: Schema, assigned: Sequence[tuple[_Path, Typed]], target: Scope, aligner: Aligner
-) -> tuple[Typed, ...]:
-    """Give the new value of every column; a column that is not assigned keeps its value (R-211).
-
-    Raises:
-        RejectedError: for conflicts (R-210) and for paths through arrays, maps and scalars (R-214).
-    """
-    paths = [(_resolved_path(path, target), value) for path, value in assigned]
-    _check_conflicts([path for path, _ in paths])
-    values = []
-    for index, column in enumerate(schema.columns):
-        here = [(path[1:], value) for path, value in paths if path[0] == column.name]
-        values.append(Typed(sql=_updated(f"t{index}", column.type, here, aligner), type=column.type))
-    return tuple(values)
-
-
-def insert_values(
-    schema: Schema, assigned: Sequence[tuple[_Path, Typed]], target: Scope, aligner: Aligner
-) -> tuple[Typed, ...]:
-    """Give the value of every column of an inserted row; NULL where none is given (R-220).
-
-    Raises:
-        RejectedError: for nested columns (R-224) and for a name given twice (R-225).
-    """
-    given: dict[str, Typed] = {}
-    written: set[str] = set()
-    for path, value in assigned:
-        _, index, rest = target.column(path)
-        if rest:
-            raise RejectedError(
-                "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                f"Nested field is not supported in the INSERT clause of MERGE operation (field = {'.'.join(path)}).",
-            )
-        if path[-1] in written:  # as written: the check is case-sensitive on ordinary tables
-            raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
-        written.add(path[-1])
-        given.setdefault(schema.columns[index].name, value)  # the first entry wins
-    return tuple(
-        aligner.align(given[column.name], column.type)
-        if column.name in given
-        else Typed(sql=typed_null(column.type), type=column.type)
-        for column in schema.columns
-    )
-
-
-def _resolved_path(path: _Path, target: Scope) -> _Path:
-    """Spell an assigned path as the schema does: the column, then its fields."""
-    relation, index, rest = target.column(path)
+def _path_in(written: Path, scope: Scope) -> tuple[Path, str]:
+    relation, index, rest = scope.column(written)
     column = relation.schema.columns[index]
     for depth in range(len(rest)):
-        _, data_type = target.fields(rest[:depth], column.type, path)
+        _, data_type = scope.fields(rest[:depth], column.type, written)
         if isinstance(data_type, ArrayType | MapType):
+            scope.extract("", data_type, rest[depth])  # that there is no such field comes first
             raise RejectedError(
                 "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-                f"{'.'.join(path)}: Updating nested fields is only supported for StructType.",
+                f"{'.'.join(written)}: Updating nested fields is only supported for StructType.",
             )
-    fields, _ = target.fields(rest, column.type, path)
-    return (column.name, *fields)
+    fields, _ = scope.fields(rest, column.type, written)
+    return (column.name, *fields), written[len(written) - len(rest) - 1]
 
 
-def _check_conflicts(paths: list[_Path]) -> None:
+def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+    """Check the paths of one UPDATE.
+
+    Raises:
+        RejectedError: for conflicts (R-210) and for columns that the final schema does not have (R-216).
+    """
+    paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
     for i, left in enumerate(paths):
         for right in paths[i + 1 :]:
             shorter = min(len(left), len(right))
@@ -100,19 +83,30 @@ def _check_conflicts(paths: list[_Path]) -> None:
                 raise RejectedError(
                     "DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}]."
                 )
+    known = {_folded(name, case_sensitive=case_sensitive) for name in schema.names}
+    for path in paths:
+        if path[0] not in known:
+            raise RejectedError("DELTA_MISSING_SET_COLUMN", f"SET column {path[0]} not found given columns: {known}.")
 
 
-def _updated(sql: str, data_type: DataType, assigned: list[tuple[_Path, Typed]], aligner: Aligner) -> str:
-    """Rebuild a value along the assigned paths; a NULL struct becomes one of NULLs (R-212, R-213)."""
-    if not assigned:
-        return sql
-    for path, value in assigned:
-        if not path:
-            return aligner.align(value, data_type).sql
-    assert isinstance(data_type, StructType), "paths were checked against the schema"  # noqa: S101 - tells mypy
-    fields = []
-    for field in data_type.fields:
-        here = [(path[1:], value) for path, value in assigned if path[0] == field.name]
-        part = _updated(f"({sql}).{identifier(field.name)}", field.type, here, aligner)
-        fields.append(f"{identifier(field.name)} := {part}")
-    return f"struct_pack({', '.join(fields)})"
+def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+    """Check the columns of one INSERT.
+
+    Raises:
+        RejectedError: for nested columns (R-224) and for a name given twice (R-225).
+    """
+    for one in assigned:
+        if len(one.path) > 1:
+            raise RejectedError(
+                "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                f"Nested field is not supported in the INSERT clause of MERGE operation (field = {'.'.join(one.path)}).",
+            )
+    # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
+    generated = any(column.generated is not None for column in schema.columns)
+    names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in assigned]
+    if len(set(names)) < len(names):
+        raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
+
+
+def _folded(name: str, *, case_sensitive: bool) -> str:
+    return name if case_sensitive else name.lower()

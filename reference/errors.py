@@ -20,9 +20,10 @@ class UnsupportedByReferenceError(SemanticsError):
 
 
 class RejectedError(SemanticsError):
-    """The merge must fail with this error class, leaving the table as it was."""
+    """The merge must fail with this error class, or one of ``other_classes``, leaving the table as it was."""
 
-    def __init__(self, error_class: str, message: str) -> None:
+    def __init__(self, error_class: str, message: str, other_classes: frozenset[str] = frozenset()) -> None:
         super().__init__(f"[{error_class}] {message}")
         self.error_class = error_class
         self.message = message
+        self.other_classes = other_classes

@@ -3,13 +3,14 @@
 Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by value, R-002):
 
 ================  ====================================================================================
-``target``        rid, file, t0, t1, ...: every row before the merge, and the file that holds it
+``target``        rid, file, t0, t1, ..., o0, o1, ...: every row before the merge, the file that holds it, and
+                  the same row in the final schema (R-610)
 ``source``        sid, s0, s1, ...
 ``pairs``         sid, rid: ON is TRUE (R-003)
 ``matched``       sid, rid, clause: the first MATCHED clause that holds, else NULL (R-301)
 ``not_matched``   sid, clause: rows of SU (R-004)
 ``by_source``     rid, clause: rows of TU
-``updated``       rid, kind, c0, c1, ...: new values of updated rows
+``updated``       rid, kind, c0, c1, ...: new values of updated rows, in the final schema
 ``deleted``       rid, kind: distinct rows (R-303, R-530)
 ``inserted``      c0, c1, ...
 ``touched``       file: files that a rewriting merge must rewrite (R-410)
@@ -21,21 +22,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 
 from reference.arrow import rows_to_table, table_to_rows
 from reference.case_file import change_schema
+from reference.failures import rejection_of
 from reference.layout import partition_indexes, physical_files
 from reference.statement import Action, Kind
 from reference.typed import duckdb_type
 from reference.types import STRING, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
 
     from reference.case import Row, Target
+    from reference.constraints import RowCheck
     from reference.resolution import Resolved, ResolvedClause
     from reference.typed import Typed
 
@@ -44,17 +48,23 @@ _FIRED_IN = {
     Kind.NOT_MATCHED: "not_matched JOIN source USING (sid)",
     Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
 }
+_COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
 _KIND_TABLES = ("matched", "not_matched", "by_source")
 TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The queries of one merge; call the methods in the order in which they stand."""
+    """The queries of one merge; call the methods in the order in which they stand.
+
+    Attributes:
+        checks: what must hold for every row written (R-740).
+    """
 
     connection: DuckDBPyConnection
     target: Target
     merge: Resolved
+    checks: tuple[RowCheck, ...] = ()
 
     def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
         """Create ``target`` and ``source``."""
@@ -62,7 +72,9 @@ class Evaluation:
         rows = [row for _, file in files for row in file]
         numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
         table = _renamed(rows_to_table(rows, self.target.schema), "t", len(rows))
-        self._load("target", table.append_column("rid", _ids(len(rows))).append_column("file", numbers))
+        old = "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
+        incoming = table.append_column("rid", _ids(len(rows))).append_column("file", numbers)
+        self._load("target", incoming, select=f"*{old}")
         table = _renamed(rows_to_table(source_rows, source_schema), "s", len(source_rows))
         self._load("source", table.append_column("sid", _ids(len(source_rows))))
 
@@ -105,7 +117,8 @@ class Evaluation:
 
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
-        updates = self._actions(Action.UPDATE, lambda clause: f"rid, '{clause.kind.value}' AS kind, ")
+        new = self._columns("c")
+        updates = [f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})" for clause, rows in self._new(Action.UPDATE)]
         none = "CAST(NULL AS BIGINT) AS rid, '' AS kind"
         self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
         deletes = [
@@ -113,7 +126,7 @@ class Evaluation:
             for clause, index in self._numbered(Action.DELETE)
         ]
         self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
-        inserts = self._actions(Action.INSERT, lambda _: "")
+        inserts = [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)]
         self._create("inserted", " UNION ALL ".join(inserts) or f"SELECT {self._nulls()} WHERE FALSE")
 
     def touch(self, *, rewrites: bool) -> None:
@@ -130,17 +143,58 @@ class Evaluation:
             files = f"SELECT DISTINCT file FROM {joined} WHERE {holds}"
         self._create("touched", files)
 
-    def null_violations(self) -> tuple[str, ...]:
-        """Name the NOT NULL columns that a new row leaves NULL (R-741)."""
-        return tuple(
-            column.name
-            for index, column in enumerate(self.target.schema.columns)
-            if not column.nullable
-            and self._count(
-                f"SELECT count(*) FROM (SELECT c{index} FROM updated UNION ALL SELECT c{index} FROM inserted) "
-                f"WHERE c{index} IS NULL"
+    def row_failures(self) -> frozenset[str]:
+        """Name the error classes of all rows whose new values cannot be computed or break a constraint.
+
+        Called where ``act`` has failed: several rows and values may be at fault, and no rule says which one an
+        executor meets first.
+        """
+        found: set[str] = set()
+        for action in (Action.UPDATE, Action.INSERT):
+            for clause, index in self._numbered(action):
+                fired = f"{_FIRED_IN[clause.kind]} WHERE clause = {index}"
+                key = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
+                for (row,) in self.connection.execute(f"SELECT {key} FROM {fired}").fetchall():
+                    one = f"{fired} AND {key} = {row}"
+                    found.update(self._failures_of(clause, one))
+        return frozenset(found)
+
+    def _failures_of(self, clause: ResolvedClause, fired: str) -> frozenset[str]:
+        new_row = self._new_rows(clause, fired)
+        try:
+            self.connection.execute(new_row).fetchall()
+            return self._violations(f"({new_row})")
+        except duckdb.Error:
+            return frozenset(
+                failure
+                for index in range(len(clause.values))
+                if (failure := self._failure(f"SELECT c{index} FROM ({new_row})")) is not None
             )
-        )
+
+    def _failure(self, query: str) -> str | None:
+        try:
+            self.connection.execute(query).fetchall()
+        except duckdb.Error as error:
+            return rejection_of(error).error_class
+        return None
+
+    def violations(self, *, rewrites: bool) -> frozenset[str]:
+        """Name the error classes of the constraints that a written row breaks (R-740); copied rows are written too."""
+        new, old = self._columns("c"), self._columns("o", named="c")
+        written = [f"SELECT {new} FROM updated", f"SELECT {new} FROM inserted"]
+        if rewrites:
+            written.append(f"SELECT {old} FROM {_COPIED}")
+        if rewrites and self.target.change_data_feed:
+            written.append(f"SELECT {old} FROM target SEMI JOIN updated USING (rid)")
+            written.append(f"SELECT {old} FROM target SEMI JOIN deleted USING (rid)")
+        return self._violations(f"({' UNION ALL '.join(written)})")
+
+    def _violations(self, rows: str) -> frozenset[str]:
+        found = set()
+        for check in self.checks:
+            if self._count(f"SELECT count(*) FROM {rows} WHERE NOT ({check.sql})"):
+                found.add(check.error_class)
+        return frozenset(found)
 
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see the query for the names."""
@@ -173,24 +227,23 @@ class Evaluation:
         """Read the table after the merge (R-304)."""
         kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
         query = f"""
-            SELECT {self._columns("t")} FROM {kept}
+            SELECT {self._columns("o")} FROM {kept}
             UNION ALL SELECT {self._columns("c")} FROM updated
             UNION ALL SELECT {self._columns("c")} FROM inserted
         """
-        return self._rows(query, self.target.schema)
+        return self._rows(query, self.merge.final_schema)
 
     def changes(self) -> tuple[Row, ...]:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
-        return self._rows(self._change_query(), change_schema(self.target.schema))
+        return self._rows(self._change_query(), change_schema(self.merge.final_schema))
 
     def num_written_tuples(self, *, rewrites: bool) -> int:
         """Count the partition tuples of the rows that are written (R-543)."""
         names = self._partition_columns()
-        copied = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
         parts = [f"SELECT {names} FROM (SELECT {self._columns('c')} FROM inserted)"]
         if rewrites:
             parts.append(f"SELECT {names} FROM (SELECT {self._columns('c')} FROM updated)")
-            parts.append(f"SELECT {names} FROM (SELECT {self._columns('t', named='c')} FROM {copied})")
+            parts.append(f"SELECT {names} FROM (SELECT {self._columns('o', named='c')} FROM {_COPIED})")
         return self._count(f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)}))")
 
     def num_change_tuples(self) -> int:
@@ -200,7 +253,7 @@ class Evaluation:
         )
 
     def _change_query(self) -> str:
-        old, new = self._columns("t", named="c"), self._columns("c")
+        old, new = self._columns("o", named="c"), self._columns("c")
         return f"""
             SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
             UNION ALL SELECT {new}, 'update_postimage' FROM updated
@@ -221,36 +274,42 @@ class Evaluation:
             if clause.action is action
         ]
 
-    def _actions(self, action: Action, lead: Callable[[ResolvedClause], str]) -> list[str]:
+    def _new(self, action: Action) -> list[tuple[ResolvedClause, str]]:
         return [
-            f"SELECT {lead(clause)}{self._values(clause)} FROM {_FIRED_IN[clause.kind]} WHERE clause = {index}"
+            (clause, self._new_rows(clause, f"{_FIRED_IN[clause.kind]} WHERE clause = {index}"))
             for clause, index in self._numbered(action)
         ]
 
-    def _values(self, clause: ResolvedClause) -> str:
-        return ", ".join(f"{self._stored(index, value)} AS c{index}" for index, value in enumerate(clause.values))
+    def _new_rows(self, clause: ResolvedClause, fired: str) -> str:
+        """Write the query of a clause's new rows: the columns of both sides, then c0, c1, ... in some order.
+
+        Generated columns come last, since they use the others by their names (R-222, R-223).
+        """
+        columns = self.merge.final_schema.columns
+        numbered = sorted(enumerate(clause.values), key=lambda pair: columns[pair[0]].generated is not None)
+        return f"SELECT *, {', '.join(f'{self._stored(i, value)} AS c{i}' for i, value in numbered)} FROM {fired}"
 
     def _stored(self, index: int, value: Typed) -> str:
         """Store an empty string in a partition column as NULL (R-744)."""
-        column = self.target.schema.columns[index]
+        column = self.merge.final_schema.columns[index]
         if column.name in self.target.partition_by and column.type == STRING:
             return f"NULLIF({value.sql}, '')"
         return value.sql
 
     def _nulls(self) -> str:
-        columns = enumerate(self.target.schema.columns)
+        columns = enumerate(self.merge.final_schema.columns)
         return ", ".join(f"CAST(NULL AS {duckdb_type(column.type)}) AS c{index}" for index, column in columns)
 
     def _columns(self, prefix: str, *, named: str = "") -> str:
-        width = len(self.target.schema.columns)
+        width = len(self.merge.final_schema.columns)
         return ", ".join(f"{prefix}{i}" + (f" AS {named}{i}" if named else "") for i in range(width))
 
     def _partition_columns(self) -> str:
         return ", ".join(f"c{index}" for index in partition_indexes(self.target)) or "1"
 
-    def _load(self, name: str, table: pa.Table) -> None:
+    def _load(self, name: str, table: pa.Table, *, select: str = "*") -> None:
         self.connection.register("incoming", table)
-        self._create(name, "SELECT * FROM incoming")
+        self._create(name, f"SELECT {select} FROM incoming")
         self.connection.unregister("incoming")
 
     def _create(self, name: str, query: str) -> None:

@@ -114,10 +114,7 @@ class Translator:
 
     def _name(self, node: exp.Expr) -> Typed:
         name = self.scope.resolve(name_parts(node))
-        sql = f"{name.side.value}{name.index}"
-        for part in name.fields:
-            sql = f"({sql}).{identifier(part)}"
-        return Typed(sql=sql, type=name.type, sides=frozenset({name.side}))
+        return Typed(sql=name.sql, type=name.type, sides=frozenset({name.side}))
 
     def _literal(self, node: exp.Expr) -> Typed:
         text = str(node.this)

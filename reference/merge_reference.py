@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from reference.alignment import Aligner
+from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.evaluation import TABLES, Evaluation
+from reference.failures import rejection_of
 from reference.layout import physical_rows
 from reference.metrics import predict_metrics
 from reference.names import Relation, Side
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 _TARGET_NAME, _SOURCE_NAME = "target", "source"
-_RAISED = re.compile(r"Invalid Input Error: ([A-Z][A-Z_.]+)\b(.*)", re.DOTALL)
 _LOCAL = threading.local()
 
 
@@ -43,7 +43,12 @@ def evaluate(case: Case) -> Reference:
 
 
 def _rejection(rejected: RejectedError) -> Rejection:
-    return Rejection(error_class=rejected.error_class, message=rejected.message, unchanged=True)
+    return Rejection(
+        error_class=rejected.error_class,
+        message=rejected.message,
+        unchanged=True,
+        other_classes=rejected.other_classes,
+    )
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
@@ -58,17 +63,22 @@ def _connection() -> duckdb.DuckDBPyConnection:
 def _evaluate(case: Case) -> Reference:
     settings = read_settings(case)
     statement = parse_statement(case.sql)
-    if statement.schema_evolution or settings.schema_evolution:
-        raise UnsupportedByReferenceError("schema evolution")
     source_schema, source_rows = _source(case, statement)
-    if not case.target.schema.columns:
+    evolution = statement.schema_evolution or settings.schema_evolution
+    if not case.target.schema.columns and not evolution:
         raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-    merge = _resolver(case, statement, source_schema, settings).resolve(statement)
-    evaluation = Evaluation(connection=_connection(), target=case.target, merge=merge)
+    resolver = _resolver(case, statement, source_schema, settings, evolution=evolution)
+    merge = resolver.resolve(statement)
+    evaluation = Evaluation(
+        connection=_connection(),
+        target=case.target,
+        merge=merge,
+        checks=row_checks(merge.final_schema, case.target.properties, case_sensitive=settings.case_sensitive),
+    )
     try:
         return _run(evaluation, case, settings, source_rows, source_schema)
     except duckdb.Error as error:
-        raise _engine_error(error) from error
+        raise rejection_of(error) from error
     finally:
         for table in TABLES:
             evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -86,7 +96,9 @@ def _source(case: Case, statement: Statement) -> tuple[Schema, tuple[Row, ...]]:
     raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.source} cannot be found.")
 
 
-def _resolver(case: Case, statement: Statement, source_schema: Schema, settings: Settings) -> Resolver:
+def _resolver(
+    case: Case, statement: Statement, source_schema: Schema, settings: Settings, *, evolution: bool
+) -> Resolver:
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
     return Resolver(
@@ -94,7 +106,13 @@ def _resolver(case: Case, statement: Statement, source_schema: Schema, settings:
         source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
         tables=(_TARGET_NAME, _SOURCE_NAME),
         case_sensitive=settings.case_sensitive,
-        aligner=Aligner(policy=settings.policy),
+        aligner=Aligner(
+            policy=settings.policy,
+            evolution=evolution,
+            preserve_null_structs=settings.preserve_null_structs,
+            preserve_null_structs_of_star=settings.preserve_null_structs_of_star,
+        ),
+        evolution=evolution,
     )
 
 
@@ -136,17 +154,21 @@ def _predict(
     evaluation: Evaluation, case: Case, settings: Settings, *, path_a: bool
 ) -> tuple[Prediction, dict[str, int]]:
     evaluation.fire()
-    evaluation.act()
+    try:
+        evaluation.act()
+    except duckdb.Error as error:
+        rejection_of(error)  # a defect of the reference goes on as it is
+        raise _one_of(evaluation.row_failures()) from error
     evaluation.touch(rewrites=not path_a)
-    for name in evaluation.null_violations():
-        raise RejectedError("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", f"NOT NULL constraint violated for column: {name}.")
     counts = evaluation.counts()
     path = _path(evaluation.merge, counts, path_a=path_a)
+    if broken := evaluation.violations(rewrites=path is MergePath.D):
+        raise _one_of(broken)
     if path is MergePath.D and settings.append_only:  # R-743
         raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
     one_file_per_tuple = bool(case.target.partition_by) and settings.repartition_before_write  # R-543
     prediction = Prediction(
-        schema=case.target.schema,
+        schema=evaluation.merge.final_schema,
         rows=evaluation.result(),
         metrics=predict_metrics(
             counts,
@@ -156,10 +178,19 @@ def _predict(
             change_tuples=evaluation.num_change_tuples() if one_file_per_tuple else None,
         ),
         cdf=evaluation.changes() if case.target.change_data_feed else None,
-        committed=path is MergePath.D or counts["inserted"] > 0 or settings.record_empty_commits,  # R-732
+        committed=path is MergePath.D
+        or counts["inserted"] > 0
+        or evaluation.merge.final_schema != case.target.schema
+        or settings.record_empty_commits,  # R-732
         path=path,
     )
     return prediction, counts
+
+
+def _one_of(error_classes: frozenset[str]) -> RejectedError:
+    """Reject with any of several classes: no rule says which row or value is met first."""
+    first, *others = sorted(error_classes)
+    return RejectedError(first, "a new row breaks a constraint or cannot be computed", frozenset(others))
 
 
 def _path(merge: Resolved, counts: dict[str, int], *, path_a: bool) -> MergePath:
@@ -183,17 +214,3 @@ def _is_sole_delete(merge: Resolved) -> bool:
     """Tell whether the MATCHED clauses are exactly one DELETE without condition, which is syntactic (R-006)."""
     matched = merge.of(Kind.MATCHED)
     return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
-
-
-def _engine_error(error: duckdb.Error) -> Exception:
-    """Tell an error that the merge must raise from one that the reference does not understand."""
-    text = str(error)
-    raised = _RAISED.match(text)
-    if raised and raised.group(1) == "UNSUPPORTED":
-        return UnsupportedByReferenceError(raised.group(2).strip())
-    if raised:
-        return RejectedError(raised.group(1), "a value does not fit its column")
-    if isinstance(error, duckdb.OutOfRangeException) and "Overflow in" in text:
-        small = "INT8 " in text or "INT16 " in text
-        return RejectedError("BINARY_ARITHMETIC_OVERFLOW" if small else "ARITHMETIC_OVERFLOW", text)
-    return error

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.types import ArrayType, DataType, MapType, Schema, StructType
+from reference.typed import identifier, string_literal
+from reference.types import STRING, ArrayType, DataType, MapType, Schema, StructType
 
 
 class Side(Enum):
@@ -18,21 +19,35 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """A resolved name: column ``index`` of ``side``, then fields of structs; ``type`` is that of the last field."""
+    """A resolved name: column ``index`` of ``side``, then what is inside it.
+
+    Attributes:
+        sql: the value in DuckDB SQL.
+        type: the value's type.
+    """
 
     side: Side
     index: int
-    fields: tuple[str, ...]
+    sql: str
     type: DataType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One side of the merge as names see it: its columns and the qualifier that stands for it."""
+    """A table as names see it: its columns and the qualifier that stands for it.
+
+    Attributes:
+        values: DuckDB SQL of each column where it is not ``t<i>`` or ``s<i>``, as the side says.
+    """
 
     side: Side
     qualifier: str
     schema: Schema
+    values: tuple[str, ...] | None = None
+
+    def value(self, index: int) -> str:
+        """Give the DuckDB SQL of a column."""
+        return f"{self.side.value}{index}" if self.values is None else self.values[index]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +58,13 @@ class Scope:
         relations: target first, then source.
         place: how errors call the expression, e.g. ``UPDATE condition`` (R-117).
         case_sensitive: ``spark.sql.caseSensitive`` (R-120).
+        unresolved: the error class of a name that means nothing; Delta's own for the clauses of a merge (R-117).
     """
 
     relations: tuple[Relation, ...]
     place: str
     case_sensitive: bool
+    unresolved: str = "DELTA_MERGE_UNRESOLVED_EXPRESSION"
 
     def resolve(self, parts: tuple[str, ...]) -> ResolvedName:
         """Resolve a written name.
@@ -56,8 +73,29 @@ class Scope:
             RejectedError: where it means nothing (R-117) or more than one thing (R-118).
         """
         relation, index, rest = self.column(parts)
-        fields, data_type = self.fields(rest, relation.schema.columns[index].type, parts)
-        return ResolvedName(side=relation.side, index=index, fields=fields, type=data_type)
+        sql, data_type = relation.value(index), relation.schema.columns[index].type
+        for name in rest:
+            sql, data_type = self.extract(sql, data_type, name)
+        return ResolvedName(side=relation.side, index=index, sql=sql, type=data_type)
+
+    def extract(self, sql: str, data_type: DataType, name: str) -> tuple[str, DataType]:
+        """Go one name deeper: a struct's field, that field of every element of an array, the value of a map's key.
+
+        Raises:
+            RejectedError: where there is no such field, or the value has no fields.
+            UnsupportedByReferenceError: for maps whose keys are no text, and arrays of anything but structs.
+        """
+        if isinstance(data_type, ArrayType):
+            if not isinstance(data_type.element, StructType):
+                raise UnsupportedByReferenceError("a field of an array without structs")
+            (field,), inner = self.fields((name,), data_type.element, (name,))
+            return f"list_transform({sql}, lambda e: (e).{identifier(field)})", ArrayType(inner)
+        if isinstance(data_type, MapType):
+            if data_type.key != STRING:
+                raise UnsupportedByReferenceError("a key of a map whose keys are no text")
+            return f"({sql})[{string_literal(name)}]", data_type.value
+        (field,), inner = self.fields((name,), data_type, (name,))
+        return f"({sql}).{identifier(field)}", inner
 
     def column(self, parts: tuple[str, ...]) -> tuple[Relation, int, tuple[str, ...]]:
         """Find the column that a name begins with; the rest of its parts are fields.
@@ -68,7 +106,7 @@ class Scope:
         found = self._columns(parts)
         if not found:
             raise RejectedError(
-                "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+                self.unresolved,
                 f"Cannot resolve {'.'.join(parts)} in {self.place} given columns {self._known()}.",
             )
         if len(found) > 1:

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from reference.assignments import insert_values, star_values, update_values
+from reference.alignment import Aligner
+from reference.assignments import Assigned, assigned_path, check_insert, check_update
 from reference.errors import RejectedError
+from reference.evolution import SourceFilter, evolved_schema
 from reference.expressions import Translator
 from reference.names import Relation, Scope, Side
+from reference.row_values import RowValues
 from reference.statement import Action, Kind, name_parts
+from reference.typed import Typed, typed_null
 from reference.validation import check_condition, check_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from reference.alignment import Aligner
+    from reference.assignments import Path
     from reference.statement import Clause, Statement
-    from reference.typed import Typed
     from reference.types import Schema
 
 
@@ -33,7 +36,8 @@ class ResolvedClause:
     Attributes:
         condition: None where the clause has none.
         target_only: the conjunction of the condition's target-only conjuncts (R-421), None where there are none.
-        values: one per column of the table; empty for DELETE.
+        values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
+            empty for DELETE.
     """
 
     kind: Kind
@@ -45,14 +49,30 @@ class ResolvedClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """A MERGE whose expressions are DuckDB SQL over the evaluation's tables."""
+    """A MERGE whose expressions are DuckDB SQL over the evaluation's tables.
+
+    Attributes:
+        final_schema: the table's columns after the merge (R-233).
+        old: the row before the merge in the final schema, one value per column (R-241, R-610).
+    """
 
     on: Typed
     clauses: tuple[ResolvedClause, ...]
+    final_schema: Schema
+    old: tuple[Typed, ...]
 
     def of(self, kind: Kind) -> tuple[ResolvedClause, ...]:
         """Return the clauses of one kind, in statement order."""
         return tuple(clause for clause in self.clauses if clause.kind is kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """The left-hand side of an assignment, or a column of an expanded star; ``value`` is None for the latter."""
+
+    path: Path
+    written: str
+    value: exp.Expr | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +81,7 @@ class Resolver:
 
     Attributes:
         tables: the table names that a subquery may mention.
+        evolution: whether schema evolution is on (part 2).
     """
 
     target: Relation
@@ -68,6 +89,7 @@ class Resolver:
     tables: tuple[str, ...]
     case_sensitive: bool
     aligner: Aligner
+    evolution: bool = False
 
     def resolve(self, statement: Statement) -> Resolved:
         """Resolve, validate and align.
@@ -79,16 +101,20 @@ class Resolver:
         ordered = [clause for kind in Kind for clause in statement.of(kind)]
         on_scope = self._scope(Kind.MATCHED, "search condition")
         self._check_names(statement.on, on_scope)
-        for clause in ordered:
-            self._check_clause_names(clause)
+        lefts = [self._resolve_clause(clause) for clause in ordered]
+        final = self._final_schema(ordered, lefts)
         check_condition(statement.on, "search condition of MERGE operation", self.tables)
         for clause in ordered:
             if clause.condition is not None:
                 place = f"{clause.action.value.upper()} condition of MERGE operation"
                 check_condition(clause.condition, place, self.tables)
+        old = self._old_row(final)
+        values = RowValues(schema=final, old=old, aligner=self.aligner, case_sensitive=self.case_sensitive)
         return Resolved(
             on=Translator(on_scope).condition(statement.on),
-            clauses=tuple(self._clause(clause) for clause in ordered),
+            clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
+            final_schema=final,
+            old=old,
         )
 
     def _scope(self, kind: Kind, place: str) -> Scope:
@@ -100,30 +126,67 @@ class Resolver:
         }[kind]
         return Scope(relations=relations, place=place, case_sensitive=self.case_sensitive)
 
-    def _target_scope(self, clause: Clause) -> Scope:
+    def _one_side(self, relation: Relation, clause: Clause) -> Scope:
         place = f"{clause.action.value.upper()} clause"
-        return Scope(relations=(self.target,), place=place, case_sensitive=self.case_sensitive)
+        return Scope(relations=(relation,), place=place, case_sensitive=self.case_sensitive)
 
-    def _check_clause_names(self, clause: Clause) -> None:
+    def _resolve_clause(self, clause: Clause) -> tuple[_Left, ...]:
+        """Resolve the names of a clause, actions before the condition (R-113), and expand its star."""
         verb = clause.action.value.upper()
         values = self._scope(clause.kind, f"{verb} clause")
-        if clause.star:
-            star_values(self.target.schema, self._star_scope(clause))
+        lefts = list(self._expanded_star(clause)) if clause.star else []
+        evolves = self.evolution and clause.kind is not Kind.NOT_MATCHED_BY_SOURCE  # R-230
         for assignment in clause.assignments:
-            self._target_scope(clause).column(assignment.path)
+            source = self._one_side(self.source, clause) if evolves else None
+            path, written = assigned_path(assignment.path, self._one_side(self.target, clause), source)
+            lefts.append(_Left(path=path, written=written, value=assignment.value))
             self._check_names(assignment.value, values)
         if clause.condition is not None:
             self._check_names(clause.condition, self._scope(clause.kind, f"{verb} condition"))
+        return tuple(lefts)
 
-    def _star_scope(self, clause: Clause) -> Scope:
-        place = f"{clause.action.value.upper()} clause"
-        return Scope(relations=(self.source,), place=place, case_sensitive=self.case_sensitive)
+    def _expanded_star(self, clause: Clause) -> Iterator[_Left]:
+        """List the columns of a star: the source's with evolution (R-202, R-203), else the target's (R-201)."""
+        if self.evolution:
+            names = self.source.schema.names
+        else:
+            names = self.target.schema.names
+            for name in names:
+                self._one_side(self.source, clause).resolve((name,))
+        for name in names:
+            yield _Left(path=(name,), written=name, value=None)
+
+    def _final_schema(self, clauses: Sequence[Clause], lefts: Sequence[tuple[_Left, ...]]) -> Schema:
+        if not self.evolution:
+            return self.target.schema
+        adding = [
+            (clause, left)
+            for clause, left in zip(clauses, lefts, strict=True)
+            if clause.kind is not Kind.NOT_MATCHED_BY_SOURCE and clause.action is not Action.DELETE
+        ]
+        wanted = SourceFilter(
+            assigned=frozenset(one.path for clause, left in adding if not clause.star for one in left),
+            star=any(clause.star for clause, _ in adding),
+            case_sensitive=self.case_sensitive,
+        )
+        return evolved_schema(self.target.schema, self.source.schema, wanted)
+
+    def _old_row(self, final: Schema) -> tuple[Typed, ...]:
+        """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241)."""
+        present = [
+            Typed(sql=f"t{index}", type=column.type, sides=frozenset({Side.TARGET}))
+            for index, column in enumerate(self.target.schema.columns)
+        ]
+        convert = Aligner(evolution=True)
+        existing = [convert.align(old, c.type) for old, c in zip(present, final.columns, strict=False)]
+        new = [Typed(sql=typed_null(c.type), type=c.type) for c in final.columns[len(present) :]]
+        return (*existing, *new)
 
     def _check_names(self, node: exp.Expr, scope: Scope) -> None:
         for name in _names(node):
             scope.resolve(name)
 
-    def _clause(self, clause: Clause) -> ResolvedClause:
+    def _clause(self, clause: Clause, lefts: tuple[_Left, ...], values: RowValues) -> ResolvedClause:
         translator = Translator(self._scope(clause.kind, f"{clause.action.value.upper()} clause"))
         condition = None if clause.condition is None else translator.condition(clause.condition)
         return ResolvedClause(
@@ -131,24 +194,34 @@ class Resolver:
             action=clause.action,
             condition=condition,
             target_only=_target_only(clause, translator),
-            values=self._values(clause, translator),
+            values=self._values(clause, lefts, values, translator),
         )
 
-    def _values(self, clause: Clause, translator: Translator) -> tuple[Typed, ...]:
+    def _values(
+        self, clause: Clause, lefts: tuple[_Left, ...], values: RowValues, translator: Translator
+    ) -> tuple[Typed, ...]:
         for assignment in clause.assignments:
             check_value(assignment.value)
         if clause.action is Action.DELETE:
             return ()
-        schema: Schema = self.target.schema
-        if clause.star:
-            given = star_values(schema, self._star_scope(clause))
-            return tuple(
-                self.aligner.align(value, column.type) for value, column in zip(given, schema.columns, strict=True)
+        assigned = [
+            Assigned(
+                path=left.path,
+                written=left.written,
+                value=self._star_value(left, clause) if left.value is None else translator.translate(left.value),
+                preserves=left.value is None and self.evolution,
             )
-        assigned = [(a.path, translator.translate(a.value)) for a in clause.assignments]
+            for left in lefts
+        ]
         if clause.action is Action.UPDATE:
-            return update_values(schema, assigned, self._target_scope(clause), self.aligner)
-        return insert_values(schema, assigned, self._target_scope(clause), self.aligner)
+            check_update(assigned, values.schema, case_sensitive=self.case_sensitive)
+            return values.updated(assigned)
+        check_insert(assigned, self.target.schema, case_sensitive=self.case_sensitive)
+        return values.inserted(assigned)
+
+    def _star_value(self, left: _Left, clause: Clause) -> Typed:
+        name = self._one_side(self.source, clause).resolve(left.path)
+        return Typed(sql=name.sql, type=name.type, sides=frozenset({name.side}))
 
 
 def _names(node: exp.Expr) -> Iterator[tuple[str, ...]]:

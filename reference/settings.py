@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from reference.case import Case
 
 _DELTA = "spark.databricks.delta."
+_NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
+_CONSTRAINT = "delta.constraints."
 _TRUE, _FALSE = "true", "false"
 
 # Settings that change how a merge runs, or what is allowed elsewhere, but not what this merge means.
@@ -23,8 +25,6 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.materializeCachedSource",
         f"{_DELTA}merge.failSourceCachedAfterMaterialization",
         f"{_DELTA}merge.failIfSourceChanged",
-        f"{_DELTA}merge.preserveNullSourceStructs",
-        f"{_DELTA}merge.preserveNullSourceStructs.updateStar",
         f"{_DELTA}merge.deletionVectors.persistent",
         f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
@@ -43,6 +43,8 @@ _READ = frozenset(
         f"{_DELTA}schema.autoMerge.enabled",
         f"{_DELTA}skipRecordingEmptyCommits",
         f"{_DELTA}resolveMergeUpdateStructsByName.enabled",
+        _NULL_STRUCTS,
+        f"{_NULL_STRUCTS}.updateStar",
         "spark.sql.caseSensitive",
         "spark.sql.storeAssignmentPolicy",
         "spark.sql.ansi.enabled",
@@ -63,6 +65,8 @@ class Settings:
     case_sensitive: bool
     policy: StoreAssignmentPolicy
     append_only: bool
+    preserve_null_structs: bool
+    preserve_null_structs_of_star: bool
 
 
 def read_settings(case: Case) -> Settings:
@@ -75,7 +79,7 @@ def read_settings(case: Case) -> Settings:
         if name not in _READ and name not in _WITHOUT_EFFECT:
             raise UnsupportedByReferenceError(f"setting {name}")
     for name in case.target.properties:
-        if name not in _PROPERTIES:
+        if name not in _PROPERTIES and not name.startswith(_CONSTRAINT):
             raise UnsupportedByReferenceError(f"table property {name}")
     if not _flag(case, "spark.sql.ansi.enabled", default=True):
         raise UnsupportedByReferenceError("setting spark.sql.ansi.enabled=false")
@@ -83,6 +87,7 @@ def read_settings(case: Case) -> Settings:
         raise UnsupportedByReferenceError("setting resolveMergeUpdateStructsByName.enabled=false")
     if case.conf.get("spark.sql.session.timeZone", "UTC") != "UTC":
         raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
+    preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
     optimize_write = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
     return Settings(
         optimize_insert_only=_flag(case, f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled", default=True),
@@ -93,6 +98,8 @@ def read_settings(case: Case) -> Settings:
         case_sensitive=_flag(case, "spark.sql.caseSensitive", default=False),
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
+        preserve_null_structs=preserve_null_structs,
+        preserve_null_structs_of_star=_flag(case, f"{_NULL_STRUCTS}.updateStar", default=preserve_null_structs),
     )
 
 
