@@ -50,7 +50,10 @@ class Aligner:
             UnsupportedByReferenceError: where the cast was not compared between the engines.
         """
         return Typed(
-            sql=self._align(value.sql, value.type, wanted, 0, old), type=wanted, sides=value.sides, partial=value.partial
+            sql=self._align(value.sql, value.type, wanted, 0, old),
+            type=wanted,
+            sides=value.sides,
+            partial=value.partial,
         )
 
     def _align(self, sql: str, given: DataType, wanted: DataType, depth: int, old: str | None = None) -> str:
@@ -132,7 +135,7 @@ class Aligner:
 
 
 def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
-    """Tell whether a struct type has fields that another lacks; nested structs count, arrays and maps do not (R-244)."""
+    """Tell whether ``wanted`` has fields that ``given`` lacks; nested structs count, arrays and maps do not (R-244)."""
     by_name = {field.name.lower(): field.type for field in given.fields}
     for field in wanted.fields:
         namesake = by_name.get(field.name.lower())

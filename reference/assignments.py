@@ -99,7 +99,8 @@ def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
         if len(one.path) > 1:
             raise RejectedError(
                 "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                f"Nested field is not supported in the INSERT clause of MERGE operation (field = {'.'.join(one.path)}).",
+                "Nested field is not supported in the INSERT clause of MERGE operation "
+                f"(field = {'.'.join(one.path)}).",
             )
     # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
     generated = any(column.generated is not None for column in schema.columns)

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from reference.resolution import Resolved, ResolvedClause
     from reference.typed import Typed
 
-_FIRED_IN = {
+FIRED_IN = {
     Kind.MATCHED: "matched JOIN source USING (sid) JOIN target USING (rid)",
     Kind.NOT_MATCHED: "not_matched JOIN source USING (sid)",
     Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
 }
+"""The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
 _COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
 _KIND_TABLES = ("matched", "not_matched", "by_source")
 TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
@@ -118,11 +119,14 @@ class Evaluation:
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
         new = self._columns("c")
-        updates = [f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})" for clause, rows in self._new(Action.UPDATE)]
+        updates = [
+            f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})"
+            for clause, rows in self._new(Action.UPDATE)
+        ]
         none = "CAST(NULL AS BIGINT) AS rid, '' AS kind"
         self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
         deletes = [
-            f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {_FIRED_IN[clause.kind]} WHERE clause = {index}"
+            f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {FIRED_IN[clause.kind]} WHERE clause = {index}"
             for clause, index in self._numbered(Action.DELETE)
         ]
         self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
@@ -152,7 +156,7 @@ class Evaluation:
         found: set[str] = set()
         for action in (Action.UPDATE, Action.INSERT):
             for clause, index in self._numbered(action):
-                fired = f"{_FIRED_IN[clause.kind]} WHERE clause = {index}"
+                fired = f"{FIRED_IN[clause.kind]} WHERE clause = {index}"
                 key = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
                 for (row,) in self.connection.execute(f"SELECT {key} FROM {fired}").fetchall():
                     one = f"{fired} AND {key} = {row}"
@@ -276,7 +280,7 @@ class Evaluation:
 
     def _new(self, action: Action) -> list[tuple[ResolvedClause, str]]:
         return [
-            (clause, self._new_rows(clause, f"{_FIRED_IN[clause.kind]} WHERE clause = {index}"))
+            (clause, self._new_rows(clause, f"{FIRED_IN[clause.kind]} WHERE clause = {index}"))
             for clause, index in self._numbered(action)
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reference.errors import RejectedError, UnsupportedByReferenceError
+from reference.errors import RejectedError
 from reference.implicit_casts import has_implicit_cast
 from reference.types import INT, SMALLINT, TINYINT, VOID, ArrayType, DataType, Field, MapType, Schema, StructType
 
@@ -95,7 +95,7 @@ def _merge(target: DataType, source: DataType) -> DataType:
         return ArrayType(_merge(target.element, source.element))
     if isinstance(target, MapType) and isinstance(source, MapType):
         return MapType(_merge(target.key, source.key), _merge(target.value, source.value))
-    if target == source or source == VOID or has_implicit_cast(source, target):
+    if source in (target, VOID) or has_implicit_cast(source, target):
         return target
     if source in _WIDENING and target in _WIDENING:
         return max(target, source, key=_WIDENING.index)
@@ -109,9 +109,7 @@ def _namesake(name: str, fields: tuple[Field, ...]) -> Field | None:
 
 def _new_fields(target: tuple[Field, ...], source: tuple[Field, ...]) -> tuple[Field, ...]:
     """List the fields that only the source has, in its order, all of them nullable (R-234, R-235)."""
-    return tuple(
-        Field(field.name, _nullable(field.type)) for field in source if _namesake(field.name, target) is None
-    )
+    return tuple(Field(field.name, _nullable(field.type)) for field in source if _namesake(field.name, target) is None)
 
 
 def _nullable(data_type: DataType) -> DataType:
@@ -121,8 +119,6 @@ def _nullable(data_type: DataType) -> DataType:
         return ArrayType(_nullable(data_type.element))
     if isinstance(data_type, MapType):
         return MapType(_nullable(data_type.key), _nullable(data_type.value))
-    if data_type == VOID:
-        raise UnsupportedByReferenceError("a new column or field of type VOID (R-144)")
     return data_type
 
 

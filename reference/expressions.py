@@ -156,21 +156,21 @@ class Translator:
         raise UnsupportedByReferenceError("IS with something else than NULL, TRUE, FALSE")
 
     def _compare(self, node: exp.Expr) -> Typed:
-        left, right = self._same_type([self.translate(node.this), self.translate(node.expression)])
+        left, right = self.bring_together([self.translate(node.this), self.translate(node.expression)])
         _check_comparable(left.type)
         return _combine(f"(({left.sql}) {_COMPARISONS[type(node)]} ({right.sql}))", BOOLEAN, left, right)
 
     def _in(self, node: exp.Expr) -> Typed:
         if node.args.get("query") is not None or not node.expressions:
             raise UnsupportedByReferenceError("IN with a query")
-        operands = self._same_type([self.translate(item) for item in (node.this, *node.expressions)])
+        operands = self.bring_together([self.translate(item) for item in (node.this, *node.expressions)])
         _check_comparable(operands[0].type)
         listed = ", ".join(operand.sql for operand in operands[1:])
         return _combine(f"(({operands[0].sql}) IN ({listed}))", BOOLEAN, *operands)
 
     def _between(self, node: exp.Expr) -> Typed:
         bounds = [node.this, node.args["low"], node.args["high"]]
-        value, low, high = self._same_type([self.translate(item) for item in bounds])
+        value, low, high = self.bring_together([self.translate(item) for item in bounds])
         _check_comparable(value.type)
         sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
         return _combine(sql, BOOLEAN, value, low, high)
@@ -180,14 +180,14 @@ class Translator:
             raise UnsupportedByReferenceError("CASE with an operand")
         conditions = [self._boolean(branch.this) for branch in node.args["ifs"]]
         default = node.args.get("default") or exp.Null()
-        results = self._same_type(
+        results = self.bring_together(
             [self.translate(branch.args["true"]) for branch in node.args["ifs"]] + [self.translate(default)]
         )
         return _branches(conditions, results)
 
     def _if(self, node: exp.Expr) -> Typed:
         otherwise = node.args.get("false") or exp.Null()
-        results = self._same_type([self.translate(node.args["true"]), self.translate(otherwise)])
+        results = self.bring_together([self.translate(node.args["true"]), self.translate(otherwise)])
         return _branches([self._boolean(node.this)], results)
 
     def _adjacent(self, node: exp.Expr) -> Typed:
@@ -197,7 +197,7 @@ class Translator:
         return Typed(sql=text_literal("".join(str(item.this) for item in node.expressions)), type=STRING)
 
     def _coalesce(self, node: exp.Expr) -> Typed:
-        operands = self._same_type([self.translate(item) for item in (node.this, *node.expressions)])
+        operands = self.bring_together([self.translate(item) for item in (node.this, *node.expressions)])
         listed = ", ".join(operand.sql for operand in operands)
         return _combine(f"COALESCE({listed})", operands[0].type, *operands)
 
@@ -228,14 +228,14 @@ class Translator:
         return _combine(f"struct_pack({packed})", StructType(tuple(fields)), *operands)
 
     def _array(self, node: exp.Expr) -> Typed:
-        operands = self._same_type([self.translate(item) for item in node.expressions])
+        operands = self.bring_together([self.translate(item) for item in node.expressions])
         if not operands or operands[0].type == VOID:
             raise UnsupportedByReferenceError("an array without typed elements")
         listed = ", ".join(operand.sql for operand in operands)
         return _combine(f"list_value({listed})", ArrayType(operands[0].type), *operands)
 
     def _arithmetic(self, node: exp.Expr) -> Typed:
-        left, right = self._same_type([self.translate(node.this), self.translate(node.expression)])
+        left, right = self.bring_together([self.translate(node.this), self.translate(node.expression)])
         if left.type not in INTEGER_BITS:
             raise UnsupportedByReferenceError(f"arithmetic on {left.type.ddl().split('(')[0]}")
         sql = f"(({left.sql}) {_ARITHMETIC[type(node)]} ({right.sql}))"
@@ -250,8 +250,13 @@ class Translator:
         sql = f"CASE WHEN ({right.sql}) = 0 THEN error('DIVIDE_BY_ZERO') ELSE {quotient} END"
         return Typed(sql=f"({sql})", type=DOUBLE, sides=left.sides | right.sides, partial=True)
 
-    def _same_type(self, operands: list[Typed]) -> list[Typed]:
-        """Bring operands to the type in which Spark compares them."""
+    @staticmethod
+    def bring_together(operands: list[Typed]) -> list[Typed]:
+        """Bring operands to the type in which Spark compares them.
+
+        Raises:
+            UnsupportedByReferenceError: where the reference does not know that type.
+        """
         wanted: DataType = VOID
         for operand in operands:
             wanted = common_type(wanted, operand.type)

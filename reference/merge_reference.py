@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,8 +18,10 @@ from reference.metrics import predict_metrics
 from reference.names import Relation, Side
 from reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
 from reference.resolution import Resolver
+from reference.rules import Evidence, reached_rules
 from reference.settings import read_settings
 from reference.statement import Action, Kind, parse_statement
+from reference.types import VOID
 
 if TYPE_CHECKING:
     from reference.case import Case, Row
@@ -34,12 +37,78 @@ _LOCAL = threading.local()
 
 def evaluate(case: Case) -> Reference:
     """Say what a case must come to: a prediction, a rejection, or that the reference does not know."""
+    run = _Run(case=case)
     try:
-        return _evaluate(case)
+        reference = run.reference()
+        return replace(reference, facts=replace(reference.facts, rules=run.rules(reference)))
     except UnsupportedByReferenceError as unsupported:
         return Reference(answer=Unsupported(unsupported.reason))
-    except RejectedError as rejected:
-        return Reference(answer=_rejection(rejected))
+    finally:
+        run.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """The evaluation of one case; it keeps how far it came, since that tells which rules were reached."""
+
+    case: Case
+    statement: Statement | None = None
+    settings: Settings | None = None
+    source_schema: Schema | None = None
+    evaluation: Evaluation | None = None
+
+    def reference(self) -> Reference:
+        try:
+            return self._evaluate()
+        except RejectedError as rejected:
+            return Reference(answer=_rejection(rejected))
+        except duckdb.Error as error:
+            return Reference(answer=_rejection(rejection_of(error)))
+
+    def _evaluate(self) -> Reference:
+        case = self.case
+        settings = self.settings = read_settings(case)
+        statement = self.statement = parse_statement(case.sql)
+        self.source_schema, source_rows = _source(case, statement, settings)
+        if not case.target.schema.columns and not self.evolution:  # R-141
+            raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
+        resolver = _resolver(case, statement, self.source_schema, settings, evolution=self.evolution)
+        merge = resolver.resolve(statement)
+        _check_void(merge.final_schema, settings)
+        checks = row_checks(merge.final_schema, case.target.properties, case_sensitive=settings.case_sensitive)
+        self.evaluation = Evaluation(connection=_connection(), target=case.target, merge=merge, checks=checks)
+        return _run(self.evaluation, case, settings, source_rows, self.source_schema)
+
+    @property
+    def evolution(self) -> bool:
+        by_statement = self.statement is not None and self.statement.schema_evolution
+        return by_statement or (self.settings is not None and self.settings.schema_evolution)
+
+    def rules(self, reference: Reference) -> frozenset[str]:
+        evidence = Evidence(
+            case=self.case,
+            reference=reference,
+            statement=self.statement,
+            source_schema=self.source_schema,
+            merge=None if self.evaluation is None else self.evaluation.merge,
+            evaluation=self.evaluation,
+            evolution=self.evolution,
+            case_sensitive=self.settings is not None and self.settings.case_sensitive,
+        )
+        return reached_rules(evidence)
+
+    def close(self) -> None:
+        if self.evaluation is not None:
+            for table in TABLES:
+                self.evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def _check_void(schema: Schema, settings: Settings) -> None:
+    """Refuse new columns without a type; where Delta takes them, the reference does not know how (R-144)."""
+    if any(column.type == VOID for column in schema.columns):
+        if settings.drops_null_columns:
+            raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
+        raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
 
 
 def _rejection(rejected: RejectedError) -> Rejection:
@@ -60,31 +129,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _evaluate(case: Case) -> Reference:
-    settings = read_settings(case)
-    statement = parse_statement(case.sql)
-    source_schema, source_rows = _source(case, statement)
-    evolution = statement.schema_evolution or settings.schema_evolution
-    if not case.target.schema.columns and not evolution:
-        raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-    resolver = _resolver(case, statement, source_schema, settings, evolution=evolution)
-    merge = resolver.resolve(statement)
-    evaluation = Evaluation(
-        connection=_connection(),
-        target=case.target,
-        merge=merge,
-        checks=row_checks(merge.final_schema, case.target.properties, case_sensitive=settings.case_sensitive),
-    )
-    try:
-        return _run(evaluation, case, settings, source_rows, source_schema)
-    except duckdb.Error as error:
-        raise rejection_of(error) from error
-    finally:
-        for table in TABLES:
-            evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
-
-
-def _source(case: Case, statement: Statement) -> tuple[Schema, tuple[Row, ...]]:
+def _source(case: Case, statement: Statement, settings: Settings) -> tuple[Schema, tuple[Row, ...]]:
     """Find the source relation; a self-merge reads the table before the merge (R-810)."""
     if statement.target.lower() != _TARGET_NAME:
         raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.target} cannot be found.")

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.typed import identifier, string_literal
+from reference.typed import Typed, identifier, string_literal
 from reference.types import STRING, ArrayType, DataType, MapType, Schema, StructType
+
+# What Spark reads as a function or as a hidden column where no column has the name.
+_NO_COLUMNS = frozenset(
+    {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user", "_metadata"}
+)
 
 
 class Side(Enum):
@@ -48,6 +53,10 @@ class Relation:
     def value(self, index: int) -> str:
         """Give the DuckDB SQL of a column."""
         return f"{self.side.value}{index}" if self.values is None else self.values[index]
+
+    def typed(self, index: int) -> Typed:
+        """Give a column as an expression."""
+        return Typed(sql=self.value(index), type=self.schema.columns[index].type, sides=frozenset({self.side}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +113,8 @@ class Scope:
             RejectedError: where it means nothing (R-117) or more than one thing (R-118).
         """
         found = self._columns(parts)
+        if not found and parts[0].lower() in _NO_COLUMNS:
+            raise UnsupportedByReferenceError(f"the name {parts[0].lower()}")
         if not found:
             raise RejectedError(
                 self.unresolved,

@@ -36,6 +36,7 @@ class ResolvedClause:
     Attributes:
         condition: None where the clause has none.
         target_only: the conjunction of the condition's target-only conjuncts (R-421), None where there are none.
+        assigned: what the statement assigns, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
     """
@@ -44,6 +45,7 @@ class ResolvedClause:
     action: Action
     condition: Typed | None
     target_only: tuple[Typed, ...]
+    assigned: tuple[Assigned, ...]
     values: tuple[Typed, ...]
 
 
@@ -52,11 +54,13 @@ class Resolved:
     """A MERGE whose expressions are DuckDB SQL over the evaluation's tables.
 
     Attributes:
+        on_target_only: the conjuncts of ON that use the target only (R-420).
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
     """
 
     on: Typed
+    on_target_only: tuple[Typed, ...]
     clauses: tuple[ResolvedClause, ...]
     final_schema: Schema
     old: tuple[Typed, ...]
@@ -112,6 +116,7 @@ class Resolver:
         values = RowValues(schema=final, old=old, aligner=self.aligner, case_sensitive=self.case_sensitive)
         return Resolved(
             on=Translator(on_scope).condition(statement.on),
+            on_target_only=_target_only(statement.on, Translator(on_scope)),
             clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
             final_schema=final,
             old=old,
@@ -189,22 +194,9 @@ class Resolver:
     def _clause(self, clause: Clause, lefts: tuple[_Left, ...], values: RowValues) -> ResolvedClause:
         translator = Translator(self._scope(clause.kind, f"{clause.action.value.upper()} clause"))
         condition = None if clause.condition is None else translator.condition(clause.condition)
-        return ResolvedClause(
-            kind=clause.kind,
-            action=clause.action,
-            condition=condition,
-            target_only=_target_only(clause, translator),
-            values=self._values(clause, lefts, values, translator),
-        )
-
-    def _values(
-        self, clause: Clause, lefts: tuple[_Left, ...], values: RowValues, translator: Translator
-    ) -> tuple[Typed, ...]:
         for assignment in clause.assignments:
             check_value(assignment.value)
-        if clause.action is Action.DELETE:
-            return ()
-        assigned = [
+        assigned = tuple(
             Assigned(
                 path=left.path,
                 written=left.written,
@@ -212,8 +204,21 @@ class Resolver:
                 preserves=left.value is None and self.evolution,
             )
             for left in lefts
-        ]
-        if clause.action is Action.UPDATE:
+        )
+        is_matched = clause.kind is Kind.MATCHED
+        return ResolvedClause(
+            kind=clause.kind,
+            action=clause.action,
+            condition=condition,
+            target_only=_target_only(clause.condition, translator) if clause.condition and is_matched else (),
+            assigned=assigned,
+            values=self._values(clause.action, assigned, values),
+        )
+
+    def _values(self, action: Action, assigned: tuple[Assigned, ...], values: RowValues) -> tuple[Typed, ...]:
+        if action is Action.DELETE:
+            return ()
+        if action is Action.UPDATE:
             check_update(assigned, values.schema, case_sensitive=self.case_sensitive)
             return values.updated(assigned)
         check_insert(assigned, self.target.schema, case_sensitive=self.case_sensitive)
@@ -246,11 +251,9 @@ def _is_name(node: exp.Expr) -> bool:
     return True
 
 
-def _target_only(clause: Clause, translator: Translator) -> tuple[Typed, ...]:
+def _target_only(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
     """Translate the top-level conjuncts that use the target only; a conjunct without columns is none (R-321)."""
-    if clause.condition is None or clause.kind is not Kind.MATCHED:
-        return ()
-    conjuncts = clause.condition.unnest()
+    conjuncts = condition.unnest()
     parts = list(conjuncts.flatten()) if isinstance(conjuncts, exp.And) else [conjuncts]
     typed = [translator.condition(part) for part in parts]
     return tuple(part for part in typed if part.sides == frozenset({Side.TARGET}))

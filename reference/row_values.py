@@ -37,9 +37,7 @@ class RowValues:
         for column, old in zip(self.schema.columns, self.old, strict=True):
             here = [(a.path[1:], a) for a in assigned if self._same(a.path[0], column.name)]
             computed = column.generated is not None and not here
-            values.append(
-                None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type)
-            )
+            values.append(None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type))
         return self._with_generated(values)
 
     def inserted(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:

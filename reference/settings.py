@@ -28,9 +28,6 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.deletionVectors.persistent",
         f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
-        # how the corpus of Delta's own tests writes createDataFrame.dropNullColumns
-        "void_columns",
-        f"{_DELTA}createDataFrame.dropNullColumns",
         "spark.sql.shuffle.partitions",
         "spark.sql.adaptive.enabled",
         "spark.sql.autoBroadcastJoinThreshold",
@@ -38,6 +35,8 @@ _WITHOUT_EFFECT = frozenset(
 )
 _READ = frozenset(
     {
+        f"{_DELTA}createDataFrame.dropNullColumns",
+        "void_columns",  # how the corpus of Delta's own tests writes createDataFrame.dropNullColumns
         f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled",
         f"{_DELTA}merge.repartitionBeforeWrite.enabled",
         f"{_DELTA}schema.autoMerge.enabled",
@@ -67,6 +66,7 @@ class Settings:
     append_only: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
+    drops_null_columns: bool
 
 
 def read_settings(case: Case) -> Settings:
@@ -98,6 +98,7 @@ def read_settings(case: Case) -> Settings:
         case_sensitive=_flag(case, "spark.sql.caseSensitive", default=False),
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
+        drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         preserve_null_structs=preserve_null_structs,
         preserve_null_structs_of_star=_flag(case, f"{_NULL_STRUCTS}.updateStar", default=preserve_null_structs),
     )

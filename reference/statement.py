@@ -18,6 +18,11 @@ from reference.errors import RejectedError, UnsupportedByReferenceError
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 
+# sqlglot does not read an alias inside ``USING (VALUES (1) AS v(id))``; with a SELECT before it, it does.
+_INLINE_TABLE = re.compile(r"(\bUSING\s*\(\s*)(VALUES\b)", re.IGNORECASE)
+
+_QUERY = re.compile(r"\bUSING\s*\(", re.IGNORECASE)
+
 _BIG_DECIMAL = re.compile(r"\b[0-9.]+BD\b", re.IGNORECASE)
 
 
@@ -58,7 +63,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statement:
-    """A MERGE; aliases are None where none is written."""
+    """A MERGE; aliases are None where none is written.
+
+    Attributes:
+        source: the name of the source table; empty where the source is a query.
+        source_query: the query in parentheses after USING, None where the source is a table.
+    """
 
     target: str
     target_alias: str | None
@@ -67,6 +77,7 @@ class Statement:
     on: exp.Expr
     clauses: tuple[Clause, ...]
     schema_evolution: bool
+    source_query: exp.Expr | None = None
 
     def of(self, kind: Kind) -> tuple[Clause, ...]:
         """Return the clauses of one kind, in statement order."""
@@ -85,21 +96,23 @@ def parse_statement(sql: str) -> Statement:
 
     Raises:
         RejectedError: where Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
-        UnsupportedByReferenceError: where the source is not a plain table.
+        UnsupportedByReferenceError: where the source is neither a plain table nor a query.
     """
     if _BIG_DECIMAL.search(sql):
         raise UnsupportedByReferenceError("a BD literal")  # sqlglot drops its scale
     plain, num_evolutions = _EVOLUTION.subn(r"\1\2", sql)
+    plain = _INLINE_TABLE.sub(r"\1SELECT * FROM \2", plain)
     tree = _tree(plain)
     clauses = tuple(_clause(when) for when in tree.args["whens"].expressions)
     _check_shape(clauses)
     target, target_alias = _table(tree.this)
-    source, source_alias = _table(tree.args["using"])
+    source, source_alias, source_query = _source(tree.args["using"])
     return Statement(
         target=target,
         target_alias=target_alias,
         source=source,
         source_alias=source_alias,
+        source_query=source_query,
         on=tree.args["on"],
         clauses=clauses,
         schema_evolution=num_evolutions > 0,
@@ -112,6 +125,8 @@ def _tree(sql: str) -> exp.Merge:
     except SqlglotError as error:
         if "whens" in str(error).lower() and not re.search(r"\bWHEN\b", sql, re.IGNORECASE):
             raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause") from error
+        if _QUERY.search(sql):  # more than Spark's parser would refuse
+            raise UnsupportedByReferenceError("a source query that cannot be read") from error
         raise RejectedError("PARSE_SYNTAX_ERROR", str(error)) from error
     if not isinstance(tree, exp.Merge) or tree.args.get("on") is None:
         raise RejectedError("PARSE_SYNTAX_ERROR", "the text is not a MERGE INTO ... USING ... ON ... statement")
@@ -121,9 +136,28 @@ def _tree(sql: str) -> exp.Merge:
 
 
 def _table(node: exp.Expr) -> tuple[str, str | None]:
-    if not isinstance(node, exp.Table) or node.args.get("joins") or node.args.get("pivots"):
-        raise UnsupportedByReferenceError("source is a query")
+    plain = {"this", "db", "catalog", "alias"}
+    if not isinstance(node, exp.Table) or {name for name, value in node.args.items() if value} - plain:
+        raise UnsupportedByReferenceError("a table that is more than a name")
+    if not all(isinstance(part, exp.Identifier) for part in node.parts):
+        raise UnsupportedByReferenceError("a table function")
+    _check_alias(node)
     return ".".join(part.name for part in node.parts), node.alias or None
+
+
+def _source(node: exp.Expr) -> tuple[str, str | None, exp.Expr | None]:
+    if not isinstance(node, exp.Subquery):
+        return (*_table(node), None)
+    if {name for name, value in node.args.items() if value} - {"this", "alias"} or isinstance(node.this, exp.Table):
+        raise UnsupportedByReferenceError("a source that is neither a table nor a query")
+    _check_alias(node)
+    return "", node.alias or None, node.this
+
+
+def _check_alias(node: exp.Expr) -> None:
+    alias = node.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise RejectedError("COLUMN_ALIASES_NOT_ALLOWED", "Column aliases are not allowed in MERGE.")
 
 
 def _clause(when: exp.When) -> Clause:

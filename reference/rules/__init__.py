@@ -1,0 +1,16 @@
+"""The rules of the specification, and which of them a case reached: the measure of what a run has tested."""
+
+from __future__ import annotations
+
+from reference.rules import part1, part2, part3, part4_to_6, part7_and_8
+from reference.rules.evidence import Evidence, Rule
+
+__all__ = ["RULES", "Evidence", "Rule", "reached_rules"]
+
+RULES: tuple[Rule, ...] = (*part1.RULES, *part2.RULES, *part3.RULES, *part4_to_6.RULES, *part7_and_8.RULES)
+"""All rules in the order of the specification."""
+
+
+def reached_rules(evidence: Evidence) -> frozenset[str]:
+    """Name the rules that a case reached."""
+    return frozenset(rule.number for rule in RULES if rule.reached is not None and rule.reached(evidence))

@@ -1,0 +1,157 @@
+"""What is known of one evaluated case, from which the rules that it reached are read off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlglot import exp
+
+from reference.evaluation import FIRED_IN
+from reference.outcome import MergePath, Prediction, Rejection
+from reference.statement import Action, Kind, name_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from reference.assignments import Assigned
+    from reference.case import Case
+    from reference.evaluation import Evaluation
+    from reference.outcome import Reference
+    from reference.resolution import Resolved, ResolvedClause
+    from reference.statement import Clause, Statement
+    from reference.types import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule of the specification.
+
+    Attributes:
+        number: as the specification gives it, ``R-213``.
+        title: what it is about, in a few words.
+        reached: tells whether a case reached it; None where no case can.
+        out_of_reach: why no case can reach it; None where one can.
+    """
+
+    number: str
+    title: str
+    reached: Callable[[Evidence], bool] | None = None
+    out_of_reach: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.reached is None) == (self.out_of_reach is None):
+            raise ValueError(f"{self.number}: give either 'reached' or 'out_of_reach'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One case after its evaluation; what it did not come to is None.
+
+    Attributes:
+        statement: None where the text was refused.
+        source_schema: None where the source was not found.
+        merge: None where the analysis refused the statement.
+        evaluation: its tables still exist; None where ``merge`` is.
+        evolution: whether schema evolution is on.
+    """
+
+    case: Case
+    reference: Reference
+    statement: Statement | None = None
+    source_schema: Schema | None = None
+    merge: Resolved | None = None
+    evaluation: Evaluation | None = None
+    evolution: bool = False
+    case_sensitive: bool = False
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """The prediction, None where the merge must fail."""
+        return self.reference.answer if isinstance(self.reference.answer, Prediction) else None
+
+    def rejected(self, *error_classes: str) -> bool:
+        """Tell whether the merge must fail with one of the classes; none given means any."""
+        answer = self.reference.answer
+        if not isinstance(answer, Rejection):
+            return False
+        return not error_classes or any(answer.error_class.startswith(given) for given in error_classes)
+
+    @property
+    def path(self) -> MergePath | None:
+        """The execution path of a merge that succeeds."""
+        return None if self.prediction is None else self.prediction.path
+
+    @property
+    def changed_rows(self) -> int:
+        """Inserted, updated and deleted rows."""
+        return self.reference.facts.num_changed_rows
+
+    @property
+    def change_feed(self) -> bool:
+        """Whether the merge succeeds on a table with its change data feed on."""
+        return self.prediction is not None and self.case.target.change_data_feed
+
+    @property
+    def new_schema(self) -> bool:
+        """Whether the merge succeeds and changes the schema."""
+        return self.prediction is not None and self.prediction.schema != self.case.target.schema
+
+    def written(self, *kinds: Kind) -> tuple[Clause, ...]:
+        """The clauses as they are written; of all kinds if none is given."""
+        clauses = () if self.statement is None else self.statement.clauses
+        return tuple(clause for clause in clauses if not kinds or clause.kind in kinds)
+
+    def resolved(self, *kinds: Kind) -> tuple[ResolvedClause, ...]:
+        """The resolved clauses; of all kinds if none is given."""
+        clauses = () if self.merge is None else self.merge.clauses
+        return tuple(clause for clause in clauses if not kinds or clause.kind in kinds)
+
+    def conditions(self) -> tuple[exp.Expr, ...]:
+        """ON, then the conditions of the clauses."""
+        if self.statement is None:
+            return ()
+        return (self.statement.on, *(c.condition for c in self.statement.clauses if c.condition is not None))
+
+    def values(self) -> tuple[exp.Expr, ...]:
+        """The assigned expressions."""
+        return tuple(assignment.value for clause in self.written() for assignment in clause.assignments)
+
+    def fired_assignments(self) -> Iterator[tuple[ResolvedClause, Assigned, str]]:
+        """Go through what clauses assign that fired on some row, with the FROM clause of these rows."""
+        for clause, rows in self.fired_clauses():
+            for assigned in clause.assigned:
+                yield clause, assigned, rows
+
+    def fired_clauses(self, *actions: Action) -> Iterator[tuple[ResolvedClause, str]]:
+        """Go through the clauses that fired on some row, with the FROM and WHERE clause of these rows."""
+        if self.merge is None or self.prediction is None:
+            return
+        for kind in Kind:
+            for index, clause in enumerate(self.merge.of(kind)):
+                rows = f"{FIRED_IN[kind]} WHERE clause = {index}"
+                if (not actions or clause.action in actions) and self.holds(f"SELECT 1 FROM {rows}"):
+                    yield clause, rows
+
+    def holds(self, query: str) -> bool:
+        """Tell whether a query over the evaluation's tables returns a row; False where there are no tables."""
+        if self.evaluation is None:
+            return False
+        try:
+            return bool(self.evaluation.connection.execute(f"{query} LIMIT 1").fetchall())
+        except duckdb.Error:  # an expression that fails on some row, or a table that was not made
+            return False
+
+    def names(self) -> Iterator[tuple[str, ...]]:
+        """Go through the column names that the statement mentions, assigned ones included."""
+        for node in (*self.conditions(), *self.values()):
+            for column in node.find_all(exp.Column):
+                yield name_parts(column)
+        for clause in self.written():
+            for assignment in clause.assignments:
+                yield assignment.path
+
+    def same(self, left: str, right: str) -> bool:
+        """Compare names by the session's rule."""
+        return left == right if self.case_sensitive else left.lower() == right.lower()
