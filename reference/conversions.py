@@ -1,15 +1,24 @@
 """Spark's casts between atomic types, spelled out in DuckDB (R-251 to R-253, semantics.md 9.3).
 
 DuckDB's own CAST rounds where Spark truncates and reads text that Spark refuses, so every lossy cast is written out.
-A cast that must fail raises inside DuckDB with the error class as its message.
+A cast that must fail raises inside DuckDB with the error class as its message. The session time zone is UTC.
 """
 
 from __future__ import annotations
 
-from enum import Enum
-
+from reference.cast_sql import Failure, fail, guarded, is_name, let, malformed, unsupported
+from reference.casts_to_text import to_text
 from reference.errors import UnsupportedByReferenceError
-from reference.typed import duckdb_type, string_literal, typed_null
+from reference.implicit_casts import INTEGER_DIGITS, common_type, is_numeric, type_word
+from reference.text_casts import (
+    text_to_boolean,
+    text_to_date,
+    text_to_decimal,
+    text_to_floating,
+    text_to_integer,
+    text_to_timestamp,
+)
+from reference.typed import duckdb_type, typed_null
 from reference.types import (
     BIGINT,
     BINARY,
@@ -17,6 +26,7 @@ from reference.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     INTEGER_BITS,
     STRING,
     TIMESTAMP,
@@ -26,17 +36,18 @@ from reference.types import (
     DecimalType,
 )
 
+__all__ = ["CAST_OVERFLOW", "Failure", "can_cast", "cast", "common_type", "is_up_cast"]
+
+CAST_OVERFLOW = "CAST_OVERFLOW"
+"""The overflow class of an ordinary CAST; a decimal that does not fit has a class of its own there."""
+
 _FLOATING = (FLOAT, DOUBLE)
+_TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+_SHORT_DIGITS = 15  # up to which Java's text of a double is the shortest one
 _MAX_PRECISION = 38
-
-
-class Failure(Enum):
-    """What a cast does with a value that does not fit."""
-
-    ERROR = "error"
-    """fails, as under ANSI"""
-    LEGACY = "legacy"
-    """wraps integers, gives NULL for malformed text (R-251)"""
+_MICROS = 1_000_000
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+_FIRST_SECOND = -62_135_596_800  # of the year 1
 
 
 def cast(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:
@@ -56,174 +67,217 @@ def cast(sql: str, source: DataType, target: DataType, failure: Failure, overflo
         return sql
     if source == VOID:
         return typed_null(target)
+    if not can_cast(source, target, failure):
+        raise UnsupportedByReferenceError(f"cast from {type_word(source)} to {type_word(target)}")
+    if source == STRING:
+        return _from_text(sql, target, failure, overflow)
+    if target == STRING:
+        return to_text(sql, source, failure)
+    if source == DATE and target not in _TIMES:  # only LEGACY has these casts
+        return typed_null(target)
+    if is_name(sql):
+        return _cast(sql, source, target, failure, overflow)
+    return let(sql, _cast("x", source, target, failure, overflow))
+
+
+def _cast(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:
+    if source in _TIMES and target in _TIMES:
+        return f"CAST({sql} AS {duckdb_type(target)})"
     if target in INTEGER_BITS:
         return _to_integer(sql, source, target, failure, overflow)
     if isinstance(target, DecimalType):
         return _to_decimal(sql, source, target, failure, overflow)
+    if target in _FLOATING:
+        return _to_floating(sql, source, target)
     if target == BOOLEAN:
-        return _to_boolean(sql, source, failure)
-    if target == STRING and (source in INTEGER_BITS or source == BOOLEAN or isinstance(source, DecimalType)):
-        return f"CAST({sql} AS VARCHAR)"
-    if target == DOUBLE and (source in INTEGER_BITS or source == FLOAT or isinstance(source, DecimalType)):
-        return f"CAST({sql} AS DOUBLE)"
-    if target == FLOAT and source in INTEGER_BITS:
-        return f"CAST({sql} AS FLOAT)"
-    if (source, target) in _TIME_CASTS:
-        return f"CAST({sql} AS {duckdb_type(target)})"
-    if (source, target) == (STRING, BINARY):
-        return f"encode({sql})"
-    raise UnsupportedByReferenceError(f"cast from {_word(source)} to {_word(target)}")
+        return f"epoch_us({sql}) <> 0" if source == TIMESTAMP else f"({sql}) <> 0"
+    if target == TIMESTAMP:
+        return _to_timestamp(sql, source, failure)
+    raise UnsupportedByReferenceError(f"cast from {type_word(source)} to {type_word(target)}")
 
 
-# With the session time zone UTC these keep the wall clock.
-_TIME_CASTS = frozenset(
-    {
-        (DATE, TIMESTAMP),
-        (DATE, TIMESTAMP_NTZ),
-        (TIMESTAMP, DATE),
-        (TIMESTAMP_NTZ, DATE),
-        (TIMESTAMP, TIMESTAMP_NTZ),
-        (TIMESTAMP_NTZ, TIMESTAMP),
-    }
-)
+def can_cast(source: DataType, target: DataType, failure: Failure) -> bool:
+    """Tell whether Spark's CAST between two atomic types exists: ANSI's, or LEGACY's, which knows a few more."""
+    if source in (target, VOID) or STRING in (source, target):
+        return True
+    if source in _TIMES and target in _TIMES:
+        return True
+    if BINARY in (source, target):
+        return failure is Failure.LEGACY and source in INTEGER_BITS
+    if is_numeric(source):
+        return is_numeric(target) or target in (BOOLEAN, TIMESTAMP)
+    if source == BOOLEAN:
+        return is_numeric(target) or (failure is Failure.LEGACY and target == TIMESTAMP)
+    if source == TIMESTAMP:
+        return is_numeric(target) or failure is Failure.LEGACY
+    return source == DATE and failure is Failure.LEGACY
 
 
 def is_up_cast(source: DataType, target: DataType) -> bool:
     """Tell whether a cast between atomic types loses nothing, as STRICT wants it (R-251)."""
-    if source in (target, VOID):
+    if source in (target, VOID) or target == STRING:
         return True
     if source in INTEGER_BITS and target in INTEGER_BITS:
         return INTEGER_BITS[source] <= INTEGER_BITS[target]
     if source in INTEGER_BITS and isinstance(target, DecimalType):
-        return target.precision - target.scale >= _INTEGER_DIGITS[source]
+        return target.precision - target.scale >= INTEGER_DIGITS[source]
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         return target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
     if target in _FLOATING:
         return source in INTEGER_BITS or (source, target) == (FLOAT, DOUBLE)
-    if target == STRING:
-        return source != BINARY
-    return (source, target) in {(DATE, TIMESTAMP), (DATE, TIMESTAMP_NTZ), (TIMESTAMP, TIMESTAMP_NTZ)} | {
-        (TIMESTAMP_NTZ, TIMESTAMP)
+    return (source, target) in _TIME_UP_CASTS
+
+
+_TIME_UP_CASTS = frozenset(
+    {
+        (DATE, TIMESTAMP),
+        (DATE, TIMESTAMP_NTZ),
+        (TIMESTAMP, TIMESTAMP_NTZ),
+        (TIMESTAMP_NTZ, TIMESTAMP),
+        (BIGINT, TIMESTAMP),
+        (TIMESTAMP, BIGINT),
     }
+)
 
 
-_INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 19), strict=True))
+def _from_text(sql: str, target: DataType, failure: Failure, overflow: str) -> str:
+    if target in INTEGER_BITS:
+        return text_to_integer(sql, target, failure)
+    if isinstance(target, DecimalType):
+        too_long = "NUMERIC_OUT_OF_SUPPORTED_RANGE" if overflow == CAST_OVERFLOW else overflow
+        return text_to_decimal(sql, target, failure, _decimal_overflow(overflow), too_long)
+    if target in _FLOATING:
+        return text_to_floating(sql, target, failure)
+    if target == BOOLEAN:
+        return text_to_boolean(sql, failure)
+    if target == DATE:
+        return text_to_date(sql, failure)
+    if target in _TIMES:
+        return text_to_timestamp(sql, target, failure)
+    return f"encode({sql})"
 
 
-def common_type(left: DataType, right: DataType) -> DataType:
-    """Give the type to which Spark brings two operands of a comparison, CASE or COALESCE.
-
-    Raises:
-        UnsupportedByReferenceError: for pairs that the reference does not compare.
-    """
-    if right in (left, VOID):
-        return left
-    if left == VOID:
-        return right
-    if left in INTEGER_BITS and right in INTEGER_BITS:
-        return left if INTEGER_BITS[left] >= INTEGER_BITS[right] else right
-    if _is_numeric(left) and _is_numeric(right):
-        if left in _FLOATING or right in _FLOATING:
-            return DOUBLE
-        return _wider_decimal(_as_decimal(left), _as_decimal(right))
-    if (left, right) in _TIME_ORDER:
-        return right
-    if (right, left) in _TIME_ORDER:
-        return left
-    raise UnsupportedByReferenceError(f"{_word(left)} beside {_word(right)}")
-
-
-_TIME_ORDER = frozenset({(DATE, TIMESTAMP), (DATE, TIMESTAMP_NTZ)})
-
-
-def _is_numeric(data_type: DataType) -> bool:
-    return data_type in INTEGER_BITS or data_type in _FLOATING or isinstance(data_type, DecimalType)
-
-
-def _as_decimal(data_type: DataType) -> DecimalType:
-    if isinstance(data_type, DecimalType):
-        return data_type
-    return DecimalType(_INTEGER_DIGITS[data_type] if data_type != BIGINT else 20, 0)
-
-
-def _wider_decimal(left: DecimalType, right: DecimalType) -> DecimalType:
-    scale = max(left.scale, right.scale)
-    digits = max(left.precision - left.scale, right.precision - right.scale)
-    if digits + scale > _MAX_PRECISION:
-        raise UnsupportedByReferenceError("decimals wider than 38 digits together")
-    return DecimalType(digits + scale, scale)
-
-
-def _word(data_type: DataType) -> str:
-    """Name a type without its parameters, so that reasons can be counted."""
-    return data_type.ddl().split("(")[0].split("<")[0]
-
-
-def _fail(error_class: str) -> str:
-    return f"error({string_literal(error_class)})"
-
-
-def _guarded(sql: str, fits: str, converted: str, otherwise: str) -> str:
-    return f"CASE WHEN ({sql}) IS NULL THEN NULL WHEN {fits} THEN {converted} ELSE {otherwise} END"
+def _decimal_overflow(overflow: str) -> str:
+    return "NUMERIC_VALUE_OUT_OF_RANGE" if overflow == CAST_OVERFLOW else overflow
 
 
 def _to_integer(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:
     word = duckdb_type(target)
+    low, high = _limits(target)
+    if source == BOOLEAN or (source in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]):
+        return f"CAST({sql} AS {word})"
+    legacy = failure is Failure.LEGACY
+    if source in _FLOATING:
+        return _floating_to_integer(sql, target, failure, overflow)
+    if source == TIMESTAMP:
+        whole = f"((epoch_us({sql}) - ((epoch_us({sql}) % {_MICROS} + {_MICROS}) % {_MICROS})) // {_MICROS})"
+        otherwise = "NULL" if legacy else fail(overflow)
+    else:
+        scale = source.scale if isinstance(source, DecimalType) else 0
+        whole = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{scale}))) AS HUGEINT)" if scale else f"CAST({sql} AS HUGEINT)"
+        otherwise = f"CAST({_wrapped(whole, target)} AS {word})" if legacy else fail(overflow)
+    return guarded(sql, (f"{whole} BETWEEN {low} AND {high}", f"CAST({whole} AS {word})"), otherwise=otherwise)
+
+
+def _floating_to_integer(sql: str, target: DataType, failure: Failure, overflow: str) -> str:
+    """Truncate; LEGACY goes to the nearest INT or BIGINT as Java does, NaN to 0, and wraps that into a smaller type."""
+    word = duckdb_type(target)
+    whole = f"trunc(CAST({sql} AS DOUBLE))"
+    low, high = _limits(target)
+    # The upper end is a power of two, which a double holds exactly; NaN is above it.
+    fits = f"{whole} >= CAST({low} AS DOUBLE) AND {whole} < CAST({high + 1} AS DOUBLE)"
+    converted = f"CAST({whole} AS {word})"
+    if failure is Failure.ERROR:
+        return guarded(sql, (fits, converted), otherwise=fail(overflow))
+    wide = BIGINT if target == BIGINT else INT
+    low, high = _limits(wide)
+    held = (
+        f"CASE WHEN {whole} < CAST({low} AS DOUBLE) THEN CAST({low} AS HUGEINT) "
+        f"WHEN {whole} >= CAST({high + 1} AS DOUBLE) THEN CAST({high} AS HUGEINT) ELSE CAST({whole} AS HUGEINT) END"
+    )
+    return guarded(
+        sql, (f"isnan({sql})", f"CAST(0 AS {word})"), (fits, converted),
+        otherwise=f"CAST({_wrapped(f'({held})', target)} AS {word})",
+    )  # fmt: skip
+
+
+def _limits(target: DataType) -> tuple[int, int]:
     bits = INTEGER_BITS[target]
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    if source in INTEGER_BITS and INTEGER_BITS[source] <= bits:
-        return f"CAST({sql} AS {word})"
-    if source == BOOLEAN:
-        return f"CAST({sql} AS {word})"
-    if source == STRING:
-        return _text_to_integer(sql, word, low, high, failure)
-    if source in INTEGER_BITS:
-        fits = f"({sql}) BETWEEN {low} AND {high}"
-        wrapped = (
-            f"CAST(((CAST({sql} AS HUGEINT) - {low}) % {1 << bits} + {1 << bits}) % {1 << bits} + {low} AS {word})"
-        )
-        return _guarded(sql, fits, f"CAST({sql} AS {word})", wrapped if failure is Failure.LEGACY else _fail(overflow))
-    if failure is Failure.LEGACY:
-        raise UnsupportedByReferenceError(f"legacy cast from {_word(source)} to {_word(target)}")
-    if isinstance(source, DecimalType):
-        whole = f"trunc(CAST({sql} AS DECIMAL(38,{source.scale})))"
-        return _guarded(sql, f"{whole} BETWEEN {low} AND {high}", f"CAST({whole} AS {word})", _fail(overflow))
-    if source in _FLOATING:  # the upper end is a power of two, which a double holds exactly; NaN is above it
-        whole = f"trunc(CAST({sql} AS DOUBLE))"
-        fits = f"{whole} >= CAST({low} AS DOUBLE) AND {whole} < CAST({high + 1} AS DOUBLE)"
-        return _guarded(sql, fits, f"CAST({whole} AS {word})", _fail(overflow))
-    raise UnsupportedByReferenceError(f"cast from {_word(source)} to {_word(target)}")
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _text_to_integer(sql: str, word: str, low: int, high: int, failure: Failure) -> str:
-    digits = f"trim({sql}, ' \t\n\r')"
-    fits = f"regexp_full_match({digits}, '[+-]?[0-9]{{1,30}}') AND CAST({digits} AS HUGEINT) BETWEEN {low} AND {high}"
-    if failure is Failure.LEGACY:
-        # Spark's legacy cast also reads "2.7"; text with a point is left to the reader of the reason.
-        pointed = f"WHEN contains({digits}, '.') THEN error('UNSUPPORTED legacy cast of text with a point')"
-        return f"CASE WHEN ({sql}) IS NULL THEN NULL {pointed} WHEN {fits} THEN CAST({digits} AS {word}) END"
-    return _guarded(sql, fits, f"CAST({digits} AS {word})", _fail("CAST_INVALID_INPUT"))
+def _wrapped(whole: str, target: DataType) -> str:
+    """Keep the low bits of a HUGEINT, as Java's narrowing does."""
+    low, _ = _limits(target)
+    size = 1 << INTEGER_BITS[target]
+    return f"(((({whole} % {size}) - {low}) % {size} + {size}) % {size} + {low})"
 
 
 def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failure, overflow: str) -> str:
     word = duckdb_type(target)
-    if not (source in INTEGER_BITS or isinstance(source, DecimalType)):
-        raise UnsupportedByReferenceError(f"cast from {_word(source)} to DECIMAL")
+    otherwise = "NULL" if failure is Failure.LEGACY else fail(_decimal_overflow(overflow))
+    if source in _FLOATING or source == TIMESTAMP:
+        value = f"CAST({sql} AS DOUBLE)" if source in _FLOATING else _to_floating(sql, source, DOUBLE)
+        return let(value, _double_to_decimal("x", word, otherwise))
+    if source == BOOLEAN:
+        sql = f"CAST({sql} AS INTEGER)"
     if is_up_cast(source, target):
         return f"CAST({sql} AS {word})"
-    otherwise = "NULL" if failure is Failure.LEGACY else _fail(overflow)
     converted = f"TRY_CAST({sql} AS {word})"  # rounds half up, as R-253 wants; NULL where it does not fit
-    return _guarded(sql, f"{converted} IS NOT NULL", converted, otherwise)
+    return guarded(sql, (f"{converted} IS NOT NULL", converted), otherwise=otherwise)
 
 
-def _to_boolean(sql: str, source: DataType, failure: Failure) -> str:
-    if source in INTEGER_BITS:
-        return f"({sql}) <> 0"
-    if source != STRING:
-        raise UnsupportedByReferenceError(f"cast from {_word(source)} to BOOLEAN")
-    word = f"lower(trim({sql}, ' \t\n\r'))"
-    otherwise = "NULL" if failure is Failure.LEGACY else _fail("CAST_INVALID_INPUT")
-    return (
-        f"CASE WHEN ({sql}) IS NULL THEN NULL WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN TRUE "
-        f"WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN FALSE ELSE {otherwise} END"
+def _double_to_decimal(sql: str, word: str, otherwise: str) -> str:
+    """Round Java's text of a double half up (R-253); NaN and infinities give NULL, even under ANSI.
+
+    Java 17 may spell a long number one digit too long; where both neighbours of the number give one decimal, so does
+    the number, however it is spelled.
+    """
+    text = f"CAST({sql} AS VARCHAR)"
+    digits = f"length(ltrim(regexp_replace({text}, '[-.]', '', 'g'), '0')) <= {_SHORT_DIGITS}"
+    near = [f"TRY_CAST(CAST(nextafter({sql}, CAST('{end}' AS DOUBLE)) AS VARCHAR) AS {word})" for end in
+            ("Infinity", "-Infinity")]  # fmt: skip
+    converted = f"TRY_CAST({text} AS {word})"
+    certain = f"(({digits} AND abs({sql}) >= 0.001) OR {near[0]} IS NOT DISTINCT FROM {near[1]})"
+    return guarded(
+        sql,
+        (f"isnan({sql}) OR isinf({sql})", "NULL"),
+        (f"{sql} = 0", f"CAST(0 AS {word})"),
+        (f"abs({sql}) >= 1e37", unsupported("a very large floating-point number cast to DECIMAL")),
+        (f"contains({text}, 'e') OR NOT {certain}", unsupported("a long floating-point number cast to DECIMAL")),
+        (f"{converted} IS NOT NULL", converted),
+        otherwise=otherwise,
     )
+
+
+def _to_floating(sql: str, source: DataType, target: DataType) -> str:
+    word = duckdb_type(target)
+    if isinstance(source, DecimalType):  # by its text: DuckDB's own cast is off by a bit for long decimals
+        return f"CAST(CAST({sql} AS VARCHAR) AS {word})"
+    if source == BOOLEAN:
+        return f"CAST(CAST({sql} AS INTEGER) AS {word})"
+    if source == TIMESTAMP:
+        return f"CAST(CAST(epoch_us({sql}) AS DOUBLE) / CAST({_MICROS} AS DOUBLE) AS {word})"
+    if (source, target) == (DOUBLE, FLOAT):
+        infinite = f"CASE WHEN ({sql}) > 0 THEN CAST('Infinity' AS FLOAT) ELSE CAST('-Infinity' AS FLOAT) END"
+        return guarded(sql, (f"TRY_CAST({sql} AS FLOAT) IS NOT NULL", f"TRY_CAST({sql} AS FLOAT)"), otherwise=infinite)
+    return f"CAST({sql} AS {word})"
+
+
+def _to_timestamp(sql: str, source: DataType, failure: Failure) -> str:
+    """Take a number for seconds since 1970; BOOLEAN, which only LEGACY casts, for microseconds."""
+    if source == BOOLEAN:
+        return f"CAST(make_timestamp(CAST({sql} AS BIGINT)) AS TIMESTAMPTZ)"
+    inside = f"({sql}) BETWEEN {_FIRST_SECOND} AND {_LAST_SECOND}"
+    if source in INTEGER_BITS:
+        micros = f"CAST({sql} AS BIGINT) * {_MICROS}"
+    elif source in _FLOATING:
+        micros = f"CAST(trunc(CAST({sql} AS DOUBLE) * CAST({_MICROS} AS DOUBLE)) AS BIGINT)"
+    elif isinstance(source, DecimalType) and source.precision + len(str(_MICROS)) <= _MAX_PRECISION:
+        micros = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{source.scale})) * {_MICROS}) AS BIGINT)"
+    else:
+        raise UnsupportedByReferenceError(f"cast from a long {type_word(source)} to TIMESTAMP")
+    branches = [(inside, f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)")]
+    if source in _FLOATING:
+        branches.insert(0, (f"isnan({sql}) OR isinf({sql})", malformed(failure)))
+    return guarded(sql, *branches, otherwise=unsupported("a timestamp outside the years 1 to 9999"))

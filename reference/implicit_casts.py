@@ -1,8 +1,10 @@
-"""Between which types Spark casts by itself, without a CAST in the text (R-236)."""
+"""Between which types Spark casts by itself, without a CAST in the text (R-236, R-255)."""
 
 from __future__ import annotations
 
+from reference.errors import UnsupportedByReferenceError
 from reference.types import (
+    BIGINT,
     BINARY,
     DATE,
     DOUBLE,
@@ -15,14 +17,21 @@ from reference.types import (
     AtomicType,
     DataType,
     DecimalType,
+    Field,
+    StructType,
 )
 
 _TIMES = frozenset({DATE, TIMESTAMP, TIMESTAMP_NTZ})
+_TIME_ORDER = frozenset({(DATE, TIMESTAMP), (DATE, TIMESTAMP_NTZ)})
+_FLOATING = (FLOAT, DOUBLE)
+_MAX_PRECISION = 38
+INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 19), strict=True))
+"""The decimal digits of the longest value of each integer type."""
 
 
 def is_numeric(data_type: DataType) -> bool:
     """Tell whether a type is one of Spark's numbers."""
-    return data_type in INTEGER_BITS or data_type in (FLOAT, DOUBLE) or isinstance(data_type, DecimalType)
+    return data_type in INTEGER_BITS or data_type in _FLOATING or isinstance(data_type, DecimalType)
 
 
 def has_implicit_cast(source: DataType, target: DataType) -> bool:
@@ -41,3 +50,53 @@ def has_implicit_cast(source: DataType, target: DataType) -> bool:
     if target == STRING:
         return isinstance(source, AtomicType | DecimalType)
     return False
+
+
+def common_type(left: DataType, right: DataType) -> DataType:
+    """Give the type to which Spark brings two operands of a comparison, CASE or COALESCE.
+
+    Raises:
+        UnsupportedByReferenceError: for pairs that the reference does not compare.
+    """
+    if right in (left, VOID):
+        return left
+    if left == VOID:
+        return right
+    if left in INTEGER_BITS and right in INTEGER_BITS:
+        return left if INTEGER_BITS[left] >= INTEGER_BITS[right] else right
+    if is_numeric(left) and is_numeric(right):
+        if left in _FLOATING or right in _FLOATING:
+            return DOUBLE
+        return _wider_decimal(as_decimal(left), as_decimal(right))
+    if (left, right) in _TIME_ORDER:
+        return right
+    if (right, left) in _TIME_ORDER:
+        return left
+    if isinstance(left, StructType) and isinstance(right, StructType) and _same_names(left, right):
+        pairs = zip(left.fields, right.fields, strict=True)
+        return StructType(tuple(Field(a.name, common_type(a.type, b.type)) for a, b in pairs))
+    raise UnsupportedByReferenceError(f"{type_word(left)} beside {type_word(right)}")
+
+
+def as_decimal(data_type: DataType) -> DecimalType:
+    """Give the decimal that holds every value of a decimal or integer type."""
+    if isinstance(data_type, DecimalType):
+        return data_type
+    return DecimalType(INTEGER_DIGITS[data_type] if data_type != BIGINT else 20, 0)
+
+
+def type_word(data_type: DataType) -> str:
+    """Name a type without its parameters, so that reasons can be counted."""
+    return data_type.ddl().split("(")[0].split("<")[0]
+
+
+def _same_names(left: StructType, right: StructType) -> bool:
+    return [field.name for field in left.fields] == [field.name for field in right.fields]
+
+
+def _wider_decimal(left: DecimalType, right: DecimalType) -> DecimalType:
+    scale = max(left.scale, right.scale)
+    digits = max(left.precision - left.scale, right.precision - right.scale)
+    if digits + scale > _MAX_PRECISION:
+        raise UnsupportedByReferenceError("decimals wider than 38 digits together")
+    return DecimalType(digits + scale, scale)

@@ -21,7 +21,6 @@ from reference.resolution import Resolver
 from reference.rules import Evidence, reached_rules
 from reference.settings import read_settings
 from reference.statement import Action, Kind, parse_statement
-from reference.types import VOID
 
 if TYPE_CHECKING:
     from reference.case import Case, Row
@@ -74,7 +73,6 @@ class _Run:
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         resolver = _resolver(case, statement, self.source_schema, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
-        _check_void(merge.final_schema, settings)
         checks = row_checks(merge.final_schema, case.target.properties, case_sensitive=settings.case_sensitive)
         self.evaluation = Evaluation(connection=_connection(), target=case.target, merge=merge, checks=checks)
         return _run(self.evaluation, case, settings, source_rows, self.source_schema)
@@ -101,14 +99,6 @@ class _Run:
         if self.evaluation is not None:
             for table in TABLES:
                 self.evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
-
-
-def _check_void(schema: Schema, settings: Settings) -> None:
-    """Refuse new columns without a type; where Delta takes them, the reference does not know how (R-144)."""
-    if any(column.type == VOID for column in schema.columns):
-        if settings.drops_null_columns:
-            raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
-        raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
 
 
 def _rejection(rejected: RejectedError) -> Rejection:
@@ -158,6 +148,7 @@ def _resolver(
             preserve_null_structs_of_star=settings.preserve_null_structs_of_star,
         ),
         evolution=evolution,
+        drops_null_columns=settings.drops_null_columns,
     )
 
 

@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from reference.alignment import Aligner
 from reference.assignments import Assigned, assigned_path, check_insert, check_update
-from reference.errors import RejectedError
+from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.evolution import SourceFilter, evolved_schema
 from reference.expressions import Translator
 from reference.names import Relation, Scope, Side
 from reference.row_values import RowValues
 from reference.statement import Action, Kind, name_parts
 from reference.typed import Typed, typed_null
+from reference.types import VOID
 from reference.validation import check_condition, check_value
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Resolver:
     Attributes:
         tables: the table names that a subquery may mention.
         evolution: whether schema evolution is on (part 2).
+        drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
     """
 
     target: Relation
@@ -94,6 +96,7 @@ class Resolver:
     case_sensitive: bool
     aligner: Aligner
     evolution: bool = False
+    drops_null_columns: bool = False
 
     def resolve(self, statement: Statement) -> Resolved:
         """Resolve, validate and align.
@@ -174,7 +177,12 @@ class Resolver:
             star=any(clause.star for clause, _ in adding),
             case_sensitive=self.case_sensitive,
         )
-        return evolved_schema(self.target.schema, self.source.schema, wanted)
+        final = evolved_schema(self.target.schema, self.source.schema, wanted)
+        if any(column.type == VOID for column in final.columns):
+            if self.drops_null_columns:
+                raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
+            raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
+        return final
 
     def _old_row(self, final: Schema) -> tuple[Typed, ...]:
         """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241)."""

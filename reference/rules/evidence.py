@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -65,6 +65,17 @@ class Evidence:
     evaluation: Evaluation | None = None
     evolution: bool = False
     case_sensitive: bool = False
+    _fired: list[tuple[ResolvedClause, str]] = field(init=False, default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        """Look once which clauses fired; most rules ask for it."""
+        if self.merge is None or self.evaluation is None or self.prediction is None:
+            return
+        for kind in Kind:
+            clauses = self.merge.of(kind)
+            query = f"SELECT DISTINCT clause FROM {FIRED_IN[kind]} WHERE clause IS NOT NULL ORDER BY 1"
+            for (index,) in self.evaluation.connection.execute(query).fetchall() if clauses else ():
+                self._fired.append((clauses[index], f"{FIRED_IN[kind]} WHERE clause = {index}"))
 
     @property
     def prediction(self) -> Prediction | None:
@@ -126,13 +137,7 @@ class Evidence:
 
     def fired_clauses(self, *actions: Action) -> Iterator[tuple[ResolvedClause, str]]:
         """Go through the clauses that fired on some row, with the FROM and WHERE clause of these rows."""
-        if self.merge is None or self.prediction is None:
-            return
-        for kind in Kind:
-            for index, clause in enumerate(self.merge.of(kind)):
-                rows = f"{FIRED_IN[kind]} WHERE clause = {index}"
-                if (not actions or clause.action in actions) and self.holds(f"SELECT 1 FROM {rows}"):
-                    yield clause, rows
+        return ((clause, rows) for clause, rows in self._fired if not actions or clause.action in actions)
 
     def holds(self, query: str) -> bool:
         """Tell whether a query over the evaluation's tables returns a row; False where there are no tables."""

@@ -5,61 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
 
-from reference import evaluate
-from reference.case_file import case_from_json
-from reference.outcome import Bound, MergePath, Prediction, Reference, Rejection, Unsupported
-
-CDF = {"delta.enableChangeDataFeed": "true"}
-_DELTA = "spark.databricks.delta."
-
-
-def merge(
-    clauses: str,
-    *,
-    target: list[Any],
-    source: list[Any],
-    on: str = "t.k = s.k",
-    schema: str = "k INT, v STRING",
-    source_schema: str | None = None,
-    conf: dict[str, str] | None = None,
-    partition_by: tuple[str, ...] = (),
-    properties: dict[str, str] | None = None,
-) -> Reference:
-    """Evaluate a merge of two small tables; ``target`` is a list of files or of rows."""
-    files = target if target and isinstance(target[0], list) and isinstance(target[0][0], list) else [target]
-    document = {
-        "format_version": 1,
-        "id": "spec",
-        "target": {
-            "schema": schema,
-            "files": files if target else [],
-            "partition_by": list(partition_by),
-            "properties": properties or {},
-        },
-        "source": {"schema": source_schema or schema, "rows": source},
-        "sql": f"MERGE INTO target t USING source s ON {on} {clauses}",
-        "conf": conf or {},
-    }
-    return evaluate(case_from_json(document, where="test"))
-
-
-def predicted(reference: Reference) -> Prediction:
-    """Return the prediction, or fail showing what else the reference said."""
-    assert isinstance(reference.answer, Prediction), reference.answer
-    return reference.answer
-
-
-def rejected(reference: Reference) -> str:
-    """Return the error class of a rejection, or fail showing what else the reference said."""
-    assert isinstance(reference.answer, Rejection), reference.answer
-    return reference.answer.error_class
-
-
-def bag(rows: tuple[Any, ...]) -> list[str]:
-    """Order rows so that bags compare."""
-    return sorted(repr(row) for row in rows)
-
+from reference.outcome import Bound, MergePath, Unsupported
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
@@ -144,7 +92,7 @@ def test_ambiguity_ignores_clause_conditions(clauses: str) -> None:
 def test_ambiguity_is_not_checked_on_path_a_only() -> None:
     """R-320: the optimised insert-only path has no check, the classic one has."""
     clauses, tables = "WHEN NOT MATCHED THEN INSERT *", {"target": [[1, "a"]], "source": [[1, "x"], [1, "y"]]}
-    conf = {f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled": "false"}
+    conf = {f"{DELTA}merge.optimizeInsertOnlyMerge.enabled": "false"}
 
     assert predicted(merge(clauses, **tables)).path is MergePath.A
     assert rejected(merge(clauses, **tables, conf=conf)) == MULTI_MATCH
@@ -229,7 +177,7 @@ def test_one_file_per_partition_tuple() -> None:
             clauses,
             **tables,
             partition_by=("v",),
-            conf={f"{_DELTA}merge.repartitionBeforeWrite.enabled": "false"},
+            conf={f"{DELTA}merge.repartitionBeforeWrite.enabled": "false"},
         )
     )
 

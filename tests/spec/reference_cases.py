@@ -1,0 +1,62 @@
+"""Small merges for the reference, written as a case file writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference import evaluate
+from reference.case_file import case_from_json
+from reference.outcome import Prediction, Reference, Rejection
+
+CDF = {"delta.enableChangeDataFeed": "true"}
+DELTA = "spark.databricks.delta."
+
+
+def merge(
+    clauses: str,
+    *,
+    target: list[Any],
+    source: list[Any],
+    on: str = "t.k = s.k",
+    schema: str = "k INT, v STRING",
+    source_schema: str | None = None,
+    conf: dict[str, str] | None = None,
+    evolution: bool = False,
+    source_alias: str = "s",
+    partition_by: tuple[str, ...] = (),
+    properties: dict[str, str] | None = None,
+) -> Reference:
+    """Evaluate a merge of two small tables; ``target`` is a list of files or of rows."""
+    files = target if target and isinstance(target[0], list) and isinstance(target[0][0], list) else [target]
+    with_evolution = " WITH SCHEMA EVOLUTION" if evolution else ""
+    document = {
+        "format_version": 1,
+        "id": "spec",
+        "target": {
+            "schema": schema,
+            "files": files if target else [],
+            "partition_by": list(partition_by),
+            "properties": properties or {},
+        },
+        "source": {"schema": source_schema or schema, "rows": source},
+        "sql": f"MERGE{with_evolution} INTO target t USING source {source_alias} ON {on} {clauses}",
+        "conf": conf or {},
+    }
+    return evaluate(case_from_json(document, where="test"))
+
+
+def predicted(reference: Reference) -> Prediction:
+    """Return the prediction, or fail showing what else the reference said."""
+    assert isinstance(reference.answer, Prediction), reference.answer
+    return reference.answer
+
+
+def rejected(reference: Reference) -> str:
+    """Return the error class of a rejection, or fail showing what else the reference said."""
+    assert isinstance(reference.answer, Rejection), reference.answer
+    return reference.answer.error_class
+
+
+def bag(rows: tuple[Any, ...]) -> list[str]:
+    """Order rows so that bags compare."""
+    return sorted(repr(row) for row in rows)

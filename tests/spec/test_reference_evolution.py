@@ -1,0 +1,373 @@
+"""The reference under schema evolution, rule by rule (semantics.md 2.1, 2.4, 2.5)."""
+
+from __future__ import annotations
+
+import pytest
+from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
+
+from reference.case_file import change_schema
+from reference.outcome import MergePath, Reference
+
+UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+UPDATE_STAR = "WHEN MATCHED THEN UPDATE SET *"
+INSERT_STAR = "WHEN NOT MATCHED THEN INSERT *"
+XYZ = "k INT, s STRUCT<y: INT, z: INT>"
+XY = "k INT, s STRUCT<x: INT, y: INT>"
+
+
+def test_new_column_is_appended_and_filled() -> None:
+    """R-202, R-203, R-234, R-241: a source column that the target lacks comes last; untouched rows hold NULL."""
+    answer = predicted(
+        merge(
+            UPSERT,
+            target=[[[1, "a"], [2, "b"]], [[3, "c"]]],
+            source=[[1, "x", 10], [9, "y", 90]],
+            source_schema="k INT, v STRING, extra INT NOT NULL",
+            evolution=True,
+        )
+    )
+
+    assert answer.schema.ddl() == "k INT, v STRING, extra INT"  # R-235: nullable, whatever the source says
+    assert bag(((1, "x", 10), (2, "b", None), (3, "c", None), (9, "y", 90))) == bag(answer.rows)
+
+
+def test_without_evolution_extra_columns_are_ignored() -> None:
+    """R-201: extra source columns are ignored; a missing one is an error."""
+    extra = merge(UPSERT, target=[[1, "a"]], source=[[1, "x", 10]], source_schema="k INT, v STRING, extra INT")
+    missing = merge(UPSERT, target=[[1, "a"]], source=[[1]], source_schema="k INT")
+
+    assert predicted(extra).rows == ((1, "x"),)
+    assert rejected(missing) == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+
+
+def test_columns_missing_in_the_source() -> None:
+    """R-202, R-203: with evolution UPDATE * keeps what the source lacks, INSERT * leaves it NULL."""
+    answer = predicted(merge(UPSERT, target=[[1, "a"]], source=[[1], [2]], source_schema="k INT", evolution=True))
+
+    assert bag(((1, "a"), (2, None))) == bag(answer.rows)
+
+
+@pytest.mark.parametrize("conf", ["true", "false"])
+def test_the_three_switches_are_one(conf: str) -> None:
+    """Part 2: the session's autoMerge is the same as WITH SCHEMA EVOLUTION."""
+    reference = merge(
+        INSERT_STAR,
+        target=[[1, "a"]],
+        source=[[2, "x", 10]],
+        source_schema="k INT, v STRING, extra INT",
+        conf={f"{DELTA}schema.autoMerge.enabled": conf},
+    )
+
+    assert len(predicted(reference).schema.columns) == (3 if conf == "true" else 2)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "columns"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET v = s.v", ["k", "v"]),
+        ("WHEN MATCHED THEN UPDATE SET extra = s.k", ["k", "v", "extra"]),
+        ("WHEN MATCHED THEN UPDATE SET s.extra = 1", ["k", "v", "extra"]),
+        ("WHEN NOT MATCHED THEN INSERT (k, more) VALUES (s.k, s.extra)", ["k", "v", "more"]),
+        ("WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN MATCHED AND s.extra = 1 THEN DELETE", ["k", "v"]),
+        ("WHEN MATCHED AND FALSE THEN UPDATE SET *", ["k", "v", "extra", "more"]),
+        (
+            "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 'n' WHEN NOT MATCHED THEN INSERT *",
+            ["k", "v", "extra", "more"],
+        ),
+    ],
+)
+def test_only_referenced_columns_are_added(clauses: str, columns: list[str]) -> None:
+    """R-204, R-230, R-231, R-233: conditions, DELETE and by-source clauses add nothing; the rest what it names."""
+    answer = predicted(
+        merge(
+            clauses,
+            target=[[1, "a"]],
+            source=[[1, "x", 5, 6]],
+            source_schema="k INT, v STRING, extra INT, more INT",
+            evolution=True,
+        )
+    )
+
+    assert list(answer.schema.names) == columns
+
+
+def test_left_sides_under_evolution() -> None:
+    """R-231, R-232: a new column may not carry the target's alias, an old one may carry the source's."""
+    source_schema = "k INT, v STRING, extra INT"
+
+    def run(assignment: str) -> Reference:
+        clauses = f"WHEN MATCHED THEN UPDATE SET {assignment}"
+        return merge(clauses, target=[[1, "a"]], source=[[1, "x", 5]], source_schema=source_schema, evolution=True)
+
+    assert rejected(run("t.extra = 1")) == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    assert rejected(run("nowhere = 1")) == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    assert predicted(run("s.v = 'new'")).rows == ((1, "new"),)
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "accepted"),
+    [
+        ("INT", "BIGINT", True),
+        ("INT", "STRING", True),
+        ("STRING", "INT", True),
+        ("DATE", "TIMESTAMP", True),
+        ("DECIMAL(10,2)", "DECIMAL(20,5)", True),
+        ("BOOLEAN", "INT", False),
+        ("BOOLEAN", "STRING", False),
+        ("DATE", "INT", False),
+        ("INT", "ARRAY<INT>", False),
+        ("STRUCT<a: INT>", "INT", False),
+    ],
+)
+def test_types_of_existing_columns(target: str, source: str, *, accepted: bool) -> None:
+    """R-236: the target's type stays where an implicit cast exists, else the merge fails at analysis."""
+    reference = merge(
+        INSERT_STAR,
+        target=[],
+        source=[],
+        schema=f"k INT, v {target}",
+        source_schema=f"k INT, v {source}",
+        evolution=True,
+    )
+
+    if accepted:
+        assert predicted(reference).schema.ddl() == f"k INT, v {target}"
+    else:
+        assert rejected(reference) == "DELTA_FAILED_TO_MERGE_FIELDS"
+
+
+def test_duplicate_source_columns() -> None:
+    """R-238: two source columns of one name fail only where they survive the filter (R-823)."""
+    star = merge(
+        UPSERT, target=[[1, "a"]], source=[[1, "x", "y"]], source_schema="k INT, v STRING, V STRING", evolution=True
+    )
+    unused = merge(
+        "WHEN MATCHED THEN UPDATE SET k = s.k",
+        target=[[1, "a"]],
+        source=[[1, "x", "y"]],
+        source_schema="k INT, v STRING, V STRING",
+        evolution=True,
+    )
+
+    assert rejected(star) == "DELTA_DUPLICATE_COLUMNS_FOUND.DATA"
+    assert predicted(unused).rows == ((1, "a"),)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "path"),
+    [("WHEN MATCHED THEN UPDATE SET *", MergePath.C), (INSERT_STAR, MergePath.A), (UPSERT, MergePath.B)],
+)
+def test_a_new_schema_is_committed_without_rows(clauses: str, path: MergePath) -> None:
+    """R-239, R-732, R-811: a merge that changes only the schema makes a commit; it has no change rows."""
+    answer = predicted(
+        merge(
+            clauses,
+            target=[[1, "a"]],
+            source=[],
+            source_schema="k INT, v STRING, extra INT",
+            evolution=True,
+            properties=CDF,
+        )
+    )
+
+    assert answer.committed
+    assert answer.path is path
+    assert answer.rows == ((1, "a", None),)
+    assert answer.cdf == ()
+
+
+def test_change_rows_have_the_new_schema() -> None:
+    """R-610, R-630: images of old rows hold NULL in new columns and new fields."""
+    answer = predicted(
+        merge(
+            UPDATE_STAR + " WHEN NOT MATCHED BY SOURCE THEN DELETE",
+            target=[[1, {"y": 2, "z": 3}], [2, None]],
+            source=[[1, {"x": 7, "y": 8}]],
+            schema=XYZ,
+            source_schema=XY,
+            evolution=True,
+            properties=CDF,
+        )
+    )
+
+    assert answer.schema.ddl() == "k INT, s STRUCT<y: INT, z: INT, x: INT>"
+    assert change_schema(answer.schema).names[-1] == "_change_type"
+    assert answer.cdf is not None
+    assert bag(answer.cdf) == bag(
+        (
+            (1, (2, 3, None), "update_preimage"),
+            (1, (8, 3, 7), "update_postimage"),
+            (2, None, "delete"),
+        )
+    )
+
+
+_EXPLICIT = "WHEN MATCHED THEN UPDATE SET s = s.s"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "old", "given", "new"),
+    [
+        # the table of R-244, row by row; fields of the result: y, z, x
+        (_EXPLICIT, {"y": 2, "z": 2}, None, None),
+        (_EXPLICIT, {"y": 2, "z": 2}, {"x": 5, "y": 6}, (6, None, 5)),
+        (UPDATE_STAR, None, None, None),
+        (UPDATE_STAR, None, {"x": 5, "y": 6}, (6, None, 5)),
+        (UPDATE_STAR, {"y": 2, "z": 2}, None, (None, 2, None)),
+        (UPDATE_STAR, {"y": 2, "z": 2}, {"x": 5, "y": 6}, (6, 2, 5)),
+    ],
+)
+def test_null_structs_and_target_only_fields(clauses: str, old: object, given: object, new: object) -> None:
+    """R-244: explicit assignments nullify target-only fields, UPDATE * preserves them."""
+    reference = merge(
+        clauses.replace("s = s.s", "t.s = src.s"),
+        target=[[1, old]],
+        source=[[1, given]],
+        schema=XYZ,
+        source_schema=XY,
+        on="t.k = src.k",
+        evolution=True,
+        source_alias="src",
+    )
+
+    assert predicted(reference).rows == ((1, new),)
+
+
+@pytest.mark.parametrize(
+    ("flags", "explicit", "star"),
+    [
+        ({}, None, (None, 2, None)),
+        ({"merge.preserveNullSourceStructs": "false"}, (None, None, None), (None, 2, None)),
+    ],
+)
+def test_null_struct_switches(flags: dict[str, str], explicit: object, star: object) -> None:
+    """R-244: with the switch off a NULL struct expands to a struct of NULLs."""
+    conf = {f"{DELTA}{name}": value for name, value in flags.items()}
+    for clauses, new in (("WHEN MATCHED THEN UPDATE SET t.s = src.s", explicit), (UPDATE_STAR, star)):
+        reference = merge(
+            clauses,
+            target=[[1, {"y": 2, "z": 2}]],
+            source=[[1, None]],
+            schema=XYZ,
+            source_schema=XY,
+            on="t.k = src.k",
+            evolution=True,
+            source_alias="src",
+            conf=conf,
+        )
+        assert predicted(reference).rows == ((1, new),)
+
+
+def test_null_stays_null_where_types_are_equal() -> None:
+    """R-245: nothing is rebuilt between equal struct types, so the switch does not matter."""
+    reference = merge(
+        UPDATE_STAR,
+        target=[[1, {"y": 2, "z": 2}]],
+        source=[[1, None]],
+        schema=XYZ,
+        source_schema="k INT, s STRUCT<Y: INT, Z: INT>",
+        evolution=True,
+        conf={f"{DELTA}merge.preserveNullSourceStructs": "false"},
+    )
+
+    assert predicted(reference).rows == ((1, None),)
+
+
+def test_structs_in_arrays_and_maps_evolve() -> None:
+    """R-234, R-241: elements of copied rows get the new field as NULL; NULL elements stay NULL."""
+    answer = predicted(
+        merge(
+            INSERT_STAR + " WHEN MATCHED AND FALSE THEN DELETE",
+            target=[[1, [{"a": 1}, None], [["m", {"a": 2}], ["n", None]]], [2, None, None]],
+            source=[[1, [], []], [9, [{"b": "x", "a": 3}], [["q", {"b": "y", "a": 4}]]]],
+            schema="k INT, r ARRAY<STRUCT<a: INT>>, m MAP<STRING, STRUCT<a: INT>>",
+            source_schema="k INT, r ARRAY<STRUCT<b: STRING, a: INT>>, m MAP<STRING, STRUCT<b: STRING, a: INT>>",
+            evolution=True,
+        )
+    )
+
+    assert answer.schema.ddl() == (
+        "k INT, r ARRAY<STRUCT<a: INT, b: STRING>>, m MAP<STRING, STRUCT<a: INT, b: STRING>>"
+    )
+    assert bag(answer.rows) == bag(
+        (
+            (1, ((1, None), None), (("m", (2, None)), ("n", None))),
+            (2, None, None),
+            (9, ((3, "x"),), (("q", (4, "y")),)),
+        )
+    )
+
+
+def test_struct_fields_without_evolution() -> None:
+    """R-242, R-243: by name at every depth; other field sets are refused."""
+    reordered = merge(UPDATE_STAR, target=[[1, {"y": 1, "z": 2}]], source=[[1, {"z": 8, "Y": 7}]], schema=XYZ,
+                      source_schema="k INT, s STRUCT<z: INT, Y: INT>")  # fmt: skip
+    other = merge(UPDATE_STAR, target=[[1, None]], source=[[1, None]], schema=XYZ, source_schema=XY)
+
+    assert predicted(reordered).rows == ((1, (7, 8)),)
+    assert rejected(other) == "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION"
+
+
+def test_nested_field_that_only_the_source_has() -> None:
+    """R-231, R-233: ``SET s.x = ...`` adds the one field; other rows get it as NULL."""
+    answer = predicted(
+        merge(
+            "WHEN MATCHED THEN UPDATE SET s.x = src.s.x + 1",
+            target=[[1, {"y": 1, "z": 2}], [2, {"y": 3, "z": 4}], [3, None]],
+            source=[[1, {"w": 0, "x": 5, "y": 6}], [3, {"w": 0, "x": 7, "y": 6}]],
+            schema=XYZ,
+            source_schema="k INT, s STRUCT<w: INT, x: INT, y: INT>",
+            on="t.k = src.k",
+            evolution=True,
+            source_alias="src",
+        )
+    )
+
+    assert answer.schema.ddl() == "k INT, s STRUCT<y: INT, z: INT, x: INT>"
+    # R-213: the NULL struct of row 3 becomes a struct whose other fields are NULL
+    assert bag(((1, (1, 2, 6)), (2, (3, 4, None)), (3, (None, None, 8)))) == bag(answer.rows)
+
+
+def test_case_sensitive_session() -> None:
+    """R-120, R-216, R-234: schemas merge ignoring case, assignments do not in a case-sensitive session."""
+    conf = {"spark.sql.caseSensitive": "true"}
+
+    def run(clauses: str) -> Reference:
+        return merge(
+            clauses, target=[[1, "a"]], source=[[1, "x"]], source_schema="k INT, V STRING", conf=conf, evolution=True
+        )
+
+    assert rejected(run("WHEN MATCHED THEN UPDATE SET V = 'q'")) == "DELTA_MISSING_SET_COLUMN"
+    assert predicted(run("WHEN MATCHED THEN UPDATE SET v = s.V")).schema.ddl() == "k INT, v STRING"
+
+
+def test_target_without_columns() -> None:
+    """R-141: only evolution can fill a table without columns."""
+
+    def run(*, evolution: bool) -> Reference:
+        return merge(INSERT_STAR, target=[], source=[[1, "x"]], schema="", source_schema="k INT, v STRING", on="FALSE",
+                     evolution=evolution)  # fmt: skip
+
+    assert rejected(run(evolution=False)) == "DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET"
+    assert predicted(run(evolution=True)).rows == ((1, "x"),)
+
+
+def test_names_that_need_column_mapping() -> None:
+    """A changed schema is checked for characters that Parquet columns cannot have without column mapping."""
+    reference = merge(INSERT_STAR, target=[], source=[], source_schema="k INT, v STRING, `a b` INT", evolution=True)
+
+    assert rejected(reference) == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
+
+
+def test_void_columns() -> None:
+    """R-144: a new column without a type is refused where null columns are dropped."""
+    reference = merge(
+        INSERT_STAR,
+        target=[],
+        source=[],
+        source_schema="k INT, v STRING, n VOID",
+        evolution=True,
+        conf={f"{DELTA}createDataFrame.dropNullColumns": "true"},
+    )
+
+    assert rejected(reference) == "DELTA_MERGE_ADD_VOID_COLUMN"
