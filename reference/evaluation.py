@@ -22,13 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from reference.arrow import rows_to_table, table_to_rows
 from reference.case_file import change_schema
-from reference.failures import rejection_of
-from reference.layout import partition_indexes, physical_files
+from reference.layout import physical_files
 from reference.statement import Action, Kind
 from reference.typed import duckdb_type
 from reference.types import STRING, Schema
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from reference.case import Row, Target
-    from reference.constraints import RowCheck
     from reference.resolution import Resolved, ResolvedClause
     from reference.typed import Typed
 
@@ -49,23 +46,19 @@ FIRED_IN = {
     Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
 }
 """The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
-_COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
+COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
+"""The rows of rewritten files that are written as they are (R-412)."""
 _KIND_TABLES = ("matched", "not_matched", "by_source")
 TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The queries of one merge; call the methods in the order in which they stand.
-
-    Attributes:
-        checks: what must hold for every row written (R-740).
-    """
+    """The queries of one merge; call the methods in the order in which they stand."""
 
     connection: DuckDBPyConnection
     target: Target
     merge: Resolved
-    checks: tuple[RowCheck, ...] = ()
 
     def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
         """Create ``target`` and ``source``."""
@@ -99,13 +92,13 @@ class Evaluation:
 
     def has_multi_matched(self) -> bool:
         """Tell whether a target row has two or more matching source rows (R-320)."""
-        return self._count("SELECT count(*) FROM (SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1)") > 0
+        return self.count("SELECT count(*) FROM (SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1)") > 0
 
     def multi_matched_may_be_pruned(self) -> bool:
         """Tell whether every multi-matched row makes all target-only clause predicates other than TRUE (R-322)."""
         allowed = " OR ".join(_conjunction(clause.target_only) for clause in self.merge.of(Kind.MATCHED))
         multi = "SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1"
-        return self._count(f"SELECT count(*) FROM ({multi}) JOIN target USING (rid) WHERE {allowed}") == 0
+        return self.count(f"SELECT count(*) FROM ({multi}) JOIN target USING (rid) WHERE {allowed}") == 0
 
     def fire(self) -> None:
         """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
@@ -118,7 +111,7 @@ class Evaluation:
 
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
-        new = self._columns("c")
+        new = self.columns("c")
         updates = [
             f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})"
             for clause, rows in self._new(Action.UPDATE)
@@ -127,7 +120,7 @@ class Evaluation:
         self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
         deletes = [
             f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {FIRED_IN[clause.kind]} WHERE clause = {index}"
-            for clause, index in self._numbered(Action.DELETE)
+            for clause, index in self.numbered(Action.DELETE)
         ]
         self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
         inserts = [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)]
@@ -146,59 +139,6 @@ class Evaluation:
             joined = "pairs JOIN source USING (sid) JOIN target USING (rid)"
             files = f"SELECT DISTINCT file FROM {joined} WHERE {holds}"
         self._create("touched", files)
-
-    def row_failures(self) -> frozenset[str]:
-        """Name the error classes of all rows whose new values cannot be computed or break a constraint.
-
-        Called where ``act`` has failed: several rows and values may be at fault, and no rule says which one an
-        executor meets first.
-        """
-        found: set[str] = set()
-        for action in (Action.UPDATE, Action.INSERT):
-            for clause, index in self._numbered(action):
-                fired = f"{FIRED_IN[clause.kind]} WHERE clause = {index}"
-                key = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
-                for (row,) in self.connection.execute(f"SELECT {key} FROM {fired}").fetchall():
-                    one = f"{fired} AND {key} = {row}"
-                    found.update(self._failures_of(clause, one))
-        return frozenset(found)
-
-    def _failures_of(self, clause: ResolvedClause, fired: str) -> frozenset[str]:
-        new_row = self._new_rows(clause, fired)
-        try:
-            self.connection.execute(new_row).fetchall()
-            return self._violations(f"({new_row})")
-        except duckdb.Error:
-            return frozenset(
-                failure
-                for index in range(len(clause.values))
-                if (failure := self._failure(f"SELECT c{index} FROM ({new_row})")) is not None
-            )
-
-    def _failure(self, query: str) -> str | None:
-        try:
-            self.connection.execute(query).fetchall()
-        except duckdb.Error as error:
-            return rejection_of(error).error_class
-        return None
-
-    def violations(self, *, rewrites: bool) -> frozenset[str]:
-        """Name the error classes of the constraints that a written row breaks (R-740); copied rows are written too."""
-        new, old = self._columns("c"), self._columns("o", named="c")
-        written = [f"SELECT {new} FROM updated", f"SELECT {new} FROM inserted"]
-        if rewrites:
-            written.append(f"SELECT {old} FROM {_COPIED}")
-        if rewrites and self.target.change_data_feed:
-            written.append(f"SELECT {old} FROM target SEMI JOIN updated USING (rid)")
-            written.append(f"SELECT {old} FROM target SEMI JOIN deleted USING (rid)")
-        return self._violations(f"({' UNION ALL '.join(written)})")
-
-    def _violations(self, rows: str) -> frozenset[str]:
-        found = set()
-        for check in self.checks:
-            if self._count(f"SELECT count(*) FROM {rows} WHERE NOT ({check.sql})"):
-                found.add(check.error_class)
-        return frozenset(found)
 
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see the query for the names."""
@@ -231,33 +171,19 @@ class Evaluation:
         """Read the table after the merge (R-304)."""
         kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
         query = f"""
-            SELECT {self._columns("o")} FROM {kept}
-            UNION ALL SELECT {self._columns("c")} FROM updated
-            UNION ALL SELECT {self._columns("c")} FROM inserted
+            SELECT {self.columns("o")} FROM {kept}
+            UNION ALL SELECT {self.columns("c")} FROM updated
+            UNION ALL SELECT {self.columns("c")} FROM inserted
         """
         return self._rows(query, self.merge.final_schema)
 
     def changes(self) -> tuple[Row, ...]:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
-        return self._rows(self._change_query(), change_schema(self.merge.final_schema))
+        return self._rows(self.change_query(), change_schema(self.merge.final_schema))
 
-    def num_written_tuples(self, *, rewrites: bool) -> int:
-        """Count the partition tuples of the rows that are written (R-543)."""
-        names = self._partition_columns()
-        parts = [f"SELECT {names} FROM (SELECT {self._columns('c')} FROM inserted)"]
-        if rewrites:
-            parts.append(f"SELECT {names} FROM (SELECT {self._columns('c')} FROM updated)")
-            parts.append(f"SELECT {names} FROM (SELECT {self._columns('o', named='c')} FROM {_COPIED})")
-        return self._count(f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)}))")
-
-    def num_change_tuples(self) -> int:
-        """Count the partition tuples of the change rows (R-543)."""
-        return self._count(
-            f"SELECT count(*) FROM (SELECT DISTINCT {self._partition_columns()} FROM ({self._change_query()}))"
-        )
-
-    def _change_query(self) -> str:
-        old, new = self._columns("o", named="c"), self._columns("c")
+    def change_query(self) -> str:
+        """Write the query of the change rows: columns c0, c1, ... and the type of the change."""
+        old, new = self.columns("o", named="c"), self.columns("c")
         return f"""
             SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
             UNION ALL SELECT {new}, 'update_postimage' FROM updated
@@ -270,7 +196,8 @@ class Evaluation:
         whens = " ".join(f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(clauses))
         return f"CASE {whens} END" if whens else "CAST(NULL AS INTEGER)"
 
-    def _numbered(self, action: Action) -> list[tuple[ResolvedClause, int]]:
+    def numbered(self, action: Action) -> list[tuple[ResolvedClause, int]]:
+        """List the clauses of an action with their positions among those of their kind."""
         return [
             (clause, index)
             for kind in Kind
@@ -280,11 +207,11 @@ class Evaluation:
 
     def _new(self, action: Action) -> list[tuple[ResolvedClause, str]]:
         return [
-            (clause, self._new_rows(clause, f"{FIRED_IN[clause.kind]} WHERE clause = {index}"))
-            for clause, index in self._numbered(action)
+            (clause, self.new_rows(clause, f"{FIRED_IN[clause.kind]} WHERE clause = {index}"))
+            for clause, index in self.numbered(action)
         ]
 
-    def _new_rows(self, clause: ResolvedClause, fired: str) -> str:
+    def new_rows(self, clause: ResolvedClause, fired: str) -> str:
         """Write the query of a clause's new rows: the columns of both sides, then c0, c1, ... in some order.
 
         Generated columns come last, since they use the others by their names (R-222, R-223).
@@ -304,12 +231,10 @@ class Evaluation:
         columns = enumerate(self.merge.final_schema.columns)
         return ", ".join(f"CAST(NULL AS {duckdb_type(column.type)}) AS c{index}" for index, column in columns)
 
-    def _columns(self, prefix: str, *, named: str = "") -> str:
+    def columns(self, prefix: str, *, named: str = "") -> str:
+        """List the columns of a row, old (``o``) or new (``c``), for a SELECT."""
         width = len(self.merge.final_schema.columns)
         return ", ".join(f"{prefix}{i}" + (f" AS {named}{i}" if named else "") for i in range(width))
-
-    def _partition_columns(self) -> str:
-        return ", ".join(f"c{index}" for index in partition_indexes(self.target)) or "1"
 
     def _load(self, name: str, table: pa.Table, *, select: str = "*") -> None:
         self.connection.register("incoming", table)
@@ -319,7 +244,8 @@ class Evaluation:
     def _create(self, name: str, query: str) -> None:
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
-    def _count(self, query: str) -> int:
+    def count(self, query: str) -> int:
+        """Run a query that gives one number."""
         return int(self.connection.execute(query).fetchall()[0][0])
 
     def _rows(self, query: str, schema: Schema) -> tuple[Row, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,15 @@ from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.evaluation import TABLES, Evaluation
 from reference.failures import rejection_of
-from reference.layout import physical_rows
 from reference.metrics import predict_metrics
 from reference.names import Relation, Side
 from reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
+from reference.relations import SOURCE_NAME, TARGET_NAME, connection, find_source
 from reference.resolution import Resolver
 from reference.rules import Evidence, reached_rules
 from reference.settings import read_settings
 from reference.statement import Action, Kind, parse_statement
+from reference.written_rows import WrittenRows
 
 if TYPE_CHECKING:
     from reference.case import Case, Row
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from reference.types import Schema
 
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
-_TARGET_NAME, _SOURCE_NAME = "target", "source"
-_LOCAL = threading.local()
 
 
 def evaluate(case: Case) -> Reference:
@@ -68,13 +66,12 @@ class _Run:
         case = self.case
         settings = self.settings = read_settings(case)
         statement = self.statement = parse_statement(case.sql)
-        self.source_schema, source_rows = _source(case, statement, settings)
+        self.source_schema, source_rows = find_source(case, statement, case_sensitive=settings.case_sensitive)
         if not case.target.schema.columns and not self.evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         resolver = _resolver(case, statement, self.source_schema, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
-        checks = row_checks(merge.final_schema, case.target.properties, case_sensitive=settings.case_sensitive)
-        self.evaluation = Evaluation(connection=_connection(), target=case.target, merge=merge, checks=checks)
+        self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
         return _run(self.evaluation, case, settings, source_rows, self.source_schema)
 
     @property
@@ -110,27 +107,6 @@ def _rejection(rejected: RejectedError) -> Rejection:
     )
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
-    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly."""
-    if not hasattr(_LOCAL, "connection"):
-        _LOCAL.connection = duckdb.connect(":memory:")
-        _LOCAL.connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
-    connection: duckdb.DuckDBPyConnection = _LOCAL.connection
-    return connection
-
-
-def _source(case: Case, statement: Statement, settings: Settings) -> tuple[Schema, tuple[Row, ...]]:
-    """Find the source relation; a self-merge reads the table before the merge (R-810)."""
-    if statement.target.lower() != _TARGET_NAME:
-        raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.target} cannot be found.")
-    name = statement.source.lower()
-    if name == _TARGET_NAME:
-        return case.target.schema, physical_rows(case.target)
-    if name == _SOURCE_NAME and case.source is not None:
-        return case.source.schema, case.source.rows
-    raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {statement.source} cannot be found.")
-
-
 def _resolver(
     case: Case, statement: Statement, source_schema: Schema, settings: Settings, *, evolution: bool
 ) -> Resolver:
@@ -139,7 +115,7 @@ def _resolver(
     return Resolver(
         target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
         source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
-        tables=(_TARGET_NAME, _SOURCE_NAME),
+        tables=(TARGET_NAME, SOURCE_NAME),
         case_sensitive=settings.case_sensitive,
         aligner=Aligner(
             policy=settings.policy,
@@ -189,34 +165,37 @@ def _run(
 def _predict(
     evaluation: Evaluation, case: Case, settings: Settings, *, path_a: bool
 ) -> tuple[Prediction, dict[str, int]]:
+    final = evaluation.merge.final_schema
+    checks = row_checks(final, case.target.properties, case_sensitive=settings.case_sensitive)
+    written = WrittenRows(evaluation=evaluation, checks=checks)
     evaluation.fire()
     try:
         evaluation.act()
     except duckdb.Error as error:
         rejection_of(error)  # a defect of the reference goes on as it is
-        raise _one_of(evaluation.row_failures()) from error
+        raise _one_of(written.row_failures()) from error
     evaluation.touch(rewrites=not path_a)
     counts = evaluation.counts()
     path = _path(evaluation.merge, counts, path_a=path_a)
-    if broken := evaluation.violations(rewrites=path is MergePath.D):
+    if broken := written.violations(rewrites=path is MergePath.D):
         raise _one_of(broken)
     if path is MergePath.D and settings.append_only:  # R-743
         raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
     one_file_per_tuple = bool(case.target.partition_by) and settings.repartition_before_write  # R-543
     prediction = Prediction(
-        schema=evaluation.merge.final_schema,
+        schema=final,
         rows=evaluation.result(),
         metrics=predict_metrics(
             counts,
             path,
             change_data_feed=case.target.change_data_feed,
-            written_tuples=evaluation.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
-            change_tuples=evaluation.num_change_tuples() if one_file_per_tuple else None,
+            written_tuples=written.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
+            change_tuples=written.num_change_tuples() if one_file_per_tuple else None,
         ),
         cdf=evaluation.changes() if case.target.change_data_feed else None,
         committed=path is MergePath.D
         or counts["inserted"] > 0
-        or evaluation.merge.final_schema != case.target.schema
+        or final != case.target.schema
         or settings.record_empty_commits,  # R-732
         path=path,
     )

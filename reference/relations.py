@@ -1,0 +1,52 @@
+"""The two sides of a merge by their names: tables of the case, or a query over them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from reference.errors import RejectedError
+from reference.layout import physical_rows
+from reference.source_query import source_relation
+
+if TYPE_CHECKING:
+    from reference.case import Case, Row
+    from reference.statement import Statement
+    from reference.types import Schema
+
+TARGET_NAME, SOURCE_NAME = "target", "source"
+_LOCAL = threading.local()
+
+
+def connection() -> duckdb.DuckDBPyConnection:
+    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly."""
+    if not hasattr(_LOCAL, "connection"):
+        _LOCAL.connection = duckdb.connect(":memory:")
+        _LOCAL.connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
+    found: duckdb.DuckDBPyConnection = _LOCAL.connection
+    return found
+
+
+def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> tuple[Schema, tuple[Row, ...]]:
+    """Give the source's schema and rows; a self-merge reads the table before the merge (R-810).
+
+    Raises:
+        RejectedError: where a table does not exist, or Spark refuses the source query.
+        UnsupportedByReferenceError: where the reference does not know what the query means.
+    """
+    tables = {TARGET_NAME: (case.target.schema, physical_rows(case.target))}
+    if case.source is not None:
+        tables[SOURCE_NAME] = (case.source.schema, case.source.rows)
+    if statement.target.lower() != TARGET_NAME:
+        raise _not_found(statement.target)
+    if statement.source_query is not None:
+        return source_relation(statement.source_query, tables, connection(), case_sensitive=case_sensitive)
+    if statement.source.lower() not in tables:
+        raise _not_found(statement.source)
+    return tables[statement.source.lower()]
+
+
+def _not_found(name: str) -> RejectedError:
+    return RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {name} cannot be found.")

@@ -1,0 +1,101 @@
+"""The rows that a merge writes: do they fulfil the table's constraints, can they be computed, where do they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from reference.evaluation import COPIED, FIRED_IN, Evaluation
+from reference.failures import rejection_of
+from reference.layout import partition_indexes
+from reference.statement import Action, Kind
+
+if TYPE_CHECKING:
+    from reference.constraints import RowCheck
+    from reference.resolution import ResolvedClause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRows:
+    """Looks at the rows that an evaluation writes.
+
+    Attributes:
+        checks: what must hold for every one of them (R-740).
+    """
+
+    evaluation: Evaluation
+    checks: tuple[RowCheck, ...] = ()
+
+    def row_failures(self) -> frozenset[str]:
+        """Name the error classes of all rows whose new values cannot be computed or break a constraint.
+
+        Called where ``act`` has failed: several rows and values may be at fault, and no rule says which one an
+        executor meets first.
+        """
+        found: set[str] = set()
+        for action in (Action.UPDATE, Action.INSERT):
+            for clause, index in self.evaluation.numbered(action):
+                fired = f"{FIRED_IN[clause.kind]} WHERE clause = {index}"
+                key = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
+                for (row,) in self.evaluation.connection.execute(f"SELECT {key} FROM {fired}").fetchall():
+                    one = f"{fired} AND {key} = {row}"
+                    found.update(self._failures_of(clause, one))
+        return frozenset(found)
+
+    def _failures_of(self, clause: ResolvedClause, fired: str) -> frozenset[str]:
+        new_row = self.evaluation.new_rows(clause, fired)
+        try:
+            self.evaluation.connection.execute(new_row).fetchall()
+            return self._violations(f"({new_row})")
+        except duckdb.Error:
+            return frozenset(
+                failure
+                for index in range(len(clause.values))
+                if (failure := self._failure(f"SELECT c{index} FROM ({new_row})")) is not None
+            )
+
+    def _failure(self, query: str) -> str | None:
+        try:
+            self.evaluation.connection.execute(query).fetchall()
+        except duckdb.Error as error:
+            return rejection_of(error).error_class
+        return None
+
+    def violations(self, *, rewrites: bool) -> frozenset[str]:
+        """Name the error classes of the constraints that a written row breaks (R-740); copied rows are written too."""
+        new, old = self.evaluation.columns("c"), self.evaluation.columns("o", named="c")
+        written = [f"SELECT {new} FROM updated", f"SELECT {new} FROM inserted"]
+        if rewrites:
+            written.append(f"SELECT {old} FROM {COPIED}")
+        if rewrites and self.evaluation.target.change_data_feed:
+            written.append(f"SELECT {old} FROM target SEMI JOIN updated USING (rid)")
+            written.append(f"SELECT {old} FROM target SEMI JOIN deleted USING (rid)")
+        return self._violations(f"({' UNION ALL '.join(written)})")
+
+    def _violations(self, rows: str) -> frozenset[str]:
+        found = set()
+        for check in self.checks:
+            if self.evaluation.count(f"SELECT count(*) FROM {rows} WHERE NOT ({check.sql})"):
+                found.add(check.error_class)
+        return frozenset(found)
+
+    def num_written_tuples(self, *, rewrites: bool) -> int:
+        """Count the partition tuples of the rows that are written (R-543)."""
+        names = self._partition_columns()
+        parts = [f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM inserted)"]
+        if rewrites:
+            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM updated)")
+            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('o', named='c')} FROM {COPIED})")
+        return self.evaluation.count(f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)}))")
+
+    def num_change_tuples(self) -> int:
+        """Count the partition tuples of the change rows (R-543)."""
+        changes = self.evaluation.change_query()
+        return self.evaluation.count(
+            f"SELECT count(*) FROM (SELECT DISTINCT {self._partition_columns()} FROM ({changes}))"
+        )
+
+    def _partition_columns(self) -> str:
+        return ", ".join(f"c{index}" for index in partition_indexes(self.evaluation.target)) or "1"
