@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reference.arrow import rows_to_table, table_to_rows
+from reference.arrow import numbered_rows, table_to_rows
 from reference.case_file import change_schema
 from reference.layout import physical_files
 from reference.statement import Action, Kind
@@ -65,12 +65,10 @@ class Evaluation:
         files = physical_files(self.target)
         rows = [row for _, file in files for row in file]
         numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
-        table = _renamed(rows_to_table(rows, self.target.schema), "t", len(rows))
         old = "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
-        incoming = table.append_column("rid", _ids(len(rows))).append_column("file", numbers)
-        self._load("target", incoming, select=f"*{old}")
-        table = _renamed(rows_to_table(source_rows, source_schema), "s", len(source_rows))
-        self._load("source", table.append_column("sid", _ids(len(source_rows))))
+        table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
+        self._load("target", table.append_column("file", numbers), select=f"*{old}")
+        self._load("source", numbered_rows(source_rows, source_schema, prefix="s", number="sid"))
 
     def match(self) -> None:
         """Create ``pairs``: a NULL condition is no match (R-003)."""
@@ -258,13 +256,3 @@ def _condition(clause: ResolvedClause) -> str:
 
 def _conjunction(parts: tuple[Typed, ...]) -> str:
     return "(" + (" AND ".join(part.sql for part in parts) or "TRUE") + ")"
-
-
-def _renamed(table: pa.Table, prefix: str, num_rows: int) -> pa.Table:
-    if table.num_columns == 0:
-        return pa.table({"no_columns": pa.nulls(num_rows, pa.bool_())})
-    return table.rename_columns([f"{prefix}{i}" for i in range(table.num_columns)])
-
-
-def _ids(num_rows: int) -> pa.Array:
-    return pa.array(range(num_rows), type=pa.int64())
