@@ -212,11 +212,14 @@ class Evaluation:
     def new_rows(self, clause: ResolvedClause, fired: str) -> str:
         """Write the query of a clause's new rows: the columns of both sides, then c0, c1, ... in some order.
 
-        Generated columns come last, since they use the others by their names (R-222, R-223).
+        Generated columns use the others by their names, so they are computed around them (R-222, R-223).
         """
         columns = self.merge.final_schema.columns
-        numbered = sorted(enumerate(clause.values), key=lambda pair: columns[pair[0]].generated is not None)
-        return f"SELECT *, {', '.join(f'{self._stored(i, value)} AS c{i}' for i, value in numbered)} FROM {fired}"
+        named = [f"{self._stored(index, value)} AS c{index}" for index, value in enumerate(clause.values)]
+        plain = [sql for sql, column in zip(named, columns, strict=True) if column.generated is None]
+        generated = [sql for sql, column in zip(named, columns, strict=True) if column.generated is not None]
+        rows = f"SELECT {', '.join(['*', *plain])} FROM {fired}"
+        return f"SELECT {', '.join(['*', *generated])} FROM ({rows})" if generated else rows
 
     def _stored(self, index: int, value: Typed) -> str:
         """Store an empty string in a partition column as NULL (R-744)."""

@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from reference.conversions import Failure, cast, common_type
+from reference.arithmetic import arithmetic, divide, divide_whole, negative
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError, UnsupportedByReferenceError
+from reference.functions import function, same_type
 from reference.literals import cast_literal, decimal_literal, integer_literal, text_literal
+from reference.nested_casts import cast_value
 from reference.statement import name_parts
-from reference.typed import Typed, identifier
+from reference.typed import Typed, combine, identifier
 from reference.types import (
     BINARY,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
-    INTEGER_BITS,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     VOID,
     ArrayType,
     Field,
@@ -48,8 +52,6 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
-_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
-_NO_ORDER = (MapType,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,14 @@ class Translator:
             exp.Between: self._between,
             exp.Case: self._case,
             exp.If: self._if,
-            exp.Coalesce: self._coalesce,
-            exp.Concat: self._adjacent,
             exp.Cast: self._cast,
             exp.HexString: self._hex,
             exp.Struct: self._struct,
             exp.Array: self._array,
-            exp.Div: self._divide,
+            exp.VarMap: self._map,
+            exp.Bracket: self._bracket,
             **dict.fromkeys(_COMPARISONS, self._compare),
-            **dict.fromkeys(_ARITHMETIC, self._arithmetic),
+            **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), self._binary),
         }
         self._cases.update(cases)
 
@@ -96,9 +97,7 @@ class Translator:
             UnsupportedByReferenceError: where the meaning in DuckDB is not known to be Spark's.
         """
         translate = self._cases.get(type(node))
-        if translate is None:
-            raise UnsupportedByReferenceError(f"expression {type(node).__name__}")
-        return translate(node)
+        return function(node, self.translate) if translate is None else translate(node)
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition, which must be boolean (R-135)."""
@@ -130,76 +129,66 @@ class Translator:
         inner = node.this
         if isinstance(inner, exp.Literal) and not inner.is_string and str(inner.this).isdigit():
             return integer_literal(-int(inner.this))
-        operand = self.translate(inner)
-        if operand.type not in INTEGER_BITS and operand.type not in (FLOAT, DOUBLE):
-            if isinstance(inner, exp.Literal):
-                return Typed(sql=f"(-{operand.sql})", type=operand.type)
-            raise UnsupportedByReferenceError(f"minus of {operand.type.ddl().split('(')[0]}")
-        return Typed(sql=f"(-({operand.sql}))", type=operand.type, sides=operand.sides, partial=True)
+        return negative(self.translate(inner))
 
     def _not(self, node: exp.Expr) -> Typed:
         operand = self._boolean(node.this)
-        return _combine(f"(NOT {operand.sql})", BOOLEAN, operand)
+        return combine(f"(NOT {operand.sql})", BOOLEAN, operand)
 
     def _logical(self, node: exp.Expr, word: str) -> Typed:
         left, right = self._boolean(node.this), self._boolean(node.expression)
-        return _combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
+        return combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
 
     def _is(self, node: exp.Expr) -> Typed:
         if isinstance(node.expression, exp.Null):
             operand = self.translate(node.this)
-            return _combine(f"(({operand.sql}) IS NULL)", BOOLEAN, operand)
+            return combine(f"(({operand.sql}) IS NULL)", BOOLEAN, operand)
         if isinstance(node.expression, exp.Boolean):
             operand = self._boolean(node.this)
             word = "TRUE" if node.expression.this else "FALSE"
-            return _combine(f"(({operand.sql}) IS NOT DISTINCT FROM {word})", BOOLEAN, operand)
+            return combine(f"(({operand.sql}) IS NOT DISTINCT FROM {word})", BOOLEAN, operand)
         raise UnsupportedByReferenceError("IS with something else than NULL, TRUE, FALSE")
 
     def _compare(self, node: exp.Expr) -> Typed:
-        left, right = self.bring_together([self.translate(node.this), self.translate(node.expression)])
-        _check_comparable(left.type)
-        return _combine(f"(({left.sql}) {_COMPARISONS[type(node)]} ({right.sql}))", BOOLEAN, left, right)
+        left, right = same_type([self.translate(node.this), self.translate(node.expression)])
+        _check_comparable(left.type, ordered=isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE))
+        return combine(f"(({left.sql}) {_COMPARISONS[type(node)]} ({right.sql}))", BOOLEAN, left, right)
 
     def _in(self, node: exp.Expr) -> Typed:
         if node.args.get("query") is not None or not node.expressions:
             raise UnsupportedByReferenceError("IN with a query")
-        operands = self.bring_together([self.translate(item) for item in (node.this, *node.expressions)])
-        _check_comparable(operands[0].type)
+        operands = same_type([self.translate(item) for item in (node.this, *node.expressions)])
+        _check_comparable(operands[0].type, ordered=False)
         listed = ", ".join(operand.sql for operand in operands[1:])
-        return _combine(f"(({operands[0].sql}) IN ({listed}))", BOOLEAN, *operands)
+        return combine(f"(({operands[0].sql}) IN ({listed}))", BOOLEAN, *operands)
 
     def _between(self, node: exp.Expr) -> Typed:
         bounds = [node.this, node.args["low"], node.args["high"]]
-        value, low, high = self.bring_together([self.translate(item) for item in bounds])
-        _check_comparable(value.type)
+        value, low, high = same_type([self.translate(item) for item in bounds])
+        _check_comparable(value.type, ordered=True)
         sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
-        return _combine(sql, BOOLEAN, value, low, high)
+        return combine(sql, BOOLEAN, value, low, high)
 
     def _case(self, node: exp.Expr) -> Typed:
-        if node.this is not None:
-            raise UnsupportedByReferenceError("CASE with an operand")
-        conditions = [self._boolean(branch.this) for branch in node.args["ifs"]]
+        branches = node.args["ifs"]
+        if node.this is None:
+            conditions = [self._branch(branch.this) for branch in branches]
+        else:
+            conditions = [self._compare(exp.EQ(this=node.this, expression=branch.this)) for branch in branches]
         default = node.args.get("default") or exp.Null()
-        results = self.bring_together(
-            [self.translate(branch.args["true"]) for branch in node.args["ifs"]] + [self.translate(default)]
-        )
+        results = same_type([self.translate(item) for item in (*(b.args["true"] for b in branches), default)])
         return _branches(conditions, results)
+
+    def _branch(self, node: exp.Expr) -> Typed:
+        condition = self.translate(node)
+        if condition.type != BOOLEAN:
+            raise UnsupportedByReferenceError("a branch whose condition is not boolean")
+        return condition
 
     def _if(self, node: exp.Expr) -> Typed:
         otherwise = node.args.get("false") or exp.Null()
-        results = self.bring_together([self.translate(node.args["true"]), self.translate(otherwise)])
-        return _branches([self._boolean(node.this)], results)
-
-    def _adjacent(self, node: exp.Expr) -> Typed:
-        """Join literals that stand side by side, ``'a' 'b'``; Spark reads them as one."""
-        if not all(isinstance(item, exp.Literal) and item.is_string for item in node.expressions):
-            raise UnsupportedByReferenceError("expression Concat")
-        return Typed(sql=text_literal("".join(str(item.this) for item in node.expressions)), type=STRING)
-
-    def _coalesce(self, node: exp.Expr) -> Typed:
-        operands = self.bring_together([self.translate(item) for item in (node.this, *node.expressions)])
-        listed = ", ".join(operand.sql for operand in operands)
-        return _combine(f"COALESCE({listed})", operands[0].type, *operands)
+        results = same_type([self.translate(node.args["true"]), self.translate(otherwise)])
+        return _branches([self._branch(node.this)], results)
 
     def _cast(self, node: exp.Expr) -> Typed:
         try:
@@ -208,10 +197,13 @@ class Translator:
             raise UnsupportedByReferenceError("CAST to a type that case files do not have") from None
         inner = node.this
         if isinstance(inner, exp.Literal) and inner.is_string:
-            return cast_literal(str(inner.this), target)
-        operand = self.translate(inner)
-        sql = cast(operand.sql, operand.type, target, Failure.ERROR, "CAST_OVERFLOW")
-        return Typed(sql=sql, type=target, sides=operand.sides, partial=operand.partial or sql != operand.sql)
+            try:
+                return cast_literal(str(inner.this), target)
+            except UnsupportedByReferenceError:
+                # DATE 'text' and CAST('text' AS DATE) look alike here, but fail at different times.
+                if target in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+                    raise
+        return cast_value(self.translate(inner), target)
 
     def _hex(self, node: exp.Expr) -> Typed:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
@@ -219,75 +211,68 @@ class Translator:
     def _struct(self, node: exp.Expr) -> Typed:
         fields, operands = [], []
         for item in node.expressions:
-            if not isinstance(item, exp.PropertyEQ):
+            if not isinstance(item, exp.PropertyEQ) or not isinstance(item.this, exp.Identifier):
                 raise UnsupportedByReferenceError("a struct without field names")
             operand = self.translate(item.expression)
             fields.append(Field(item.this.name, operand.type))
             operands.append(operand)
         packed = ", ".join(f"{identifier(f.name)} := {o.sql}" for f, o in zip(fields, operands, strict=True))
-        return _combine(f"struct_pack({packed})", StructType(tuple(fields)), *operands)
+        return combine(f"struct_pack({packed})", StructType(tuple(fields)), *operands)
 
     def _array(self, node: exp.Expr) -> Typed:
-        operands = self.bring_together([self.translate(item) for item in node.expressions])
+        operands = same_type([self.translate(item) for item in node.expressions])
         if not operands or operands[0].type == VOID:
             raise UnsupportedByReferenceError("an array without typed elements")
         listed = ", ".join(operand.sql for operand in operands)
-        return _combine(f"list_value({listed})", ArrayType(operands[0].type), *operands)
+        return combine(f"list_value({listed})", ArrayType(operands[0].type), *operands)
 
-    def _arithmetic(self, node: exp.Expr) -> Typed:
-        left, right = self.bring_together([self.translate(node.this), self.translate(node.expression)])
-        if left.type not in INTEGER_BITS:
-            raise UnsupportedByReferenceError(f"arithmetic on {left.type.ddl().split('(')[0]}")
-        sql = f"(({left.sql}) {_ARITHMETIC[type(node)]} ({right.sql}))"
-        typed = _combine(sql, left.type, left, right)
-        return Typed(sql=typed.sql, type=typed.type, sides=typed.sides, partial=True)
-
-    def _divide(self, node: exp.Expr) -> Typed:
+    def _binary(self, node: exp.Expr) -> Typed:
         left, right = self.translate(node.this), self.translate(node.expression)
-        if left.type not in INTEGER_BITS or right.type not in INTEGER_BITS:
-            raise UnsupportedByReferenceError("division of anything but integers")
-        quotient = f"CAST({left.sql} AS DOUBLE) / CAST({right.sql} AS DOUBLE)"
-        sql = f"CASE WHEN ({right.sql}) = 0 THEN error('DIVIDE_BY_ZERO') ELSE {quotient} END"
-        return Typed(sql=f"({sql})", type=DOUBLE, sides=left.sides | right.sides, partial=True)
+        if isinstance(node, exp.Div):
+            return divide(left, right)
+        if isinstance(node, exp.IntDiv):
+            return divide_whole(left, right)
+        return arithmetic(node, left, right)
 
-    @staticmethod
-    def bring_together(operands: list[Typed]) -> list[Typed]:
-        """Bring operands to the type in which Spark compares them.
+    def _bracket(self, node: exp.Expr) -> Typed:
+        """Look up a key; an index may be outside its array, which is an error, and only literals are simple."""
+        container, (key_node, *more) = self.translate(node.this), node.expressions
+        key = self.translate(key_node)
+        if more or not isinstance(container.type, MapType) or container.type.key != key.type:
+            raise UnsupportedByReferenceError("an element of anything but a map")
+        if key.type in (FLOAT, DOUBLE) or isinstance(key.type, ArrayType | StructType):
+            raise UnsupportedByReferenceError("a key of a type that Spark compares in its own way")
+        return combine(f"({container.sql})[{key.sql}]", container.type.value, container, key)
 
-        Raises:
-            UnsupportedByReferenceError: where the reference does not know that type.
-        """
-        wanted: DataType = VOID
-        for operand in operands:
-            wanted = common_type(wanted, operand.type)
-        if wanted == VOID:
-            return operands
-        return [_bring(operand, wanted) for operand in operands]
-
-
-def _bring(operand: Typed, wanted: DataType) -> Typed:
-    if operand.type == wanted:
-        return operand
-    sql = cast(operand.sql, operand.type, wanted, Failure.ERROR, "CAST_OVERFLOW")
-    return Typed(sql=sql, type=wanted, sides=operand.sides, partial=operand.partial)
-
-
-def _combine(sql: str, data_type: DataType, *operands: Typed) -> Typed:
-    return Typed(
-        sql=sql,
-        type=data_type,
-        sides=frozenset(side for operand in operands for side in operand.sides),
-        partial=any(operand.partial for operand in operands),
-    )
+    def _map(self, node: exp.Expr) -> Typed:
+        keys, values = node.args["keys"].expressions, node.args["values"].expressions
+        literals = [str(key.this) for key in keys if isinstance(key, exp.Literal)]
+        if not keys or len(set(literals)) != len(keys):
+            raise UnsupportedByReferenceError("a map whose keys are not distinct literals")
+        typed_keys = same_type([self.translate(key) for key in keys])
+        typed_values = same_type([self.translate(value) for value in values])
+        if typed_values[0].type == VOID:
+            raise UnsupportedByReferenceError("a map without typed values")
+        listed = ", ".join(f"{k.sql}: {v.sql}" for k, v in zip(typed_keys, typed_values, strict=True))
+        data_type = MapType(typed_keys[0].type, typed_values[0].type)
+        return combine(f"MAP {{{listed}}}", data_type, *typed_keys, *typed_values)
 
 
 def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:
     whens = " ".join(
         f"WHEN {condition.sql} THEN {result.sql}" for condition, result in zip(conditions, results, strict=False)
     )
-    return _combine(f"CASE {whens} ELSE {results[-1].sql} END", results[0].type, *conditions, *results)
+    return combine(f"CASE {whens} ELSE {results[-1].sql} END", results[0].type, *conditions, *results)
 
 
-def _check_comparable(data_type: DataType) -> None:
-    if isinstance(data_type, _NO_ORDER):
+def _check_comparable(data_type: DataType, *, ordered: bool) -> None:
+    """Refuse maps, which Spark does not compare, and the order of nested values, where NULLs sort differently."""
+    if isinstance(data_type, MapType):
         raise UnsupportedByReferenceError("comparison of MAP values")
+    if isinstance(data_type, ArrayType | StructType) and ordered:
+        raise UnsupportedByReferenceError("the order of nested values")
+    if isinstance(data_type, ArrayType):
+        _check_comparable(data_type.element, ordered=False)
+    if isinstance(data_type, StructType):
+        for field_ in data_type.fields:
+            _check_comparable(field_.type, ordered=False)

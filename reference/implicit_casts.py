@@ -14,6 +14,7 @@ from reference.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VOID,
+    ArrayType,
     AtomicType,
     DataType,
     DecimalType,
@@ -75,6 +76,8 @@ def common_type(left: DataType, right: DataType) -> DataType:
     if isinstance(left, StructType) and isinstance(right, StructType) and _same_names(left, right):
         pairs = zip(left.fields, right.fields, strict=True)
         return StructType(tuple(Field(a.name, common_type(a.type, b.type)) for a, b in pairs))
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return ArrayType(common_type(left.element, right.element))
     raise UnsupportedByReferenceError(f"{type_word(left)} beside {type_word(right)}")
 
 

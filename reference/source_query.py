@@ -16,6 +16,7 @@ from reference.aggregates import aggregate, check_groupable
 from reference.arrow import rows_to_table, table_to_rows
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.expressions import Translator
+from reference.functions import same_type
 from reference.names import Relation, Scope, Side
 from reference.query_tree import aliased, allow, output_name, table_name
 from reference.types import INT, VOID, Field, Schema
@@ -129,10 +130,7 @@ class _Reader:
         left, right = self.read(node.this, known, named=named), self.read(node.expression, known, named=False)
         if len(left.schema.columns) != len(right.schema.columns):
             raise UnsupportedByReferenceError("a UNION of different widths")
-        pairs = [
-            Translator.bring_together([_column(side, i) for side in (left, right)])
-            for i in range(len(left.schema.columns))
-        ]
+        pairs = [same_type([_column(side, i) for side in (left, right)]) for i in range(len(left.schema.columns))]
         schema = Schema(tuple(Field(c.name, p[0].type) for c, p in zip(left.schema.columns, pairs, strict=True)))
         if node.args.get("distinct"):
             check_groupable(schema)
@@ -273,8 +271,7 @@ class _Reader:
             raise UnsupportedByReferenceError("an inline table of different widths")
         try:
             by_column = [
-                Translator.bring_together([translator.translate(item) for item in column])
-                for column in zip(*rows, strict=True)
+                same_type([translator.translate(item) for item in column]) for column in zip(*rows, strict=True)
             ]
         except RejectedError:
             raise UnsupportedByReferenceError("an inline table that does not resolve") from None

@@ -45,6 +45,16 @@ class Typed:
     partial: bool = False
 
 
+def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:
+    """Make an expression of operands: it uses their tables, and fails where one of them may fail."""
+    return Typed(
+        sql=sql,
+        type=data_type,
+        sides=frozenset(side for operand in operands for side in operand.sides),
+        partial=partial or any(operand.partial for operand in operands),
+    )
+
+
 def string_literal(text: str) -> str:
     """Write a DuckDB string literal."""
     return "'" + text.replace("'", "''") + "'"
