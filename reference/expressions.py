@@ -18,7 +18,7 @@ from reference.errors import CaseFormatError, UnsupportedByReferenceError
 from reference.functions import function, same_type
 from reference.literals import cast_literal, decimal_literal, integer_literal, text_literal
 from reference.nested_casts import cast_value
-from reference.statement import name_parts
+from reference.statement import is_name, name_parts
 from reference.typed import Typed, combine, identifier
 from reference.types import (
     BINARY,
@@ -56,15 +56,21 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """Translates the expressions of one scope."""
+    """Translates the expressions of one scope.
+
+    Attributes:
+        subqueries: evaluates scalar subqueries (R-134), None where there may be none.
+    """
 
     scope: Scope
+    subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     _cases: dict[type[exp.Expr], Callable[[exp.Expr], Typed]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         cases: dict[type[exp.Expr], Callable[[Any], Typed]] = {
             exp.Column: self._name,
             exp.Dot: self._name,
+            exp.Subquery: self._subquery,
             exp.Paren: lambda node: self.translate(node.this),
             exp.Null: lambda _: Typed(sql="NULL", type=VOID),
             exp.Boolean: lambda node: Typed(sql="TRUE" if node.this else "FALSE", type=BOOLEAN),
@@ -112,8 +118,17 @@ class Translator:
         return typed
 
     def _name(self, node: exp.Expr) -> Typed:
+        if isinstance(node, exp.Dot) and not is_name(node) and isinstance(node.expression, exp.Identifier):
+            value = self.translate(node.this)
+            sql, data_type = self.scope.extract(value.sql, value.type, node.expression.name)
+            return combine(sql, data_type, value)
         name = self.scope.resolve(name_parts(node))
         return Typed(sql=name.sql, type=name.type, sides=frozenset({name.side}))
+
+    def _subquery(self, node: exp.Expr) -> Typed:
+        if self.subqueries is None or node.args.get("alias") is not None:
+            raise UnsupportedByReferenceError("a subquery here")
+        return self.subqueries(node.this, self.scope)
 
     def _literal(self, node: exp.Expr) -> Typed:
         text = str(node.this)

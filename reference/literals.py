@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reference.errors import CaseFormatError, UnsupportedByReferenceError
 from reference.typed import Typed, duckdb_type, string_literal
 from reference.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -15,10 +18,16 @@ from reference.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    ArrayType,
     DataType,
     DecimalType,
+    MapType,
+    StructType,
 )
 from reference.values import decode, encode
+
+if TYPE_CHECKING:
+    from reference.case import Value
 
 _MAX_DIGITS = 38
 _SPECIAL = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
@@ -73,6 +82,22 @@ def cast_literal(text: str, target: DataType) -> Typed:
         spelled = encode(value, target)
         return Typed(sql=f"CAST({string_literal(str(spelled))} AS {duckdb_type(target)})", type=target)
     raise UnsupportedByReferenceError(f"text literal cast to {target.ddl().split('(')[0]}")
+
+
+def value_literal(value: Value, data_type: DataType) -> str:
+    """Write an atomic value of a case as DuckDB SQL.
+
+    Raises:
+        UnsupportedByReferenceError: for nested values.
+    """
+    if isinstance(data_type, ArrayType | MapType | StructType):
+        raise UnsupportedByReferenceError("a subquery that gives a nested value")
+    if data_type == STRING:
+        return text_literal(value)
+    if data_type == BINARY:
+        return f"unhex({string_literal(value.hex())})"
+    text = value.isoformat() if data_type in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else str(value)
+    return f"CAST({string_literal(text)} AS {duckdb_type(data_type)})"
 
 
 def _as_json(text: str, target: DataType) -> object:

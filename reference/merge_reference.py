@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reference.statement import Statement
     from reference.types import Schema
 
+_CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
@@ -71,6 +72,7 @@ class _Run:
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         resolver = _resolver(case, statement, self.source_schema, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
+        _check_reserved_names(merge.final_schema, case)
         self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
         return _run(self.evaluation, case, settings, source_rows, self.source_schema)
 
@@ -96,6 +98,13 @@ class _Run:
         if self.evaluation is not None:
             for table in TABLES:
                 self.evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def _check_reserved_names(schema: Schema, case: Case) -> None:
+    """Refuse to add a column that the change feed uses (R-632)."""
+    reserved = [name for name in schema.names if name in _CHANGE_FEED_COLUMNS]
+    if reserved and schema != case.target.schema and case.target.change_data_feed:
+        raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
 
 
 def _rejection(rejected: RejectedError) -> Rejection:

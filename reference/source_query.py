@@ -55,6 +55,7 @@ def source_relation(
     connection: duckdb.DuckDBPyConnection,
     *,
     case_sensitive: bool,
+    named: bool = True,
 ) -> tuple[Schema, tuple[Row, ...]]:
     """Evaluate the source query of a merge.
 
@@ -63,6 +64,7 @@ def source_relation(
         tables: the tables that it may read, by lower-case name, with their rows before the merge (R-810).
         connection: a DuckDB whose time zone is UTC; temporary names are taken away again.
         case_sensitive: ``spark.sql.caseSensitive``.
+        named: whether the names of the result matter.
 
     Returns:
         The schema and the rows of the source, in any order.
@@ -78,7 +80,7 @@ def source_relation(
         )
         for name, (schema, _) in tables.items()
     }
-    result = _Reader(case_sensitive=case_sensitive).read(query, known)
+    result = _Reader(case_sensitive=case_sensitive).read(query, known, named=named)
     try:
         for name, (schema, rows) in tables.items():
             if not schema.columns:

@@ -221,6 +221,13 @@ def name_parts(node: exp.Expr) -> tuple[str, ...]:
     raise RejectedError("PARSE_SYNTAX_ERROR", f"{node.sql(dialect='databricks')!r} is no column name")
 
 
+def is_name(node: exp.Expr) -> bool:
+    """Tell whether a node is a possibly qualified, possibly nested name."""
+    if isinstance(node, exp.Dot):
+        return is_name(node.this) and isinstance(node.expression, exp.Identifier)
+    return isinstance(node, exp.Identifier | exp.Column) and not node.is_star
+
+
 def _check_shape(clauses: tuple[Clause, ...]) -> None:
     """Check that only the last clause of a kind is unconditional (R-107).
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from reference.errors import RejectedError
+from reference.errors import RejectedError, UnsupportedByReferenceError
 
 _NON_DETERMINISTIC = frozenset(
-    {
-        "rand",
-        "random",
-        "randn",
-        "uuid",
-        "shuffle",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "input_file_name",
-    }
+    """rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length reflect java_method""".split()  # noqa: SIM905 - one word list
+)
+_GENERATORS = frozenset(
+    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()  # noqa: SIM905
+)
+_WINDOW_ONLY = frozenset(
+    "row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split()  # noqa: SIM905
+)
+# Aggregates that sqlglot does not know as such.
+_AGGREGATES = frozenset(
+    """every any some bool_or std try_sum try_avg percentile_approx approx_percentile histogram_numeric regr_avgx
+    regr_avgy regr_r2 regr_slope regr_intercept regr_sxx regr_sxy regr_syy regr_count hll_sketch_agg hll_union_agg
+    bitmap_construct_agg bitmap_or_agg count_min_sketch kurtosis skewness""".split()  # noqa: SIM905
+)
+# Aggregates whose result depends on the order of rows: Spark takes them for non-deterministic.
+_UNORDERED = frozenset(
+    """first first_value last last_value any_value collect_list collect_set array_agg array_unique_agg mode listagg
+    string_agg group_concat""".split()  # noqa: SIM905
 )
 
 
@@ -25,18 +34,24 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
 
     Raises:
         RejectedError: with the class of the first rule broken.
+        UnsupportedByReferenceError: where the rules do not say which class comes first.
     """
     text = node.sql(dialect="databricks")
     for query in node.find_all(exp.Query):
         _check_tables(query, tables)
+    outside = list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
+    _check_generators(outside, text)
     if any(isinstance(part, exp.Window) for part in node.walk()):
         raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {text}")
-    if any(_is_non_deterministic(part) for part in node.walk()):
+    _check_window_only(outside)
+    if any(_names(part) & _UNORDERED for part in outside):
+        raise UnsupportedByReferenceError("an aggregate in a condition that depends on the order of rows")
+    if any(_names(part) & _NON_DETERMINISTIC for part in node.walk()):
         raise RejectedError(
             "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED",
             f"Non-deterministic functions are not supported in the {place} (condition = {text}).",
         )
-    if any(isinstance(part, exp.AggFunc) for part in _outside_queries(node)):
+    if any(_is_aggregate(part) for part in outside):
         raise RejectedError(
             "DELTA_AGGREGATION_NOT_SUPPORTED",
             f"Aggregate functions are not supported in the {place} (condition = {text}).",
@@ -48,28 +63,47 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
 
 
 def check_value(node: exp.Expr) -> None:
-    """Refuse what no assigned value may contain (R-134).
+    """Refuse what no assigned value may contain (R-134); subqueries are looked at where they are evaluated.
 
     Raises:
-        RejectedError: for aggregates and window functions.
+        RejectedError: for aggregates, window functions and generators.
+        UnsupportedByReferenceError: for a window function without its window.
     """
-    if any(isinstance(part, exp.AggFunc | exp.Window) for part in _outside_queries(node)):
-        raise RejectedError(
-            "UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {node.sql(dialect='databricks')}"
-        )
+    text = node.sql(dialect="databricks")
+    outside = list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
+    _check_generators(outside, text)
+    if any(isinstance(part, exp.Window) for part in outside):
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {text}")
+    _check_window_only(outside)
+    if any(_is_aggregate(part) for part in outside):
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {text}")
 
 
-def _outside_queries(node: exp.Expr) -> list[exp.Expr]:
-    return list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
+def _check_generators(parts: list[exp.Expr], text: str) -> None:
+    if any(_names(part) & _GENERATORS for part in parts):
+        raise RejectedError("UNSUPPORTED_GENERATOR", f"a generator outside the SELECT clause: {text}")
 
 
-def _is_non_deterministic(node: exp.Expr) -> bool:
+def _check_window_only(parts: list[exp.Expr]) -> None:
+    if any(_names(part) & _WINDOW_ONLY for part in parts):
+        raise UnsupportedByReferenceError("a window function without a window")
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.AggFunc) or bool(_names(node) & (_AGGREGATES | _UNORDERED))
+
+
+def _names(node: exp.Expr) -> frozenset[str]:
+    """Give the names, in lower case, under which a function is called."""
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _NON_DETERMINISTIC
-    return isinstance(node, exp.Func) and any(name.lower() in _NON_DETERMINISTIC for name in type(node).sql_names())
+        return frozenset({node.name.lower()})
+    if isinstance(node, exp.Func):
+        return frozenset(name.lower() for name in type(node).sql_names())
+    return frozenset()
 
 
 def _check_tables(query: exp.Expr, tables: tuple[str, ...]) -> None:
+    named = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
-        if table.name.lower() not in tables:
+        if table.name.lower() not in named.union(tables):
             raise RejectedError("TABLE_OR_VIEW_NOT_FOUND", f"The table or view {table.name} cannot be found.")
