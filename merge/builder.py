@@ -18,11 +18,11 @@ classic Spark nor on Connect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 
 from merge.command import run_merge
 from merge.errors import AnalysisError, UnsupportedStatementError
@@ -33,9 +33,10 @@ from merge.table.scan import read_table
 from merge.table.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from merge.command import MergeResult
+    from merge.table.snapshot import Snapshot
 
 # R-107: Delta's classes and the name of the kind in its texts.
 _OMITS_CONDITION: Final = {
@@ -43,6 +44,9 @@ _OMITS_CONDITION: Final = {
     ClauseKind.NOT_MATCHED: "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION",
     ClauseKind.NOT_MATCHED_BY_SOURCE: "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
 }
+
+# What toDF has returned, for as long as somebody holds it: no public interface of Spark tells what a frame reads.
+_SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,19 +68,30 @@ class DeltaTable:
 
     def toDF(self) -> DataFrame:
         """Read the table as it is now, under its alias if it has one."""
-        frame = read_table(self.spark, read_snapshot(self.path))
-        return frame.alias(self.name) if self.name else frame
+        snapshot = read_snapshot(self.path)
+        frame = read_table(self.spark, snapshot)
+        frame = frame.alias(self.name) if self.name else frame
+        _SNAPSHOTS[frame] = snapshot
+        return frame
 
     def merge(self, source: DataFrame, condition: str) -> DeltaMergeBuilder:
         """Begin a merge of a source into this table.
 
         Args:
-            source: the rows; name them with ``source.alias("s")`` to qualify columns in expressions.
+            source: the rows; name them with ``source.alias("s")`` to qualify columns in expressions. What ``toDF`` of
+                a table returned is known as a Delta table, which need not be materialised (R-450).
             condition: when a source row matches a target row, as SQL.
 
         Raises:
-            TypeError: the condition is not text.
+            ValueError: an argument is None.
+            TypeError: the source is no DataFrame, or the condition is not text (R-103).
         """
+        if source is None:
+            raise ValueError("'source' in merge cannot be None")
+        if not isinstance(source, DataFrame):
+            raise TypeError(f"Type of 'source' in merge must be DataFrame, found {type(source).__name__}")
+        if condition is None:
+            raise ValueError("'condition' in merge cannot be None")
         return DeltaMergeBuilder(
             table=self, source=source, condition=_text(condition, "'condition' in merge"), clauses=()
         )
@@ -92,9 +107,7 @@ class DeltaMergeBuilder:
     clauses: tuple[Clause, ...]
     schema_evolution: bool = False
 
-    def whenMatchedUpdate(
-        self, condition: str | None = None, set: Mapping[str, str] | None = None
-    ) -> DeltaMergeBuilder:
+    def whenMatchedUpdate(self, condition: str | None = None, set: dict[str, str] | None = None) -> DeltaMergeBuilder:
         """Update matched rows: column name to SQL text. Empty and unconditional, the clause is dropped (R-105)."""
         return self._update(ClauseKind.MATCHED, "whenMatchedUpdate", condition, set)
 
@@ -107,9 +120,12 @@ class DeltaMergeBuilder:
         return self._delete(ClauseKind.MATCHED, "whenMatchedDelete", condition)
 
     def whenNotMatchedInsert(
-        self, condition: str | None = None, values: Mapping[str, str] | None = None
+        self, condition: str | None = None, values: dict[str, str] | None = None
     ) -> DeltaMergeBuilder:
-        """Insert source rows without a match: column name to SQL text; columns left out become NULL (R-220)."""
+        """Insert source rows without a match: column name to SQL text.
+
+        Columns left out are generated, or take their default, or NULL (R-220).
+        """
         assignments = _assignments(values, "'values' in whenNotMatchedInsert")
         text = _condition(condition, "whenNotMatchedInsert")
         return self._with(
@@ -121,7 +137,7 @@ class DeltaMergeBuilder:
         return self._star(ClauseKind.NOT_MATCHED, ActionType.INSERT, "whenNotMatchedInsertAll", condition)
 
     def whenNotMatchedBySourceUpdate(
-        self, condition: str | None = None, set: Mapping[str, str] | None = None
+        self, condition: str | None = None, set: dict[str, str] | None = None
     ) -> DeltaMergeBuilder:
         """Update target rows that no source row matches. Empty and unconditional, the clause is dropped (R-105)."""
         return self._update(ClauseKind.NOT_MATCHED_BY_SOURCE, "whenNotMatchedBySourceUpdate", condition, set)
@@ -165,15 +181,18 @@ class DeltaMergeBuilder:
         Raises:
             MergeError: what is wrong, by Delta's error class; the table is unchanged.
         """
+        snapshot = _SNAPSHOTS.get(self.source)
         return run_merge(
             self.table.spark,
             path=self.table.path,
             statement=self.statement(),
             source=self.source,
+            source_is_delta=snapshot is not None,
+            source_num_rows=None if snapshot is None else snapshot.num_records,
         )
 
     def _update(
-        self, kind: ClauseKind, method: str, condition: str | None, given: Mapping[str, str] | None
+        self, kind: ClauseKind, method: str, condition: str | None, given: dict[str, str] | None
     ) -> DeltaMergeBuilder:
         assignments = _assignments(given, f"'set' in {method}")
         text = _condition(condition, method)
@@ -211,7 +230,7 @@ def _assignments(given: object, what: str) -> tuple[Assignment, ...]:
     """Check a dict of names and expressions (R-103) and read the names (R-104)."""
     if given is None:
         raise ValueError(f"{what} cannot be None")
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         raise TypeError(f"{what} must be a dict of column names and SQL texts, found {type(given).__name__}")
     return tuple(
         Assignment(target=_key(key, what), value=_text(value, f"the value of {key!r} of {what}"))

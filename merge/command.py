@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from merge.cast_errors import explain
 from merge.conf import MergeConf
 from merge.errors import ExecutionError, from_spark
 from merge.executors.classic import find_touched_files, write_all_changes
-from merge.executors.insert_only import write_inserts_when_nothing_matches, write_only_inserts
+from merge.executors.insert_only import write_only_inserts
 from merge.executors.run import (
     MergeRun,
     has_deletes,
@@ -22,14 +23,17 @@ from merge.executors.run import (
     uses_insert_only_path,
 )
 from merge.executors.source import MaterializeReason, materialization_reason, prepare_source
-from merge.metrics import ExecutionPath, MergeMetrics, PathResult, Stopwatch, TimedPart, merge_metrics
+from merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
 from merge.resolution.resolve import resolve
 from merge.resolution.types import SparkExpressionTypes
 from merge.table.actions import Transaction
+from merge.table.checks import table_checks
 from merge.table.commit import PendingCommit, commit, validate_record_counts
 from merge.table.conflicts import ReadSet
+from merge.table.new_schema import check_new_schema
 from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, read_snapshot
 from merge.table.writing import TableWriter
+from merge.validation import check_source_is_stable, log_metric_invariants
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,7 +119,7 @@ def run_merge(
         except PySparkException as error:
             if not _lost_source(error):
                 known = from_spark(error)
-                if known is None:
+                if known is error:
                     raise
                 raise known from error
             _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
@@ -148,9 +152,11 @@ class _Command:
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
+        check_new_schema(snapshot, merge.final_schema, drops_null_columns=self.conf.drop_null_columns)
         writer = TableWriter(
             snapshot=snapshot,
             schema=merge.final_schema,
+            checks=table_checks(snapshot.properties, merge.final_schema, case_sensitive=self.conf.case_sensitive),
             repartition=self._repartitions(snapshot),
             collect_stats=self.conf.stats_collect,
         )
@@ -159,8 +165,12 @@ class _Command:
             result = execute(run)
             check_source_is_stable(run, result)
             return self._commit(run, result)
-        except BaseException:
+        except BaseException as error:
             writer.remove_orphans()
+            if isinstance(error, PySparkException) and not _lost_source(error):
+                known = explain(error, self.statement, merge)
+                if known is not error:
+                    raise known from error
             raise
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
@@ -248,31 +258,11 @@ class _Command:
 def execute(run: MergeRun) -> PathResult:
     """Choose the execution path and run it (R-402)."""
     if uses_insert_only_path(run.merge, run.conf):
-        return write_only_inserts(run)
+        return write_only_inserts(run, filter_matched_rows=True)
     touched = find_touched_files(run)
     if not touched.files:
-        return write_inserts_when_nothing_matches(run, touched)
+        return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
     return write_all_changes(run, touched)
-
-
-def check_source_is_stable(run: MergeRun, result: PathResult) -> None:
-    """Compare the two scans of the source (R-456).
-
-    Raises:
-        ExecutionError: they saw different numbers of rows and ``merge.failIfSourceChanged`` is on.
-    """
-    second = result.num_source_rows_in_second_scan
-    if second is None or second == result.num_source_rows:
-        return
-    _logger.warning(
-        "Merge source has %d rows in initial scan but %d rows in second scan", result.num_source_rows, second
-    )
-    if run.conf.fail_if_source_changed:
-        raise ExecutionError(
-            "UNSUPPORTED_OPERATION",
-            "Cannot perform Merge because the source dataset is not deterministic. Write the source to a table first, "
-            "or set spark.databricks.delta.merge.materializeSource to auto.",
-        )
 
 
 def result_row(metrics: Mapping[str, int]) -> tuple[int, int, int, int]:
@@ -281,18 +271,6 @@ def result_row(metrics: Mapping[str, int]) -> tuple[int, int, int, int]:
     deleted = metrics["numTargetRowsDeleted"]
     inserted = metrics["numTargetRowsInserted"]
     return updated + deleted + inserted, updated, deleted, inserted
-
-
-def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
-    """Log where the metrics contradict the record counts of the files (P-10, R-721)."""
-    m = metrics.operation
-    changed = m["numTargetRowsUpdated"] + m["numTargetRowsCopied"]
-    added = sum(file.num_records for file in result.written.data_files)
-    if m["numTargetRowsInserted"] + changed != added:
-        _logger.warning("%d rows were added to files, but the metrics say %d", added, m["numOutputRows"])
-    counts = [file.statistics.num_records for file in result.removed]
-    if None not in counts and changed + m["numTargetRowsDeleted"] != sum(c for c in counts if c is not None):
-        _logger.warning("The rows of the removed files are not those that were updated, deleted or copied: %s", dict(m))
 
 
 def _read_set(run: MergeRun, result: PathResult) -> ReadSet:

@@ -26,6 +26,10 @@ MATERIALIZE_SOURCE = DELTA_PREFIX + "merge.materializeSource"
 FAIL_IF_SOURCE_CHANGED = DELTA_PREFIX + "merge.failIfSourceChanged"
 EMPTY_SCHEMA_TARGET_CHECK = DELTA_PREFIX + "merge.emptySchemaTargetCheck.enabled"
 PRESERVE_NULL_SOURCE_STRUCTS = DELTA_PREFIX + "merge.preserveNullSourceStructs"
+PRESERVE_NULL_SOURCE_STRUCTS_UPDATE_STAR = DELTA_PREFIX + "merge.preserveNullSourceStructs.updateStar"
+RESOLVE_STRUCTS_BY_NAME = DELTA_PREFIX + "resolveMergeUpdateStructsByName.enabled"
+FIX_CASE_SENSITIVE_DUPLICATES = DELTA_PREFIX + "merge.insert.fixCaseSensitiveDuplicateColumns"
+DROP_NULL_COLUMNS = DELTA_PREFIX + "createDataFrame.dropNullColumns"
 SCHEMA_AUTO_MERGE = DELTA_PREFIX + "schema.autoMerge.enabled"
 OPTIMIZE_WRITE = DELTA_PREFIX + "optimizeWrite.enabled"
 SKIP_RECORDING_EMPTY_COMMITS = DELTA_PREFIX + "skipRecordingEmptyCommits"
@@ -41,9 +45,7 @@ ANSI_ENABLED = "spark.sql.ansi.enabled"
 
 # Flags that change results and are not implemented: full name -> the only value that is accepted.
 _ONLY_DEFAULT: Mapping[str, str] = {
-    DELTA_PREFIX + "resolveMergeUpdateStructsByName.enabled": "true",  # R-242
     DELTA_PREFIX + "schemaEvolution.merge.fixNestedStructAlignment": "true",  # R-241
-    DELTA_PREFIX + "createDataFrame.dropNullColumns": "false",  # R-144
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",  # "x" is a string to our parser
     "spark.sql.parser.escapedStringLiterals": "false",  # backslashes in strings are escapes to our parser
 }
@@ -71,6 +73,10 @@ class MergeConf:
     """The settings of one merge. Field names follow the last words of the flags; defaults are Delta's.
 
     Attributes:
+        preserve_null_source_structs_update_star: for ``UPDATE *``; where it is not set, as the former (R-244).
+        resolve_merge_update_structs_by_name: structs are matched by field name, not by position (R-242).
+        fix_case_sensitive_duplicate_columns: see R-225.
+        drop_null_columns: no VOID column may be in the final schema (R-144).
         optimize_write: None where the session does not say, so that the table property decides (R-425).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
     """
@@ -82,6 +88,10 @@ class MergeConf:
     fail_if_source_changed: bool = False
     empty_schema_target_check: bool = True
     preserve_null_source_structs: bool = True
+    preserve_null_source_structs_update_star: bool = True
+    resolve_merge_update_structs_by_name: bool = True
+    fix_case_sensitive_duplicate_columns: bool = True
+    drop_null_columns: bool = False
     schema_auto_merge: bool = False
     optimize_write: bool | None = None
     skip_recording_empty_commits: bool = True
@@ -105,6 +115,7 @@ class MergeConf:
         """
         _refuse_unimplemented(settings)
         app_id, version = _transaction(settings)
+        preserve = _flag(settings, PRESERVE_NULL_SOURCE_STRUCTS, default=True)
         return cls(
             optimize_insert_only_merge=_flag(settings, OPTIMIZE_INSERT_ONLY, default=True),
             optimize_matched_only_merge=_flag(settings, OPTIMIZE_MATCHED_ONLY, default=True),
@@ -112,7 +123,13 @@ class MergeConf:
             materialize_source=_materialize_source(settings),
             fail_if_source_changed=_flag(settings, FAIL_IF_SOURCE_CHANGED, default=False),
             empty_schema_target_check=_flag(settings, EMPTY_SCHEMA_TARGET_CHECK, default=True),
-            preserve_null_source_structs=_flag(settings, PRESERVE_NULL_SOURCE_STRUCTS, default=True),
+            preserve_null_source_structs=preserve,
+            preserve_null_source_structs_update_star=_flag(
+                settings, PRESERVE_NULL_SOURCE_STRUCTS_UPDATE_STAR, default=preserve
+            ),
+            resolve_merge_update_structs_by_name=_flag(settings, RESOLVE_STRUCTS_BY_NAME, default=True),
+            fix_case_sensitive_duplicate_columns=_flag(settings, FIX_CASE_SENSITIVE_DUPLICATES, default=True),
+            drop_null_columns=_flag(settings, DROP_NULL_COLUMNS, default=False),
             schema_auto_merge=_flag(settings, SCHEMA_AUTO_MERGE, default=False),
             optimize_write=_optional_flag(settings, OPTIMIZE_WRITE),
             skip_recording_empty_commits=_flag(settings, SKIP_RECORDING_EMPTY_COMMITS, default=True),
@@ -142,6 +159,10 @@ SETTING_NAMES: tuple[str, ...] = (
     FAIL_IF_SOURCE_CHANGED,
     EMPTY_SCHEMA_TARGET_CHECK,
     PRESERVE_NULL_SOURCE_STRUCTS,
+    PRESERVE_NULL_SOURCE_STRUCTS_UPDATE_STAR,
+    RESOLVE_STRUCTS_BY_NAME,
+    FIX_CASE_SENSITIVE_DUPLICATES,
+    DROP_NULL_COLUMNS,
     SCHEMA_AUTO_MERGE,
     OPTIMIZE_WRITE,
     SKIP_RECORDING_EMPTY_COMMITS,

@@ -143,7 +143,7 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
     """Turn an exception of Spark into ours, under Spark's own error condition.
 
     A condition raised inside a job may arrive wrapped; then it is taken from the text of the exception. Overflow of a
-    cast becomes ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252).
+    cast becomes ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``cast_errors`` tells whose cast it was.
 
     Returns:
         what to raise: ours, or the original where it does not come from the statement or the data but from a lost
@@ -152,9 +152,7 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
     if isinstance(error, MergeError):
         return error
     text = str(error)
-    condition = error.getCondition()
-    if condition in {None, "USER_RAISED_EXCEPTION"}:
-        condition = _condition_in(text) or condition
+    condition = spark_condition(error)
     if condition is None or condition == _PYTHON_WORKER_CONDITION:
         return error
     if (error.getSqlState() or "").startswith(_SYSTEM_FAULTS):
@@ -169,6 +167,14 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
             f"Spark said: {message}",
         )
     return ExecutionError(condition, message)
+
+
+def spark_condition(error: PySparkException) -> str | None:
+    """Name Spark's own condition of an exception; None where it has none."""
+    condition = error.getCondition()
+    if condition in {None, "USER_RAISED_EXCEPTION"}:
+        return _condition_in(str(error)) or condition
+    return condition
 
 
 def _condition_in(text: str) -> str | None:

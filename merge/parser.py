@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlglot.tokens import TokenType
-
 from merge.errors import AnalysisError
-from merge.sql_dialect import is_name, parse_expression, syntax_error, tokenize
+from merge.sql_dialect import parse_expression
 from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
+from merge.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot.tokens import Token
-
 _ORDER: Final = tuple(ClauseKind)  # the order that the grammar fixes (R-101)
-_OPEN: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
-_CLOSE: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 
 # Spark's own names for R-107, which differ from Delta's.
 _OMITS_CONDITION: Final = {
@@ -69,27 +64,25 @@ def _require_conditions(clauses: Sequence[Clause], kind: ClauseKind) -> None:
         )
 
 
-class _Reader:
-    """A cursor over the tokens of one statement."""
+class _Reader(TokenCursor):
+    """Reads one statement by the grammar of R-101."""
 
     def __init__(self, sql: str, *, interleaved: bool) -> None:
-        self._sql = sql
+        super().__init__(sql)
         self._interleaved = interleaved
-        self._tokens = _without_final_semicolon(tokenize(sql))
-        self._at = 0
 
     def statement(self) -> MergeStatement:
-        self._expect("MERGE")
-        evolution = self._accept("WITH")
+        self.expect("MERGE")
+        evolution = self.accept("WITH")
         if evolution:
-            self._expect("SCHEMA")
-            self._expect("EVOLUTION")
-        self._expect("INTO")
+            self.expect("SCHEMA")
+            self.expect("EVOLUTION")
+        self.expect("INTO")
         target, target_alias = self._name_text(), self._alias()
-        self._expect("USING")
-        source = self._query_text() if self._peek_is("(") else self._name_text()
+        self.expect("USING")
+        source = self._query_text() if self.peek_is("(") else self._name_text()
         source_alias = self._alias()
-        self._expect("ON")
+        self.expect("ON")
         condition = self._expression("WHEN")
         return MergeStatement(
             condition=condition,
@@ -103,12 +96,12 @@ class _Reader:
 
     def _clauses(self) -> tuple[Clause, ...]:
         clauses: list[Clause] = []
-        while not self._done:
-            first = self._at
+        while not self.done:
+            first = self.at
             clause = self._clause()
             if not self._interleaved and clauses and _ORDER.index(clause.kind) < _ORDER.index(clauses[-1].kind):
-                self._at = first
-                raise self._wrong(
+                self.at = first
+                raise self.wrong(
                     f"WHEN {clause.kind.value} stands after WHEN {clauses[-1].kind.value}. The order is: all MATCHED, "
                     "then all NOT MATCHED, then all NOT MATCHED BY SOURCE clauses."
                 )
@@ -116,10 +109,10 @@ class _Reader:
         return tuple(clauses)
 
     def _clause(self) -> Clause:
-        self._expect("WHEN")
+        self.expect("WHEN")
         kind = self._kind()
-        condition = self._expression("THEN") if self._accept("AND") else None
-        self._expect("THEN")
+        condition = self._expression("THEN") if self.accept("AND") else None
+        self.expect("THEN")
         action = self._action(kind)
         if action is ActionType.DELETE:
             return Clause(kind=kind, action=action, condition=condition)
@@ -129,57 +122,57 @@ class _Reader:
         return Clause(kind=kind, action=action, condition=condition, assignments=assignments)
 
     def _kind(self) -> ClauseKind:
-        if self._accept("MATCHED"):
+        if self.accept("MATCHED"):
             return ClauseKind.MATCHED
-        self._expect("NOT")
-        self._expect("MATCHED")
-        if not self._accept("BY"):
+        self.expect("NOT")
+        self.expect("MATCHED")
+        if not self.accept("BY"):
             return ClauseKind.NOT_MATCHED
-        if self._accept("TARGET"):
+        if self.accept("TARGET"):
             return ClauseKind.NOT_MATCHED
-        self._expect("SOURCE")
+        self.expect("SOURCE")
         return ClauseKind.NOT_MATCHED_BY_SOURCE
 
     def _action(self, kind: ClauseKind) -> ActionType:
         allowed = ("INSERT",) if kind is ClauseKind.NOT_MATCHED else ("UPDATE", "DELETE")
         for word in allowed:
-            if self._accept(word):
+            if self.accept(word):
                 if word == "UPDATE":
-                    self._expect("SET")
+                    self.expect("SET")
                 return ActionType[word]
-        raise self._wrong(f"WHEN {kind.value} THEN must go on with {' or '.join(allowed)}.")
+        raise self.wrong(f"WHEN {kind.value} THEN must go on with {' or '.join(allowed)}.")
 
     def _star(self, kind: ClauseKind, action: ActionType) -> bool:
-        if not self._accept("*"):
+        if not self.accept("*"):
             return False
         if kind is ClauseKind.NOT_MATCHED_BY_SOURCE:
-            raise self._wrong("UPDATE SET * needs a source row; name the columns in WHEN NOT MATCHED BY SOURCE.")
-        if not self._done and not self._peek_is("WHEN"):
-            raise self._wrong(f"Nothing may follow the * of {action.name} but another WHEN clause.")
+            raise self.wrong("UPDATE SET * needs a source row; name the columns in WHEN NOT MATCHED BY SOURCE.")
+        if not self.done and not self.peek_is("WHEN"):
+            raise self.wrong(f"Nothing may follow the * of {action.name} but another WHEN clause.")
         return True
 
     def _set_list(self) -> tuple[Assignment, ...]:
         assignments = []
         while True:
-            name = self._name()
-            if not self._accept("="):
-                self._expect("==")  # Spark's grammar takes either sign
+            name = self.name()
+            if not self.accept("="):
+                self.expect("==")  # Spark's grammar takes either sign
             assignments.append(Assignment(target=name, value=self._expression(",", "WHEN")))
-            if not self._accept(","):
+            if not self.accept(","):
                 return tuple(assignments)
 
     def _insert_lists(self) -> tuple[Assignment, ...]:
-        self._expect("(")
-        names = [self._name()]
-        while self._accept(","):
-            names.append(self._name())
-        self._expect(")")
-        self._expect("VALUES")
-        self._expect("(")
+        self.expect("(")
+        names = [self.name()]
+        while self.accept(","):
+            names.append(self.name())
+        self.expect(")")
+        self.expect("VALUES")
+        self.expect("(")
         values = [self._expression(",", ")")]
-        while self._accept(","):
+        while self.accept(","):
             values.append(self._expression(",", ")"))
-        self._expect(")")
+        self.expect(")")
         if len(names) != len(values):
             raise AnalysisError(
                 "MERGE_INSERT_VALUE_COUNT_MISMATCH",
@@ -189,111 +182,37 @@ class _Reader:
         return tuple(Assignment(target=name, value=value) for name, value in zip(names, values, strict=True))
 
     def _alias(self) -> str | None:
-        if not self._accept("AS") and (self._done or self._peek_is("USING", "ON")):
+        if not self.accept("AS") and (self.done or self.peek_is("USING", "ON")):
             return None
-        name = self._name()
+        name = self.name()
         if len(name) != 1:
-            raise self._wrong("An alias is a single name.")
-        if self._peek_is("("):
+            raise self.wrong("An alias is a single name.")
+        if self.peek_is("("):
             raise AnalysisError(
                 "COLUMN_ALIASES_NOT_ALLOWED", f"Column aliases are not allowed in MERGE; remove them after {name[0]}."
             )
         return name[0]
 
-    def _name(self) -> tuple[str, ...]:
-        parts = [self._name_part()]
-        while self._accept("."):
-            parts.append(self._name_part())
-        return tuple(parts)
-
-    def _name_part(self) -> str:
-        if self._done or not is_name(self._tokens[self._at]):
-            raise self._wrong("A name is expected here.")
-        self._at += 1
-        return self._tokens[self._at - 1].text
-
     def _name_text(self) -> str:
-        first = self._at
-        self._name()
-        return self._slice(first)
+        first = self.at
+        self.name()
+        return self.text_from(first)
 
     def _query_text(self) -> str:
-        first = self._at
-        self._skip_group()
-        return self._slice(first)
+        first = self.at
+        self.skip_group()
+        return self.text_from(first)
 
     def _expression(self, *stops: str) -> str:
         """Cut out one expression that ends before one of the stop words outside all brackets and CASE."""
-        first = self._at
-        while not self._done and not self._peek_is(*stops):
-            if self._opens():
-                self._skip_group()
+        first = self.at
+        while not self.done and not self.peek_is(*stops):
+            if self.opens():
+                self.skip_group()
             else:
-                self._at += 1
-        if self._at == first:
-            raise self._wrong("An expression is expected here.")
-        text = self._slice(first)
+                self.at += 1
+        if self.at == first:
+            raise self.wrong("An expression is expected here.")
+        text = self.text_from(first)
         parse_expression(text)
         return text
-
-    def _skip_group(self) -> None:
-        """Move behind the bracket or END that closes the group opening here."""
-        first, depth = self._at, 0
-        while not self._done:
-            if self._opens():
-                depth += 1
-            elif self._closes():
-                depth -= 1
-            self._at += 1
-            if depth == 0:
-                return
-        self._at = first
-        raise self._wrong("This is never closed.")
-
-    def _opens(self) -> bool:
-        return self._tokens[self._at].token_type in _OPEN and not self._is_member()
-
-    def _closes(self) -> bool:
-        return self._tokens[self._at].token_type in _CLOSE and not self._is_member()
-
-    def _is_member(self) -> bool:
-        """Tell whether the word here follows a dot, so that it is a name and no keyword: ``t.when``."""
-        return self._at > 0 and self._tokens[self._at - 1].token_type is TokenType.DOT
-
-    @property
-    def _done(self) -> bool:
-        return self._at >= len(self._tokens)
-
-    def _peek_is(self, *words: str) -> bool:
-        if self._done:
-            return False
-        token = self._tokens[self._at]
-        if token.token_type in {TokenType.IDENTIFIER, TokenType.STRING} or self._is_member():
-            return False
-        return token.text.upper() in words
-
-    def _accept(self, word: str) -> bool:
-        found = self._peek_is(word)
-        self._at += found
-        return found
-
-    def _expect(self, word: str) -> None:
-        if not self._accept(word):
-            raise self._wrong(f"{word} is expected here.")
-
-    def _slice(self, first: int) -> str:
-        return self._sql[self._tokens[first].start : self._tokens[self._at - 1].end + 1]
-
-    def _wrong(self, what: str) -> AnalysisError:
-        if self._done:
-            return syntax_error(f"{what} The statement ends too early.", self._sql)
-        token = self._tokens[self._at]
-        before = self._sql[: token.start]
-        line, column = before.count("\n") + 1, token.start - (before.rfind("\n") + 1) + 1
-        return syntax_error(f"{what} Found {token.text!r} at line {line}, column {column}.", self._sql)
-
-
-def _without_final_semicolon(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    if tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-        return tokens[:-1]
-    return tokens

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from pyspark.errors import PySparkException
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from merge.command import run_merge
-from merge.errors import AnalysisError, from_spark
+from merge.errors import AnalysisError, UnsupportedStatementError, from_spark
 from merge.parser import parse_merge
-from merge.sql_dialect import MergeDialect, parse_name, quote_name, syntax_error
+from merge.source_query import plan_query
+from merge.sql_dialect import parse_name
 from merge.table.scan import read_table
 from merge.table.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from merge.command import MergeResult
+    from merge.errors import MergeError
     from merge.statement import MergeStatement
-    from merge.table.snapshot import Snapshot
 
 
 def merge_sql(
@@ -50,91 +49,91 @@ def run_statement(
 ) -> MergeResult:
     """Run a parsed MERGE statement; see ``merge_sql``."""
     paths = {name.lower(): path for name, path in (tables or {}).items()}
-    target = _path(statement.target, paths)
+    target = _path(parse_name(statement.target), paths)
     if target is None:
-        known = ", ".join(sorted(paths)) or "none"
-        raise AnalysisError(
-            "TABLE_OR_VIEW_NOT_FOUND",
-            f"The target {statement.target} is not among the tables given ({known}). "
-            "Name it in `tables`, or write delta.`/path/of/the/table`.",
-        )
-    with _source(spark, statement, paths) as (source, snapshot):
+        raise _no_target(spark, statement.target, paths)
+    with _source(spark, statement, paths) as source:
         return run_merge(
             spark,
             path=target,
             statement=statement,
-            source=source,
-            source_is_delta=snapshot is not None,
-            source_num_rows=None if snapshot is None else snapshot.num_records,
+            source=source.frame,
+            source_is_delta=source.is_delta,
+            source_num_rows=source.num_rows,
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """The source's rows; whether they come from fixed Delta snapshots only, and how many there are if the log tells."""
+
+    frame: DataFrame
+    is_delta: bool = False
+    num_rows: int | None = None
+
+
 @contextmanager
-def _source(
-    spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]
-) -> Iterator[tuple[DataFrame, Snapshot | None]]:
-    """Open the source for the time of the merge: the rows, and the Delta snapshot that they are, if they are one."""
+def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]) -> Iterator[_Source]:
+    """Open the source for the time of the merge."""
     if statement.source.startswith("("):
-        with _query(spark, statement.source, paths) as frame:
-            yield frame, None
+        with _query(spark, statement.source, paths) as source:
+            yield source
         return
-    path = _path(statement.source, paths)
+    path = _path(parse_name(statement.source), paths)
     if path is not None:
         snapshot = read_snapshot(path)
-        yield read_table(spark, snapshot), snapshot
+        yield _Source(frame=read_table(spark, snapshot), is_delta=True, num_rows=snapshot.num_records)
         return
-    try:
-        frame = spark.table(statement.source)
-        frame.schema  # noqa: B018 - Connect looks the table up only now
-    except PySparkException as error:
-        raise from_spark(error) from error
-    yield frame, None
+    yield _Source(frame=_analyzed(spark.table, statement.source))
 
 
 @contextmanager
-def _query(spark: SparkSession, query: str, paths: Mapping[str, str]) -> Iterator[DataFrame]:
-    """Run a query whose tables may be names of ``paths``: these become temporary views for the time of the merge."""
-    text, views = _with_views(query, paths)
+def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[_Source]:
+    """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
+    query = plan_query(text, lambda parts: _path(parts, paths))
+    created = []
     try:
-        for view, path in views.items():
+        for view, path in query.views.items():
             read_table(spark, read_snapshot(path)).createOrReplaceTempView(view)
-        try:
-            frame = spark.sql(f"SELECT * FROM {text}")
-            frame.schema  # noqa: B018 - Connect analyses the query only now
-        except PySparkException as error:
-            raise from_spark(error) from error
-        yield frame
+            created.append(view)
+        yield _Source(frame=_analyzed(spark.sql, f"SELECT * FROM {query.text}"), is_delta=query.is_repeatable)
     finally:
-        for view in views:
+        for view in created:
             spark.catalog.dropTempView(view)
 
 
-def _with_views(query: str, paths: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Replace the names of ``paths`` in a query by names of views; the old name stays on as the alias."""
+def _analyzed(read: Callable[[str], DataFrame], text: str) -> DataFrame:
+    """Open a relation and have it analysed, which Connect would leave for later."""
     try:
-        tree = MergeDialect().parse(query)[0]
-    except SqlglotError as error:
-        raise syntax_error("The source query is no SQL that can be read:", query) from error
-    common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)} if tree else set()
-    views: dict[str, str] = {}
-    edits = []
-    for table in tree.find_all(exp.Table) if tree else ():
-        name = table.name.lower()
-        if table.db or name in common or name not in paths:
-            continue
-        view = f"merge_source_{uuid4().hex}"
-        views[view] = paths[name]
-        meta = table.this.meta
-        alias = "" if table.alias else f" AS {quote_name(table.name)}"
-        edits.append((meta["start"], meta["end"] + 1, view + alias))
-    for start, end, replacement in sorted(edits, reverse=True):
-        query = query[:start] + replacement + query[end:]
-    return query, views
+        frame = read(text)
+        frame.schema  # noqa: B018 - asking is the analysis
+    except PySparkException as error:
+        raise from_spark(error) from error
+    return frame
 
 
-def _path(name: str, paths: Mapping[str, str]) -> str | None:
-    """Find the path of a Delta table written as a name of ``paths`` or as ``delta.`/path```."""
-    parts = parse_name(name)
+def _no_target(spark: SparkSession, name: str, paths: Mapping[str, str]) -> MergeError:
+    """Say why a name is no target: unknown, or a table or view that a merge cannot write (R-140)."""
+    if not spark.catalog.tableExists(name):
+        known = ", ".join(sorted(paths)) or "none"
+        return AnalysisError(
+            "TABLE_OR_VIEW_NOT_FOUND",
+            f"The target {name} is not among the tables given ({known}). "
+            "Name it in `tables`, or write delta.`/path/of/the/table`.",
+        )
+    if spark.catalog.getTable(name).tableType in {"VIEW", "TEMPORARY"}:
+        return UnsupportedStatementError(
+            f"the view {name} as the target", hint="Merge into the table itself: name its path in `tables`."
+        )
+    return AnalysisError(
+        "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+        f"Table {name} does not support MERGE INTO TABLE. MERGE destination only supports Delta sources; name the "
+        "path of a Delta table in `tables`.",
+    )
+
+
+def _path(parts: tuple[str, ...], paths: Mapping[str, str]) -> str | None:
+    """Find the path of a Delta table whose name is one of ``paths`` or ``delta.`/path```."""
     if len(parts) == 2 and parts[0].lower() == "delta":  # noqa: PLR2004 - delta and the path
         return parts[1]
     return paths.get(".".join(parts).lower())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from reference.conversions import Failure, cast, is_up_cast
+from reference.conversions import Failure, can_cast, cast, is_up_cast
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.typed import Typed, duckdb_type, identifier, typed_null
 from reference.types import INTEGER_BITS, STRING, VOID, ArrayType, DataType, DecimalType, Field, MapType, StructType
@@ -124,14 +124,23 @@ class Aligner:
         if isinstance(given, nested) and wanted == STRING:
             raise UnsupportedByReferenceError("a struct, array or map cast to STRING")
         if isinstance(given, nested) or isinstance(wanted, nested):
-            raise RejectedError(
-                "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", f"cannot cast {given.ddl()} to {wanted.ddl()}"
-            )
+            raise _no_cast(given, wanted)
         if self.policy is StoreAssignmentPolicy.STRICT and not is_up_cast(given, wanted):
             raise RejectedError("CANNOT_UP_CAST_DATATYPE", f"Cannot up cast {given.ddl()} to {wanted.ddl()}.")
         failure = Failure.LEGACY if self.policy is StoreAssignmentPolicy.LEGACY else Failure.ERROR
+        if not can_cast(given, wanted, failure):
+            raise _no_cast(given, wanted)
         checked = wanted in INTEGER_BITS or isinstance(wanted, DecimalType)
         return cast(sql, given, wanted, failure, _OVERFLOW if checked else "CAST_OVERFLOW")
+
+
+def _no_cast(given: DataType, wanted: DataType) -> RejectedError:
+    """Reject a cast that does not exist; for some pairs Spark knows a function that its message suggests (R-251)."""
+    return RejectedError(
+        "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+        f"cannot cast {given.ddl()} to {wanted.ddl()}",
+        frozenset({"DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION"}),
+    )
 
 
 def has_target_only_fields(given: StructType, wanted: StructType) -> bool:

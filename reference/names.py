@@ -152,7 +152,7 @@ class Scope:
 
         Raises:
             RejectedError: where a field does not exist.
-            UnsupportedByReferenceError: on the way through an array or a map.
+            UnsupportedByReferenceError: on the way through an array or a map, where `extract` knows more.
         """
         fields: list[str] = []
         for name in rest:

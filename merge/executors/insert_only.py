@@ -7,27 +7,26 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
-from merge.executors.output import (
+from merge.executors.clauses import (
     CLAUSE,
     IGNORED,
-    condition_columns,
-    dispatch,
-    output_column,
-    precompute_clauses,
-    stored_value,
+    generate_clause_output_exprs,
+    generate_precomputed_conditions_and_df,
 )
+from merge.executors.output import OutputCols, named_output_columns
 from merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
 from merge.metrics import ExecutionPath, PathResult, TimedPart
-from merge.statement import ClauseKind
 from merge.table.rows import ACTION, RowAction
 from merge.table.scan import scan_files
 from merge.table.writing import WriteResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
-    from merge.executors.classic import TouchedFiles
-    from merge.executors.output import PrecomputedClause
+    from merge.executors.clauses import PrecomputedClause
+    from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.resolution.resolved import ResolvedMerge
     from merge.table.snapshot import DataFile
@@ -35,90 +34,74 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-def write_only_inserts(run: MergeRun) -> PathResult:
-    """Insert the source rows that match nothing, without looking for touched files (path A)."""
+def write_only_inserts(
+    run: MergeRun, *, filter_matched_rows: bool, first_scan: TouchedFiles | None = None
+) -> PathResult:
+    """Insert source rows and leave every file of the target alone.
+
+    Args:
+        run: the merge under way.
+        filter_matched_rows: look for matches and insert the other source rows only (path A). Otherwise all of them are
+            known to match nothing (path B); then, without an insert clause, nothing is done (path C, R-A20).
+        first_scan: what ``find_touched_files`` found, where it was asked before: no touched file.
+    """
+    candidates = candidate_files(run) if first_scan is None else first_scan.candidates
+    if not filter_matched_rows and not has_inserts(run.merge):
+        return _result(run, ExecutionPath.C, None, candidates, first_scan)
+    joined_files = candidates if filter_matched_rows else ()
     with run.stopwatch.part(TimedPart.REWRITE):
-        candidates = candidate_files(run)
-        output = generate_inserts_only_output(run, matched_with=candidates)
-        _log_output_plan("writeInsertsOnlyWhenNoMatchedClauses", output)
+        source = prepare_rows_to_insert(run, joined_files)
+        output = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
+        operation = "writeInsertsOnlyWhenNoMatchedClauses" if filter_matched_rows else "writeInsertsOnlyWhenNoMatches"
+        _logger.debug("%s: output plan:\n%s", operation, output)
         written = run.writer.write(
             output,
-            change_data=False,
-            in_one_task=runs_in_one_task(run, candidates),
+            change_data=False,  # R-620: readers of the feed take the added rows for inserts
+            is_small=first_scan is not None and is_small(num_source_rows=first_scan.num_source_rows),
+            in_one_task=runs_in_one_task(run, joined_files),
             source_count=run.source.counted_by_scan,
         )
+    path = ExecutionPath.A if filter_matched_rows else ExecutionPath.B
+    return _result(run, path, written, candidates, first_scan)
+
+
+def _result(
+    run: MergeRun,
+    path: ExecutionPath,
+    written: WriteResult | None,
+    candidates: tuple[DataFile, ...],
+    first_scan: TouchedFiles | None,
+) -> PathResult:
+    counted = run.source.num_rows
+    if counted is None and written is not None:
+        counted = written.num_source_rows
     return PathResult(
-        path=ExecutionPath.A,
-        written=written,
-        num_source_rows=_counted(run, written) or 0,
+        path=path,
+        written=written or WriteResult(),
+        num_source_rows=counted or 0 if first_scan is None else first_scan.num_source_rows,
+        num_source_rows_in_second_scan=None if first_scan is None or written is None else counted,
         candidates=candidates,
     )
 
 
-def write_inserts_when_nothing_matches(run: MergeRun, touched: TouchedFiles) -> PathResult:
-    """Insert from the source alone, since the first scan found no touched file (path B); or stop early (path C)."""
-    if not has_inserts(run.merge):  # R-A20: no second scan
-        return PathResult(
-            path=ExecutionPath.C,
-            written=WriteResult(),
-            num_source_rows=touched.num_source_rows,
-            candidates=touched.candidates,
-        )
-    with run.stopwatch.part(TimedPart.REWRITE):
-        output = generate_inserts_only_output(run, matched_with=None)
-        _log_output_plan("writeInsertsOnlyWhenNoMatches", output)
-        written = run.writer.write(
-            output,
-            change_data=False,
-            is_small=is_small(num_source_rows=touched.num_source_rows),
-            in_one_task=runs_in_one_task(run, ()),
-            source_count=run.source.counted_by_scan,
-        )
-    return PathResult(
-        path=ExecutionPath.B,
-        written=written,
-        num_source_rows=touched.num_source_rows,
-        num_source_rows_in_second_scan=_counted(run, written),
-        candidates=touched.candidates,
-    )
+def prepare_rows_to_insert(run: MergeRun, files: tuple[DataFile, ...]) -> DataFrame:
+    """Choose the source rows that an insert clause may fire on (R-424, R-A21).
 
-
-def _counted(run: MergeRun, written: WriteResult) -> int | None:
-    return written.num_source_rows if run.source.num_rows is None else run.source.num_rows
-
-
-def generate_inserts_only_output(run: MergeRun, *, matched_with: tuple[DataFile, ...] | None) -> DataFrame:
-    """Build the rows to insert: ``_action_`` and the columns of the final schema (R-424, R-A21, R-A22).
+    A single clause's condition is a filter, and comes before the join.
 
     Args:
         run: the merge under way.
-        matched_with: the target files that may hold matches; None where it is known that nothing matches.
+        files: the target files that may hold matches; none where it is known that nothing matches.
     """
-    clauses = insert_clauses(run.merge)
-    source = source_for(run, matched_with or ())
-    single = clauses[0] if len(clauses) == 1 else None
-    if single is not None and single.clause.condition is not None:
-        source = source.where(f"({single.clause.condition.sql}) IS TRUE")
-    if matched_with:
-        source = without_matches(run, source, matched_with)
-    if single is None:
-        source = _dispatched(source, clauses)
-    values = (_value(clauses, index) for index in range(len(run.merge.final_schema.fields)))
-    columns = [
-        f"{stored_value(value, is_string_partition=index in run.string_partitions)} AS {output_column(index)}"
-        for index, value in enumerate(values)
-    ]
-    _logger.debug("prepareInsertsOnlyOutputDF: not matched expressions\n\t%s", "\n\t".join(columns))
-    return source.selectExpr(f"{int(RowAction.INSERT)} AS {ACTION}", *columns)
-
-
-def insert_clauses(merge: ResolvedMerge) -> tuple[PrecomputedClause, ...]:
-    """Return the insert clauses; those of other kinds, which path B may have, need a target row."""
-    return tuple(c for c in precompute_clauses(merge) if c.clause.kind is ClauseKind.NOT_MATCHED)
+    source = source_for(run, files)
+    condition = run.merge.not_matched[0].condition if len(run.merge.not_matched) == 1 else None
+    if condition is not None:
+        source = source.where(f"({condition.sql}) IS TRUE")
+    return without_matches(run, source, files) if files else source
 
 
 def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...]) -> DataFrame:
-    """Keep the source rows that match no target row (SU of R-004): a left anti join."""
+    """Keep the source rows that match no target row (SU of R-004): a left anti join (R-404)."""
     target = scan_files(
         run.spark, run.snapshot, files, positions=run.merge.condition.target_columns, with_row_identity=False
     )
@@ -127,17 +110,50 @@ def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...
     return source.join(target, F.expr(run.merge.condition.sql), "left_anti")
 
 
-def _dispatched(source: DataFrame, clauses: tuple[PrecomputedClause, ...]) -> DataFrame:
-    frame = source.selectExpr("*", *condition_columns(clauses))
-    fired = dispatch(clauses, otherwise=IGNORED)
-    return frame.selectExpr("*", f"{fired} AS {CLAUSE}").where(f"{CLAUSE} IS NOT NULL")
+def generate_inserts_only_output_df(
+    source: DataFrame, merge: ResolvedMerge, *, string_partitions: frozenset[int]
+) -> DataFrame:
+    """Build the rows to insert: ``_action_`` and the columns of the final schema (R-424, R-A22).
+
+    A single clause fires on every row, since its condition has been a filter. Of several the first that holds fires,
+    and rows on which none does are dropped.
+
+    Args:
+        source: the rows of ``prepare_rows_to_insert``.
+        merge: the statement; clauses of other kinds, which path B may have, need a target row and are not looked at.
+        string_partitions: positions of string partition columns in the final schema.
+    """
+    if len(merge.not_matched) == 1:
+        columns = named_output_columns(merge.not_matched[0].values, string_partitions)
+        _log_columns(columns)
+        return source.selectExpr(f"{int(RowAction.INSERT)} AS {ACTION}", *columns)
+    frame, clauses = generate_precomputed_conditions_and_df(source, merge.not_matched)
+    output_cols = generate_inserts_only_output_cols(clauses, string_partitions=string_partitions)
+    _log_columns(output_cols.columns)
+    frame = frame.selectExpr("*", f"{output_cols.clause} AS {CLAUSE}").where(f"{CLAUSE} IS NOT NULL")
+    return frame.selectExpr(f"{output_cols.action} AS {ACTION}", *output_cols.columns)
 
 
-def _value(clauses: tuple[PrecomputedClause, ...], index: int) -> str:
-    if len(clauses) == 1:
-        return clauses[0].clause.values[index]
-    return f"CASE {CLAUSE} {' '.join(f'WHEN {c.position} THEN {c.clause.values[index]}' for c in clauses)} END"
+def generate_inserts_only_output_cols(
+    clauses: Sequence[PrecomputedClause], *, string_partitions: frozenset[int]
+) -> OutputCols:
+    """Write every output column for several insert clauses together (R-A22).
+
+    Args:
+        clauses: two or more insert clauses, their conditions precomputed.
+        string_partitions: positions of string partition columns in the final schema.
+    """
+    by_column = zip(*(c.clause.values for c in clauses), strict=True)
+    branches = (
+        " ".join(f"WHEN {c.position} THEN {value}" for c, value in zip(clauses, values, strict=True))
+        for values in by_column
+    )
+    return OutputCols(
+        clause=generate_clause_output_exprs(clauses, otherwise=IGNORED),
+        action=str(int(RowAction.INSERT)),
+        columns=named_output_columns((f"CASE {CLAUSE} {cases} END" for cases in branches), string_partitions),
+    )
 
 
-def _log_output_plan(operation: str, output: DataFrame) -> None:
-    _logger.debug("%s: output plan:\n%s", operation, output)
+def _log_columns(columns: Sequence[str]) -> None:
+    _logger.debug("prepareInsertsOnlyOutputDF: not matched expressions\n\t%s", "\n\t".join(columns))

@@ -1,4 +1,4 @@
-"""What every executor needs of one run."""
+"""MergeIntoCommandBase: what every executor needs of one run."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class MergeRun:
 
     @property
     def string_partitions(self) -> frozenset[int]:
-        """Positions of string partition columns, in which the empty string is stored as NULL (R-744)."""
-        fields = self.snapshot.schema.fields
-        positions = self.snapshot.partition_positions
-        return frozenset(i for i in positions if isinstance(fields[i].dataType, StringType))
+        """Positions of string partition columns in the final schema; they store the empty string as NULL (R-744)."""
+        names = set(self.snapshot.partition_columns)
+        fields = enumerate(self.merge.final_schema.fields)
+        return frozenset(i for i, field in fields if field.name in names and isinstance(field.dataType, StringType))
 
 
 def is_small(*, num_source_rows: int, rewritten: Sequence[DataFile] = ()) -> bool:

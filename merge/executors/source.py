@@ -1,4 +1,4 @@
-"""The source of a run: positional columns, and materialised where two scans could disagree (R-450 to R-456)."""
+"""MergeIntoMaterializeSource: the source of a run, materialised where two scans could disagree (R-450 to R-456)."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import (
     AtomicType,
+    BinaryType,
     BooleanType,
     ByteType,
     DataType,
@@ -25,18 +26,18 @@ from pyspark.sql.types import (
 )
 
 from merge.conf import MergeConf, StoreAssignmentPolicy
-from merge.errors import AnalysisError, UnsupportedStatementError
+from merge.errors import AnalysisError
+from merge.resolution.legacy_casts import legacy_cast
 from merge.resolution.type_sql import same_type, type_sql
 
 _PRECEDENCE: Final = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
-_BITS: Final[dict[type[DataType], int]] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _DIGITS: Final[dict[type[DataType], int]] = {
     ByteType: 3,
     ShortType: 5,
     IntegerType: 10,
     LongType: 20,
 }  # Spark's decimals for the integer types
-_INT_MAX, _LONG_DIGITS = 2**31 - 1, 18
+_PLAIN_SCALE: Final = 6  # Java writes smaller numbers with an exponent
 
 
 def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> str:
@@ -45,8 +46,7 @@ def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> 
     ``sql`` is evaluated several times where the session's CAST is not that of the policy; bind it to a name first.
 
     Raises:
-        AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT.
-        UnsupportedStatementError: a LEGACY cast that has no spelling in a session with ANSI mode on.
+        AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT; ``DATATYPE_MISMATCH`` for casts that a policy lacks.
     """
     if same_type(source, target):
         return sql
@@ -58,9 +58,21 @@ def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> 
             _require_up_cast(source, target)
             return plain
         case StoreAssignmentPolicy.ANSI:
-            return plain if conf.ansi_enabled or can_up_cast(source, target) else _ansi(sql, source, target)
+            return plain if conf.ansi_enabled or _is_the_same_cast(source, target) else _ansi(sql, source, target)
         case StoreAssignmentPolicy.LEGACY:
-            return plain if not conf.ansi_enabled or can_up_cast(source, target) else _legacy(sql, source, target)
+            same = not conf.ansi_enabled or _is_the_same_cast(source, target)
+            return plain if same else legacy_cast(sql, source, target)
+
+
+def cast_unlike(sql: str, source: DataType, target: DataType, conf: MergeConf) -> str:
+    """Cast between a struct, array or map and a type of another kind; Spark says whether that exists.
+
+    Raises:
+        AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT, which has no such cast but that of NULL.
+    """
+    if conf.store_assignment_policy is StoreAssignmentPolicy.STRICT and not conf.casting_follows_ansi_flag:
+        _require_up_cast(source, target)
+    return f"CAST({sql} AS {type_sql(target)})"
 
 
 def casts_plainly(conf: MergeConf) -> bool:
@@ -79,7 +91,14 @@ def casts_plainly(conf: MergeConf) -> bool:
 def casts_once(source: DataType, target: DataType, conf: MergeConf) -> bool:
     """Tell whether ``cast_leaf`` writes its operand a single time."""
     strict = conf.store_assignment_policy is StoreAssignmentPolicy.STRICT
-    return strict or casts_plainly(conf) or can_up_cast(source, target)
+    return strict or casts_plainly(conf) or _is_the_same_cast(source, target)
+
+
+def _is_the_same_cast(source: DataType, target: DataType) -> bool:
+    """Tell whether CAST has one result in both modes: up-casts do, but for the spelling of decimals of a high scale."""
+    return can_up_cast(source, target) and not (
+        isinstance(source, DecimalType) and isinstance(target, StringType) and source.scale > _PLAIN_SCALE
+    )
 
 
 def surely_castable(source: DataType, target: DataType) -> bool:
@@ -100,9 +119,12 @@ def can_up_cast(source: DataType, target: DataType) -> bool:
     if isinstance(target, DecimalType):
         return _fits_decimal(source, target)
     if isinstance(source, DecimalType) and isinstance(target, NumericType):
-        return _decimal_fits(source, target)
+        digits = _DIGITS.get(type(target))  # none for FLOAT and DOUBLE: they do not hold every decimal exactly
+        return digits is not None and source.scale == 0 and source.precision < digits
     if isinstance(target, StringType):
         return isinstance(source, AtomicType)
+    if {type(source), type(target)} == {LongType, TimestampType}:
+        return True  # seconds since the epoch
     dates = (DateType, TimestampType, TimestampNTZType)
     return isinstance(source, dates) and isinstance(target, dates) and not isinstance(target, DateType)
 
@@ -123,21 +145,19 @@ def _fits_decimal(source: DataType, target: DecimalType) -> bool:
     return digits is not None and digits <= target.precision - target.scale
 
 
-def _decimal_fits(source: DecimalType, target: NumericType) -> bool:
-    digits = _DIGITS.get(type(target))
-    if digits is not None:
-        return source.scale == 0 and source.precision < digits
-    # Spark counts 7 and 15 digits for FLOAT and DOUBLE.
-    return isinstance(target, FloatType | DoubleType) and source.precision <= (
-        7 if isinstance(target, FloatType) else 15
-    )
-
-
 def _ansi(sql: str, source: DataType, target: DataType) -> str:
     """Write an ANSI cast for a session whose own CAST is not: TRY_CAST is, and its NULL is turned into the error.
 
     The text in square brackets is what ``errors.from_spark`` makes the error class of.
     """
+    if _is_for_non_ansi_only(source, target):
+        raise AnalysisError(
+            "DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION",
+            f'Cannot cast "{type_sql(source)}" to "{type_sql(target)}" with ANSI mode on. Convert the value in the '
+            "statement, or set spark.sql.storeAssignmentPolicy to LEGACY.",
+        )
+    if isinstance(source, DecimalType) and isinstance(target, StringType):
+        return _plain_decimal(sql)
     attempt = f"TRY_CAST({sql} AS {type_sql(target)})"
     what = f"' of type {type_sql(source)} cannot be cast to {type_sql(target)}'"
     error = f"RAISE_ERROR(CONCAT({_ansi_condition(sql, source, target)}, ' the value ', CAST({sql} AS STRING), {what}))"
@@ -147,8 +167,28 @@ def _ansi(sql: str, source: DataType, target: DataType) -> str:
     return f"CASE WHEN {failed} THEN {error} ELSE {attempt} END"
 
 
+def _is_for_non_ansi_only(source: DataType, target: DataType) -> bool:
+    """Tell the casts that ANSI mode lacks and TRY_CAST would refuse without Spark's hint at the setting."""
+    if isinstance(target, BooleanType):
+        return isinstance(source, DateType | TimestampType)
+    if isinstance(target, BinaryType):
+        return isinstance(source, IntegralType)
+    return isinstance(source, BooleanType) and isinstance(target, TimestampType)
+
+
+def _plain_decimal(sql: str) -> str:
+    """Spell a decimal without an exponent where the session would write 1.20E-8."""
+    text = f"CAST({sql} AS STRING)"
+    digits = f"translate(substring_index({text}, 'E', 1), '-.', '')"
+    zeros = f"repeat('0', CAST(substring_index({text}, 'E-', -1) AS INT) - 1)"
+    plain = f"concat(IF({sql} < 0, '-', ''), '0.', {zeros}, {digits})"
+    return f"IF(contains({text}, 'E'), {plain}, {text})"
+
+
 def _ansi_condition(sql: str, source: DataType, target: DataType) -> str:
     """Say what is wrong with a value that cannot be cast: text that is a number is too large for a decimal."""
+    if isinstance(target, TimestampType) and isinstance(source, FloatType | DoubleType):
+        return f"CASE WHEN {_is_finite(sql)} THEN '[CAST_OVERFLOW]' ELSE '[CAST_INVALID_INPUT]' END"
     if not isinstance(source, StringType):
         return "'[CAST_OVERFLOW]'"
     if not isinstance(target, DecimalType):
@@ -159,63 +199,3 @@ def _ansi_condition(sql: str, source: DataType, target: DataType) -> str:
 
 def _is_finite(sql: str) -> str:
     return f"ABS({sql}) < DOUBLE('Infinity')"  # NaN is greater than all
-
-
-def _legacy(sql: str, source: DataType, target: DataType) -> str:
-    """Write a non-ANSI cast for a session in ANSI mode: integers wrap, all else that fails is NULL (R-251)."""
-    bits = _BITS.get(type(target))
-    if bits is None:
-        if surely_castable(source, target):
-            return f"TRY_CAST({sql} AS {type_sql(target)})"
-        raise _no_legacy(source, target)
-    if isinstance(source, StringType):
-        return _legacy_text_to_integer(sql, target)
-    if isinstance(source, IntegralType):
-        return _wrap(sql, bits, target)
-    if isinstance(source, BooleanType):
-        return f"CAST({sql} AS {type_sql(target)})"
-    if isinstance(source, FloatType | DoubleType):
-        return _legacy_float_to_integer(sql, target, bits)
-    if isinstance(source, DecimalType) and source.precision - source.scale <= _LONG_DIGITS:
-        return _wrap(f"CAST({sql} AS BIGINT)", bits, target)
-    if isinstance(source, TimestampType):
-        return f"TRY_CAST({sql} AS {type_sql(target)})"  # the one source that gives NULL instead of wrapping
-    raise _no_legacy(source, target)
-
-
-def _wrap(sql: str, bits: int, target: DataType) -> str:
-    """Keep the low bits of an integer and read them as a signed number, as Java's narrowing does."""
-    if bits == _BITS[LongType]:
-        return f"CAST({sql} AS BIGINT)"
-    mask, sign = 2**bits - 1, 2 ** (bits - 1)
-    return f"CAST(((CAST({sql} AS BIGINT) & {mask}L) ^ {sign}L) - {sign}L AS {type_sql(target)})"
-
-
-def _legacy_float_to_integer(sql: str, target: DataType, bits: int) -> str:
-    """Follow Java: NaN is 0, INT and BIGINT stop at their limits, the smaller types take the low bits of that INT."""
-    limit = 2 ** (_BITS[LongType] - 1) if bits == _BITS[LongType] else _INT_MAX + 1
-    whole = "BIGINT" if bits == _BITS[LongType] else "INT"
-    clamped = (
-        f"CASE WHEN isnan({sql}) THEN CAST(0 AS {whole}) "
-        f"WHEN {sql} >= {limit}D THEN CAST({limit - 1} AS {whole}) "
-        f"WHEN {sql} <= -{limit}D THEN CAST(-{limit} AS {whole}) ELSE CAST({sql} AS {whole}) END"
-    )
-    return clamped if bits >= _BITS[IntegerType] else _wrap(f"({clamped})", bits, target)
-
-
-def _legacy_text_to_integer(sql: str, target: DataType) -> str:
-    """Read digits with an optional fraction, which is cut off; anything else is NULL."""
-    # Control characters and blanks around the number do not count; ``.`` alone is 0, a sign alone is nothing.
-    digits = (
-        f"regexp_extract({sql}, '^[\\\\s\\\\p{{Cntrl}}]*([+-]?[0-9]*)(?<=[0-9])([.][0-9]*)?[\\\\s\\\\p{{Cntrl}}]*$', 1)"
-    )
-    fraction_only = f"{sql} RLIKE '^[\\\\s\\\\p{{Cntrl}}]*[+-]?[.][0-9]*[\\\\s\\\\p{{Cntrl}}]*$'"
-    kind = type_sql(target)
-    return f"CASE WHEN {fraction_only} THEN CAST(0 AS {kind}) ELSE TRY_CAST({digits} AS {kind}) END"
-
-
-def _no_legacy(source: DataType, target: DataType) -> UnsupportedStatementError:
-    return UnsupportedStatementError(
-        f"the LEGACY store assignment of {type_sql(source)} to {type_sql(target)} while spark.sql.ansi.enabled is true",
-        hint="Set spark.sql.ansi.enabled to false, or cast the value in the statement.",
-    )

@@ -46,6 +46,12 @@ def find_field(struct: StructType, name: str, *, case_sensitive: bool) -> Struct
     raise AnalysisError("FIELD_NOT_FOUND", f"No such struct field {quote_name(name)} in {known}.")
 
 
+def namesake(struct: StructType, name: str) -> StructField | None:
+    """Find a field by its name, whatever the case (R-120); None where there is none. The first of several."""
+    wanted = name.lower()
+    return next((field for field in struct.fields if field.name.lower() == wanted), None)
+
+
 def _step(reached: DataType, name: str, *, case_sensitive: bool) -> DataType:
     if isinstance(reached, StructType):
         return find_field(reached, name, case_sensitive=case_sensitive).dataType

@@ -7,8 +7,10 @@ of the source ``source_column(i)``. Fields of structs keep their names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from merge.resolution.assign import TypedSql, null_of, widen
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -71,6 +73,8 @@ class ResolvedMerge:
         target_schema: the table's columns now. source_schema: the source's.
         final_schema: the table's columns after the merge (R-233); equal to ``target_schema`` without evolution.
         matched, not_matched, not_matched_by_source: the clauses by kind in statement order.
+        old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, rebuilt
+            where it gains fields, or a typed NULL (R-241, R-610).
     """
 
     target_schema: StructType
@@ -80,6 +84,18 @@ class ResolvedMerge:
     matched: tuple[ResolvedClause, ...]
     not_matched: tuple[ResolvedClause, ...]
     not_matched_by_source: tuple[ResolvedClause, ...]
+    old_values: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the old values once; they follow from the two schemas."""
+        old = self.target_schema.fields
+        values = tuple(
+            widen(TypedSql(sql=target_column(i), type=old[i].dataType), new.dataType)
+            if i < len(old)
+            else null_of(new.dataType)
+            for i, new in enumerate(self.final_schema.fields)
+        )
+        object.__setattr__(self, "old_values", values)
 
     @property
     def clauses(self) -> tuple[ResolvedClause, ...]:

@@ -19,15 +19,20 @@ def type_sql(data_type: DataType) -> str:
     return data_type.simpleString().upper()
 
 
-def same_type(left: DataType, right: DataType) -> bool:
-    """Tell whether two types are equal, names in their exact spelling included, nullability and comments left out."""
+def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> bool:
+    """Tell whether two types are equal, nullability and comments left out.
+
+    Names of fields count in their exact spelling, or without regard to case.
+    """
     if isinstance(left, StructType) and isinstance(right, StructType):
         return len(left.fields) == len(right.fields) and all(
-            a.name == b.name and same_type(a.dataType, b.dataType)
+            (a.name == b.name or (ignore_case and a.name.lower() == b.name.lower()))
+            and same_type(a.dataType, b.dataType, ignore_case=ignore_case)
             for a, b in zip(left.fields, right.fields, strict=True)
         )
     if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        return same_type(left.elementType, right.elementType)
+        return same_type(left.elementType, right.elementType, ignore_case=ignore_case)
     if isinstance(left, MapType) and isinstance(right, MapType):
-        return same_type(left.keyType, right.keyType) and same_type(left.valueType, right.valueType)
+        keys = same_type(left.keyType, right.keyType, ignore_case=ignore_case)
+        return keys and same_type(left.valueType, right.valueType, ignore_case=ignore_case)
     return left == right

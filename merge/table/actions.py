@@ -87,6 +87,7 @@ def commit_info(
     *,
     read_version: int,
     changes_data: bool,
+    changes_schema: bool,
     metrics: Mapping[str, int] | None,
 ) -> Action:
     """Write the ``commitInfo`` (R-710, R-711).
@@ -94,7 +95,8 @@ def commit_info(
     Args:
         merge: the statement.
         read_version: the version of the snapshot that was read.
-        changes_data: whether a file action changes data; without one the isolation level is SnapshotIsolation.
+        changes_data: whether a file action changes data (R-702).
+        changes_schema: whether there is new metadata; without either the isolation level is SnapshotIsolation.
         metrics: the operation metrics; None leaves the map out (R-501).
     """
     info: dict[str, Any] = {
@@ -102,8 +104,9 @@ def commit_info(
         "operation": "MERGE",
         "operationParameters": operation_parameters(merge),
         "readVersion": read_version,
-        "isolationLevel": "Serializable" if changes_data else "SnapshotIsolation",
+        "isolationLevel": "Serializable" if changes_data or changes_schema else "SnapshotIsolation",
         "isBlindAppend": False,
+        "dataChange": changes_data,
         "engineInfo": engine_info(),
         "txnId": str(uuid.uuid4()),
     }

@@ -18,6 +18,7 @@ _ATOMIC: dict[type[t.DataType], pa.DataType] = {
     t.DateType: pa.date32(),
     t.TimestampType: pa.timestamp("us", tz="UTC"),
     t.TimestampNTZType: pa.timestamp("us"),
+    t.NullType: pa.null(),  # a VOID column: in the output, but in no file
 }
 
 

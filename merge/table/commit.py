@@ -10,6 +10,7 @@ from merge.errors import ConcurrentModificationError, ConflictKind, ExecutionErr
 from merge.table.actions import add_action, change_action, commit_info, remove_action
 from merge.table.conflicts import check_conflicts
 from merge.table.log_store import LogStore
+from merge.table.new_schema import schema_actions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,13 @@ class PendingCommit:
     transaction: Transaction | None = None
 
     @property
+    def schema_actions(self) -> tuple[Action, ...]:
+        """The new schema's actions; none where the merge leaves the schema as it is (R-239, R-704)."""
+        if self.merge.final_schema == self.merge.target_schema:
+            return ()
+        return schema_actions(self.read.snapshot, self.merge.final_schema)
+
+    @property
     def changes_data(self) -> bool:
         """Whether a file action changes data (R-702)."""
         return bool(self.written.data_files or self.read.removed)
@@ -48,16 +56,22 @@ class PendingCommit:
     @property
     def is_empty(self) -> bool:
         """Whether there is no action besides ``commitInfo`` (R-731)."""
-        return not (self.changes_data or self.written.change_files or self.transaction)
+        return not (self.changes_data or self.written.change_files or self.transaction or self.schema_actions)
 
     def actions(self) -> tuple[Action, ...]:
         """List the actions, ``commitInfo`` first (R-701)."""
         snapshot = self.read.snapshot
+        schema = self.schema_actions
         info = commit_info(
-            self.merge, read_version=snapshot.version, changes_data=self.changes_data, metrics=self.metrics
+            self.merge,
+            read_version=snapshot.version,
+            changes_data=self.changes_data,
+            changes_schema=bool(schema),
+            metrics=self.metrics,
         )
         return (
             info,
+            *schema,
             *((self.transaction.action(),) if self.transaction else ()),
             *(remove_action(file, snapshot) for file in self.read.removed),
             *(add_action(file) for file in self.written.data_files),

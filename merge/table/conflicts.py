@@ -14,7 +14,8 @@ from sqlglot import exp  # noqa: TC002 - dataclass fields are read at run time b
 
 from merge.errors import ConcurrentModificationError, ConflictKind
 from merge.table.data_skipping import file_may_match
-from merge.table.snapshot import DataFile, Snapshot, file_location
+from merge.table.paths import file_location
+from merge.table.snapshot import DataFile, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

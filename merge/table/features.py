@@ -11,17 +11,25 @@ from merge.errors import UnsupportedTableError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# Features of the protocol that need nothing from a merge, or nothing while they lie dormant (see _USED below).
+# Features of the protocol that a merge honours or that need nothing from it, and those that may lie dormant: what uses
+# them is looked for below.
 SUPPORTED_FEATURES = frozenset(
-    {"appendOnly", "changeDataFeed", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata"}
+    {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "domainMetadata",
+        "generatedColumns",
+        "timestampNtz",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+    }
 )
 DORMANT_FEATURES = frozenset(
     {
         "invariants",
-        "checkConstraints",
-        "generatedColumns",
         "identityColumns",
-        "allowColumnDefaults",
         "columnMapping",
         "deletionVectors",
         "inCommitTimestamp",
@@ -40,10 +48,8 @@ _ENABLING_PROPERTIES: Mapping[str, str] = {
 
 # Key of a field's metadata (or its beginning) -> the feature that it means.
 _FIELD_METADATA: Mapping[str, str] = {
-    "delta.generationExpression": "generatedColumns",
     "delta.identity.": "identityColumns",
     "delta.invariants": "invariants",
-    "CURRENT_DEFAULT": "allowColumnDefaults",
     "__CHAR_VARCHAR_TYPE_STRING": "char and varchar lengths",
     "__COLLATIONS": "collations",
 }
@@ -90,8 +96,7 @@ def check_features(
     found = {name for name in protocol_features if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
     found |= {"deletionVectors"} if has_deletion_vectors else set()
     found |= set(_features_of_properties(properties))
-    for field in schema.fields:
-        found |= set(_features_of_field(field))
+    found |= set(features_of_schema(schema))
     found |= {
         "binary partition columns" for name in partition_columns if isinstance(schema[name].dataType, t.BinaryType)
     }
@@ -99,11 +104,16 @@ def check_features(
         raise UnsupportedTableError(found, where=where)
 
 
+def features_of_schema(schema: t.StructType) -> Iterator[str]:
+    """Name what the columns of a table need that this package does not have."""
+    for field in schema.fields:
+        if not isinstance(field.dataType, t.NullType):  # files leave a VOID column out; only as a field it is refused
+            yield from _features_of_field(field)
+
+
 def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     for name, value in properties.items():
-        if name.startswith("delta.constraints."):
-            yield "checkConstraints"
-        elif name == "delta.columnMapping.mode" and value.lower() != "none":
+        if name == "delta.columnMapping.mode" and value.lower() != "none":
             yield "columnMapping"
         elif name in _ENABLING_PROPERTIES and value.lower() == "true":
             yield _ENABLING_PROPERTIES[name]

@@ -63,7 +63,9 @@ def scan_files(
     """
     partitions = snapshot.partition_positions
     wanted = set(range(len(snapshot.schema.fields)) if positions is None else positions)
-    stored = [i for i in range(len(snapshot.schema.fields)) if i not in partitions]
+    void = [i for i, field in enumerate(snapshot.schema.fields) if isinstance(field.dataType, t.NullType)]
+    constants = (*constants, *(f"CAST(NULL AS VOID) AS {target_column(i)}" for i in void))  # no file has them
+    stored = [i for i in range(len(snapshot.schema.fields)) if i not in partitions and i not in void]
     read = [i for i in stored if i in wanted] or stored[:1]  # Spark cannot read zero columns
     if not files:
         return _empty(spark, snapshot, [*read, *partitions], [*(_NO_IDENTITY if with_row_identity else ()), *constants])
@@ -86,9 +88,11 @@ def scan_files(
 def read_table(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     """Read a snapshot as a plain DataFrame with the table's own column names."""
     columns = [target_column(i) for i in range(len(snapshot.schema.fields))]
+    if not columns:
+        return spark.range(0).select()
     frame = scan_files(spark, snapshot, snapshot.files, with_row_identity=False)
-    if snapshot.partition_columns:
-        frame = frame.select(*columns)  # they came last
+    if frame.columns != columns:
+        frame = frame.select(*columns)  # partition columns and VOID columns came last
     return frame.toDF(*snapshot.schema.names)
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.sql.types import StructType
 
-from merge.errors import AnalysisError, UnsupportedTableError
+from merge.errors import AnalysisError
+from merge.table.columnless import is_columnless, read_columnless
 from merge.table.features import check_features
 from merge.table.partition_values import PartitionValue  # noqa: TC001 - the same
+from merge.table.paths import file_location, local_path
+from merge.table.protocol import Protocol
 
 CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
 APPEND_ONLY = "delta.appendOnly"
@@ -56,6 +57,16 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetadata:
+    """What the log says of the table besides schema, partitioning and properties; a new ``metaData`` repeats it."""
+
+    id: str = ""
+    name: str | None = None
+    description: str | None = None
+    created_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A table at one version (R-001).
 
@@ -71,6 +82,8 @@ class Snapshot:
     properties: Mapping[str, str]
     files: tuple[DataFile, ...]
     transactions: Mapping[str, int] = field(default_factory=dict)
+    metadata: TableMetadata = field(default_factory=TableMetadata)
+    protocol: Protocol = field(default_factory=Protocol)
 
     @property
     def change_data_feed(self) -> bool:
@@ -118,9 +131,22 @@ def read_snapshot(path: str, *, version: int | None = None, app_id: str | None =
             "DELTA_MISSING_DELTA_TABLE",
             f"{path} is not a Delta table. Give the directory that holds _delta_log, or create the table first.",
         ) from error
+    except DeltaError as error:
+        if not is_columnless(error):
+            raise
+        return _columnless_snapshot(location)
     metadata = table.metadata()
+    protocol = _protocol(table)
     schema = StructType.fromJson(json.loads(table.schema().to_json()))
-    _refuse_unsupported(table, location, schema)
+    has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
+    check_features(
+        where=location,
+        protocol_features=protocol.features,
+        properties=metadata.configuration,
+        schema=schema,
+        partition_columns=metadata.partition_columns,
+        has_deletion_vectors=has_vectors,
+    )
     last = table.transaction_version(app_id) if app_id else None
     return Snapshot(
         location=location,
@@ -130,34 +156,53 @@ def read_snapshot(path: str, *, version: int | None = None, app_id: str | None =
         properties=dict(metadata.configuration),
         files=_live_files(table, location),
         transactions={app_id: last} if app_id and last is not None else {},
+        metadata=TableMetadata(
+            id=str(metadata.id),
+            name=metadata.name,
+            description=metadata.description,
+            created_time=metadata.created_time,
+        ),
+        protocol=protocol,
     )
 
 
-def local_path(path: str) -> str:
-    """Make an absolute local path of a path or ``file:`` URI.
-
-    Raises:
-        UnsupportedTableError: the path names another file system.
-    """
-    if path.startswith("file:"):
-        path = "/" + unquote(path.removeprefix("file:")).lstrip("/")
-    if "://" in path:
-        scheme = path.split("://", 1)[0]
-        raise UnsupportedTableError([f"storage by {scheme}://"], where=path)
-    return os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow links and change the reported location
-
-
-def _refuse_unsupported(table: DeltaTable, location: str, schema: StructType) -> None:
-    protocol, metadata = table.protocol(), table.metadata()
-    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    has_vectors = "deletionVectors" in features and pa.table(table.deletion_vectors()).num_rows > 0
+def _columnless_snapshot(location: str) -> Snapshot:
+    table = read_columnless(location)
+    properties = table.metadata.get("configuration") or {}
+    schema = StructType()
     check_features(
         where=location,
-        protocol_features=features,
-        properties=metadata.configuration,
+        protocol_features=table.protocol.features,
+        properties=properties,
         schema=schema,
-        partition_columns=metadata.partition_columns,
-        has_deletion_vectors=has_vectors,
+        partition_columns=(),
+        has_deletion_vectors=False,
+    )
+    return Snapshot(
+        location=location,
+        version=table.version,
+        schema=schema,
+        partition_columns=(),
+        properties=properties,
+        files=(),
+        transactions=table.transactions,
+        metadata=TableMetadata(
+            id=table.metadata["id"],
+            name=table.metadata.get("name"),
+            description=table.metadata.get("description"),
+            created_time=table.metadata.get("createdTime"),
+        ),
+        protocol=table.protocol,
+    )
+
+
+def _protocol(table: DeltaTable) -> Protocol:
+    found = table.protocol()
+    return Protocol(
+        min_reader_version=found.min_reader_version,
+        min_writer_version=found.min_writer_version,
+        reader_features=frozenset(found.reader_features or ()),
+        writer_features=frozenset(found.writer_features or ()),
     )
 
 
@@ -196,11 +241,3 @@ def _structs(actions: pa.Table, name: str) -> list[dict[str, Any]]:
         if name == "partition":
             raise  # a partition value that Python cannot hold must not be taken for NULL
         return [{}] * actions.num_rows  # bounds that Python cannot hold (year 10000): nothing is known
-
-
-def file_location(table_location: str, path: str) -> str:
-    """Resolve a path of the log against the table; decodes percent escapes once (protocol: paths are URIs)."""
-    decoded = unquote(path)
-    if decoded.startswith("file:"):
-        return "/" + decoded.removeprefix("file:").lstrip("/")
-    return decoded if decoded.startswith("/") else f"{table_location.rstrip('/')}/{decoded}"

@@ -18,19 +18,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from merge.table.constraints import first_violation
-from merge.table.partition_values import directory, serialize
+from merge.table.partition_split import split_by_partition
+from merge.table.partition_values import directory
 from merge.table.rows import ACTION, Route
 from merge.table.statistics import StatisticsCollector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from merge.table.partition_split import PartitionKey
+
 CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
 
-DATA_FILE, CHANGE_FILE, ROW_COUNT, VIOLATION = "data", "change", "rows", "violation"
+DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
+NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
 
 RECORD_SCHEMA = pa.schema(
     [
@@ -46,8 +50,6 @@ RECORD_DDL = (
     "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING"
 )
 
-PartitionKey = tuple[str | None, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTask:
@@ -60,6 +62,7 @@ class WriteTask:
         partition_columns: in partitioning order.
         routes: by value of ``_action_``.
         not_null: paths of columns and struct fields that must not be NULL (R-741).
+        checked: the input ends with a column that says of each row what CHECK it violates (R-742).
         num_indexed_columns: leaf columns with statistics; None writes no statistics at all.
     """
 
@@ -69,14 +72,16 @@ class WriteTask:
     partition_columns: tuple[str, ...]
     routes: Mapping[int, Route]
     not_null: tuple[tuple[str, ...], ...] = ()
+    checked: bool = False
     num_indexed_columns: int | None = 32
 
 
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write one partition of the output and describe it: one record per file, one per action seen.
 
-    The input is ``_action_`` followed by the table's columns. A NOT NULL violation ends the writing and is reported as
-    a record, since an exception would reach the driver as the text of a Python traceback.
+    The input is ``_action_`` followed by the table's columns and, where these are checked, what a row violates. A
+    violation ends the writing and is reported as a record, since an exception would reach the driver as the text of a
+    Python traceback.
     """
     output = _TaskOutput(task)
     try:
@@ -98,7 +103,8 @@ class _TaskOutput:
         self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
         self._counts: dict[int, int] = {}
         self._name = _file_name_prefix(task.write_id)
-        self.violation: str | None = None
+        self._void = [field.name for field in task.schema if pa.types.is_null(field.type)]
+        self.violation: dict[str, object] | None = None
 
     def add(self, batch: pa.Table) -> None:
         actions = batch.column(ACTION)
@@ -108,14 +114,28 @@ class _TaskOutput:
             self._counts[action] = self._counts.get(action, 0) + counted["counts"]
         to_table = [action for action in self._counts if self._task.routes[action].table]
         to_feed = [action for action in self._counts if self._task.routes[action].change_type]
-        written = _rows_of(rows, actions, [*to_table, *to_feed])
-        self.violation = first_violation(written, self._task.not_null)
+        self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
         if self.violation is not None:
             return
+        rows = rows.drop_columns(self._void)  # R-144: a VOID column stands in the schema and in no file
         self._write(DATA_FILE, _rows_of(rows, actions, to_table))
         if to_feed:
             changes = rows.append_column(CHANGE_TYPE, self._change_types(actions))
             self._write(CHANGE_FILE, _rows_of(changes, actions, to_feed))
+
+    def _violation(
+        self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: list[int]
+    ) -> dict[str, object] | None:
+        """Describe the first constraint that a row to be written violates; rows only counted need not comply."""
+        if self._task.checked:
+            messages = _rows_of(batch, actions, written).column(batch.num_columns - 1).drop_null()
+            if len(messages):
+                return {"kind": CHECK_VIOLATION, "name": messages[0].as_py()}
+        if self._task.not_null:
+            path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
+            if path is not None:
+                return {"kind": NULL_VIOLATION, "name": path}
+        return None
 
     def _change_types(self, actions: pa.ChunkedArray) -> pa.ChunkedArray:
         names = pa.array([_change_type(self._task.routes, code) for code in range(max(self._task.routes) + 1)])
@@ -133,7 +153,7 @@ class _TaskOutput:
     def close(self) -> list[dict[str, object]]:
         if self.violation is not None:
             self.abort()
-            return [{"kind": VIOLATION, "name": self.violation}]
+            return [self.violation]
         records = [file.close() for file in self._files.values()]
         counts = [{"kind": ROW_COUNT, "name": str(action), "num_records": n} for action, n in self._counts.items()]
         return [*records, *counts]
@@ -209,43 +229,11 @@ class _OpenFile:
                 os.remove(self._path)  # noqa: PTH107 - the same
 
 
-def split_by_partition(rows: pa.Table, partition_columns: tuple[str, ...]) -> Iterator[tuple[PartitionKey, pa.Table]]:
-    """Split rows by serialised partition values and leave the partition columns out, as Delta's files do."""
-    if rows.num_rows == 0:
-        return
-    if not partition_columns:
-        yield (), rows
-        return
-    stored = rows.drop_columns(list(partition_columns))
-    texts = [_serialized(rows.column(name)) for name in partition_columns]
-    keys = pa.table({f"key_{i}": text for i, text in enumerate(texts)})
-    keys = keys.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
-    names = [f"key_{i}" for i in range(len(texts))]
-    groups = keys.group_by(names).aggregate([("row", "list")])
-    for group in groups.to_pylist():
-        yield tuple(group[name] for name in names), stored.take(pa.array(group["row_list"], pa.int64()))
-
-
-def _serialized(column: pa.ChunkedArray) -> pa.Array:
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    if pa.types.is_float32(column.type):
-        values = [serialize(_shortest(v)) for v in encoded.dictionary]
-    else:
-        values = [serialize(v) for v in encoded.dictionary.to_pylist()]
-    return pc.take(pa.array(values, pa.string()), encoded.indices)
-
-
-def _shortest(value: pa.Scalar) -> float | None:
-    return None if not value.is_valid else float(value.cast(pa.string()).as_py())
-
-
 def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:
     """Give the columns their names and types in the table; Spark labels instants with the session's time zone."""
     columns = [
         column if column.type == wanted.type else column.cast(wanted.type)
-        for column, wanted in zip(batch.columns[1:], schema, strict=True)
+        for column, wanted in zip(batch.columns[1 : len(schema) + 1], schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 

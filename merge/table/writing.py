@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 from merge.errors import AnalysisError, ExecutionError
 from merge.table.arrow_schema import arrow_schema
+from merge.table.checks import Check, with_violations
 from merge.table.constraints import not_null_paths
 from merge.table.log_store import LogStore
 from merge.table.rows import RowAction, routes
 from merge.table.writer import (
     CHANGE_FILE,
+    CHECK_VIOLATION,
     DATA_FILE,
+    NULL_VIOLATION,
     RECORD_DDL,
     ROW_COUNT,
-    VIOLATION,
     WriteTask,
     write_partition,
 )
@@ -78,12 +80,14 @@ class TableWriter:
 
     Attributes:
         schema: the table's columns after the merge.
+        checks: what every row written must satisfy besides NOT NULL.
         write_id: part of every file name of this merge.
         repartition: gather the rows of each partition tuple in one task first (R-425).
     """
 
     snapshot: Snapshot
     schema: StructType
+    checks: tuple[Check, ...] = ()
     repartition: bool = True
     collect_stats: bool = True
     write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -108,9 +112,11 @@ class TableWriter:
 
         Raises:
             AnalysisError: the table has partition columns only (R-745).
-            ExecutionError: a NOT NULL column would hold a NULL (R-741).
+            ExecutionError: a NOT NULL column would hold a NULL (R-741), or a row violates a CHECK (R-742).
         """
         task = self._task(change_data=change_data)
+        unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
+        output = with_violations(output, self.checks, unwritten=unwritten)
         if in_one_task:
             output = output.coalesce(1)
         elif self.repartition and task.partition_columns:
@@ -157,6 +163,7 @@ class TableWriter:
             partition_columns=partition_columns,
             routes=routes(change_data=change_data),
             not_null=tuple(not_null_paths(self.schema)),
+            checked=bool(self.checks),
             num_indexed_columns=self._num_indexed_columns(),
         )
 
@@ -179,12 +186,7 @@ def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
 
 
 def _result(records: list[Row]) -> WriteResult:
-    violations = [record["name"] for record in records if record["kind"] == VIOLATION]
-    if violations:
-        raise ExecutionError(
-            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-            f"NOT NULL constraint violated for column: {min(violations)}.",
-        )
+    _raise_violation(records)
     counts: dict[RowAction, int] = {}
     for record in records:
         if record["kind"] == ROW_COUNT:
@@ -196,6 +198,19 @@ def _result(records: list[Row]) -> WriteResult:
         counts=counts,
         num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
     )
+
+
+def _raise_violation(records: list[Row]) -> None:
+    """Raise the first violation in alphabetical order, so that several tasks give one answer."""
+    checks = [record["name"] for record in records if record["kind"] == CHECK_VIOLATION]
+    if checks:
+        raise ExecutionError("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", min(checks))
+    columns = [record["name"] for record in records if record["kind"] == NULL_VIOLATION]
+    if columns:
+        raise ExecutionError(
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+            f"NOT NULL constraint violated for column: {min(columns)}.",
+        )
 
 
 def _file(record: Row) -> WrittenFile:

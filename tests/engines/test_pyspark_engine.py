@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ from harness.engines.pyspark import (
 from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE
 from harness.spark_session import PROFILE_SETTINGS, Profile, check_java, settings_of
+from harness.table_outcome import TableOutcome
 from harness.verdict import Verdict
 from merge.command import MergeResult
 from merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
@@ -32,6 +33,8 @@ from reference.types import Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 SCHEMA = Schema((Field("id", types.INT), Field("v", types.STRING)))
 UPSERT = (
@@ -89,6 +92,10 @@ class FakeSpark:
             raise ConnectionRefusedError("no JVM")
 
 
+def engine_on(spark: FakeSpark) -> PySparkEngine:
+    return PySparkEngine(cast("SparkSession", spark))
+
+
 class FakeMerge:
     """Takes the place of ``merge_sql``: notes what it is given, then does what the test says."""
 
@@ -138,21 +145,23 @@ def some_case(predicate: Any, wanted: Any) -> Case:
 def test_a_merge_without_commit_is_observed(spark: FakeSpark, merge_with: Any) -> None:
     """The table as it is, an empty feed, and the metrics that only the command knows (R-502)."""
     merge_with()
-    outcome = PySparkEngine(spark).run(CASE)
-    assert outcome == Outcome(
+    outcome = engine_on(spark).run(CASE)
+    assert outcome == TableOutcome(
         schema=SCHEMA,
         rows=CASE.target.rows,
         metrics={"numSourceRows": 2},
         cdf=(),
         committed=False,
         path=MergePath.A,
+        num_records_added=0,
+        num_records_removed=0,
     )
 
 
 def test_a_commit_is_observed_from_the_log(spark: FakeSpark, merge_with: Any) -> None:
     """Metrics come from the history, not from what the command says of itself."""
     merge_with(commit)
-    outcome = PySparkEngine(spark).run(CASE)
+    outcome = engine_on(spark).run(CASE)
     assert isinstance(outcome, Outcome)
     assert (outcome.metrics, outcome.committed, outcome.cdf) == ({"numSourceRows": 7}, True, ())
 
@@ -166,9 +175,9 @@ def test_change_files_of_a_table_without_feed_are_shown(spark: FakeSpark, merge_
 
     off = replace(CASE, target=replace(CASE.target, properties={}))
     merge_with(commit)
-    quiet = PySparkEngine(spark).run(off)
+    quiet = engine_on(spark).run(off)
     merge_with(commit_change_file)
-    loud = PySparkEngine(spark).run(off)
+    loud = engine_on(spark).run(off)
     assert isinstance(quiet, Outcome)
     assert quiet.cdf is None
     assert isinstance(loud, Outcome)
@@ -180,7 +189,7 @@ def test_change_files_of_a_table_without_feed_are_shown(spark: FakeSpark, merge_
 def test_a_table_that_cannot_be_read_is_a_failed_merge(spark: FakeSpark, merge_with: Any) -> None:
     """A commit that names a file which is not there is the merge's fault, not the harness's."""
     merge_with(lambda path: commit(path, {"add": {"path": "gone.parquet", "partitionValues": {}, "dataChange": True}}))
-    result = PySparkEngine(spark).run(CASE)
+    result = engine_on(spark).run(CASE)
     assert isinstance(result, Rejection)
     assert (result.error_class, result.unchanged) == (UNREADABLE_TABLE, False)
 
@@ -188,13 +197,13 @@ def test_a_table_that_cannot_be_read_is_a_failed_merge(spark: FakeSpark, merge_w
 def test_an_error_of_the_merge_is_a_rejection(spark: FakeSpark, merge_with: Any) -> None:
     """With Delta's class, and the table looked at afterwards (P-30)."""
     merge_with(AnalysisError("DELTA_X", "no"))
-    assert PySparkEngine(spark).run(CASE) == Rejection(error_class="DELTA_X", message="no", unchanged=True)
+    assert engine_on(spark).run(CASE) == Rejection(error_class="DELTA_X", message="no", unchanged=True)
 
 
 def test_any_other_error_is_the_merges_own(spark: FakeSpark, merge_with: Any) -> None:
     """A crash inside the merge is an answer that the reference can contradict."""
     merge_with(KeyError("k"))
-    assert PySparkEngine(spark).run(CASE) == Rejection(error_class="KeyError", message="'k'", unchanged=True)
+    assert engine_on(spark).run(CASE) == Rejection(error_class="KeyError", message="'k'", unchanged=True)
 
 
 @pytest.mark.parametrize("damage", ["commit", "file"])
@@ -212,7 +221,7 @@ def test_a_failed_merge_that_left_traces_is_found_out(
         raise AnalysisError("DELTA_X", "no")
 
     monkeypatch.setattr(engine_module, "merge_sql", fail)
-    result = PySparkEngine(spark).run(CASE)
+    result = engine_on(spark).run(CASE)
     assert isinstance(result, Rejection)
     assert result.unchanged is (damage == "file")
 
@@ -230,7 +239,7 @@ def test_a_failed_merge_that_left_traces_is_found_out(
 def test_what_the_merge_does_not_support(spark: FakeSpark, merge_with: Any, error: Exception, reason: str) -> None:
     """Reasons are short and countable."""
     merge_with(error)
-    assert PySparkEngine(spark).run(CASE) == Unsupported(reason)
+    assert engine_on(spark).run(CASE) == Unsupported(reason)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +255,7 @@ def test_what_the_merge_does_not_support(spark: FakeSpark, merge_with: Any, erro
 def test_what_cannot_be_set_up_is_unsupported(spark: FakeSpark, merge_with: Any, case: Case, reason: str) -> None:
     """A setting without effect, or another table than the case's, would be a check of something else."""
     merge = merge_with()
-    result = PySparkEngine(spark).run(case)
+    result = engine_on(spark).run(case)
     assert isinstance(result, Unsupported)
     assert result.reason.startswith(reason)
     assert merge.paths == {}
@@ -257,7 +266,7 @@ def test_a_dead_jvm_is_no_answer(spark: FakeSpark, merge_with: Any) -> None:
     merge_with(RuntimeError("Answer from Java side is empty"))
     spark.gone = True
     with pytest.raises(EngineDownError, match="Spark is gone"):
-        PySparkEngine(spark).run(CASE)
+        engine_on(spark).run(CASE)
 
 
 @pytest.mark.parametrize("effect", [lambda _: None, AnalysisError("DELTA_X", "no")], ids=["merged", "failed"])
@@ -267,7 +276,7 @@ def test_nothing_is_left_behind(spark: FakeSpark, merge_with: Any, effect: Any, 
     merge = merge_with(effect)
     case = some_case(reads_source_from_table, from_table)
     settings = {"spark.sql.caseSensitive": "true", "spark.databricks.delta.merge.materializeSource": "all"}
-    engine = PySparkEngine(spark)
+    engine = engine_on(spark)
     engine.run(case)
     before = dict(spark.conf.values)
     engine.run(replace(case, conf=settings))
@@ -278,10 +287,18 @@ def test_nothing_is_left_behind(spark: FakeSpark, merge_with: Any, effect: Any, 
     assert not Path(merge.paths["target"]).exists()
 
 
+def test_settings_have_two_spellings(spark: FakeSpark, merge_with: Any) -> None:
+    """The cases from Delta's suites call R-144's setting by a name of their own."""
+    merge = merge_with()
+    engine_on(spark).run(replace(CASE, conf={"void_columns": "true"}))
+    assert merge.settings["spark.databricks.delta.createDataFrame.dropNullColumns"] == "true"
+    assert "void_columns" not in merge.settings
+
+
 def test_a_merge_into_itself_has_no_source(spark: FakeSpark, merge_with: Any) -> None:
     """The statement then names the target twice (R-810)."""
     merge = merge_with()
-    PySparkEngine(spark).run(replace(CASE, source=None))
+    engine_on(spark).run(replace(CASE, source=None))
     assert (set(merge.paths), merge.views) == ({"target"}, set())
 
 
@@ -289,14 +306,14 @@ def test_a_source_that_no_table_holds_is_a_local_relation(spark: FakeSpark, merg
     """Two columns of one name are fine as long as nobody asks for them (R-823)."""
     merge = merge_with()
     twice = Source(schema=Schema((Field("id", types.INT), Field("ID", types.INT))), rows=((1, 2),))
-    PySparkEngine(spark).run(replace(some_case(reads_source_from_table, wanted=True), source=twice))
+    engine_on(spark).run(replace(some_case(reads_source_from_table, wanted=True), source=twice))
     assert merge.views == {"source"}
 
 
 def test_the_profile_is_set_and_the_case_goes_first(spark: FakeSpark, merge_with: Any) -> None:
     """Each case runs under its profile, whatever ran before, and its own settings win."""
     merge = merge_with()
-    engine = PySparkEngine(spark)
+    engine = engine_on(spark)
     for profile in (Profile.TINY, Profile.PRODUCTION, Profile.TINY):
         engine.run(some_case(profile_of, profile))
         assert PROFILE_SETTINGS[profile].items() <= merge.settings.items()

@@ -30,7 +30,8 @@ pytestmark = pytest.mark.spark
 
 SCHEMA = parse_schema(
     "a INT, b INT, big BIGINT, ti TINYINT, d DOUBLE, f FLOAT, de DECIMAL(10,2), wide DECIMAL(20,5), s STRING, "
-    "flag BOOLEAN, day DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, st STRUCT<x: INT, y: STRING>, arr ARRAY<INT>"
+    "flag BOOLEAN, day DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, st STRUCT<x: INT, y: STRING>, arr ARRAY<INT>, "
+    "ars ARRAY<STRUCT<x: INT, y: STRING>>, mp MAP<STRING, INT>"
 )
 
 
@@ -53,6 +54,8 @@ def _row(n: int | None, number: float, text: str | None) -> tuple[Any, ...]:
         None if time is None else time.replace(tzinfo=None),
         None if n is None else (n, text),
         None if n is None else (n, None, 3),
+        None if n is None else ((n, text), None, (None, "z")),
+        None if n is None else (("k", n), ("l", None)),
     )
 
 
@@ -83,6 +86,24 @@ EXPRESSIONS = [
     "CAST(ts AS TIMESTAMP_NTZ)", "CAST(ntz AS TIMESTAMP)", "CAST(s AS BINARY)", "CAST('NaN' AS DOUBLE)",
     "CAST('-0.0' AS DOUBLE)", "CAST('Infinity' AS FLOAT)", "CAST('1.25' AS DECIMAL(5,2))", "CAST('7' AS TINYINT)",
     "CAST('true' AS BOOLEAN)", "CAST(NULL AS DATE)", "CAST(a AS DECIMAL(12,2))", "CAST(wide AS DECIMAL(10,1))",
+    "CASE a WHEN 1 THEN 'one' WHEN b THEN 'b' ELSE s END", "CASE s WHEN 'a' THEN 1 END", "NULLIF(a, 2)",
+    "NULLIF(a, big)", "NULLIF(s, 'a')", "IFNULL(a, b)", "NVL(big, a)", "NVL2(a, b, big)", "GREATEST(a, b, NULL)",
+    "LEAST(a, big)", "GREATEST(s, 'b')", "GREATEST(de, a)", "ABS(a)", "ABS(d)", "ABS(de)", "ABS(f)",
+    "UPPER('abc' || a)", "LOWER('ABC')", "LENGTH(s)", "CONCAT(s, a, flag, day, de)", "s || '-' || a",
+    "TRIM('  a b ')", "TRIM(s)", "SIZE(arr)", "SIZE(mp)", "ISNAN(d)", "ISNAN(f)", "a DIV 2", "-7 DIV 2", "MOD(a, 3)",
+    "d + a", "d * 2", "d - f", "f + f", "f * 2", "f / 2", "d / 4", "d % 2", "de + de", "de - wide", "de * de",
+    "de + a",
+    "de + 2", "2 * de", "de + big", "1.5 + 2.25", "-de", "-d", "a / NULLIF(b, 0)", "CAST(NULL AS INT) / 0",
+    "CAST(NULL AS INT) % 0", "st = named_struct('x', a, 'y', s)", "st <=> named_struct('x', big, 'y', s)",
+    "st <> named_struct('x', 1, 'y', NULL)", "st IN (named_struct('x', 1, 'y', 'a'))", "arr = array(a, NULL, 3L)",
+    "named_struct('a', d) = named_struct('a', -d)", "array(d) = array(d)",
+    "IF(a > 1, named_struct('a', a), named_struct('a', big))", "COALESCE(arr, array(1, 2))", "ars.x", "ars.Y",
+    "st.X", "mp.k", "mp['k']", "mp['nope']",
+    "map('a', a, 'b', NULL)", "struct(a, s AS t)", "named_struct('x', a).x",
+    "CAST(st AS STRUCT<p: BIGINT, q: STRING>)",
+    "CAST(arr AS ARRAY<DOUBLE>)", "CAST(a AS TIMESTAMP)", "CAST(ts AS BIGINT)", "CAST(ts AS STRING)",
+    "CAST(day AS STRING)",    "CAST('1.5d' AS DOUBLE)", "CAST(' 7 ' AS INT)", "CAST(1.5D AS STRING)", "1.5F", "2S",
+    "2Y", "5L",
     "named_struct('p', a, 'q', s)", "array(a, NULL, 3)", "'it''s'", "'tab\\tquote\\'end'", '"double"', "'a\\\\b'",
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from unittest import mock
 
 from harness.verdict import Check
 from merge import command, metrics
-from merge.executors import classic, insert_only, output
+from merge.executors import classic, clauses, first_scan, insert_only, output
 from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.table import bounds, data_skipping
 from merge.table.data_skipping import Truth
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from merge.executors.classic import TouchedFiles
-    from merge.executors.output import PrecomputedClause
+    from merge.executors.clauses import PrecomputedClause
+    from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.metrics import PathResult
     from merge.resolution.resolved import ResolvedMerge
@@ -64,18 +64,18 @@ def _null_holds(condition_column: str) -> str:
     return f"coalesce({condition_column}, TRUE)"
 
 
-def _last_first(clauses: Sequence[PrecomputedClause]) -> Sequence[PrecomputedClause]:
-    return tuple(reversed(clauses))
+def _last_first(in_order: Sequence[PrecomputedClause]) -> Sequence[PrecomputedClause]:
+    return tuple(reversed(in_order))
 
 
 def _new_row(merge: ResolvedMerge, index: int) -> str:
     new = [
-        f"WHEN {clause.position} THEN {clause.clause.values[index]}"
-        for clause in output.precompute_clauses(merge)
-        if output.row_action(clause.clause) in UPDATES
+        f"WHEN {position} THEN {clause.values[index]}"
+        for position, clause in enumerate(merge.clauses)
+        if output.row_action(clause) in UPDATES
     ]
-    old = output.old_value(merge, index)
-    return f"CASE {output.CLAUSE} {' '.join(new)} ELSE {old} END" if new else old
+    old = merge.old_values[index]
+    return f"CASE {clauses.CLAUSE} {' '.join(new)} ELSE {old} END" if new else old
 
 
 def _never_deduplicates(_merge: ResolvedMerge, **_shape: bool) -> bool:
@@ -111,7 +111,7 @@ def _finds_by_conditions(run: MergeRun) -> TouchedFiles:
     columns = run.merge.condition.target_columns.union(
         *(condition.target_columns for condition in conditions if condition is not None)
     )
-    with mock.patch.multiple(classic, counted_pair=lambda: pair, first_scan_columns=lambda _merge: columns):
+    with mock.patch.multiple(first_scan, counted_pair=lambda: pair, first_scan_columns=lambda _merge: columns):
         return classic.find_touched_files(run)
 
 
@@ -135,13 +135,13 @@ PLANTED_FAULTS = (
         name="null-condition-taken-as-true",
         sentence="A clause fires where its condition is NULL (against R-301).",
         checks=_CHANGES,
-        switched_on=_replaced(output, holds=_null_holds),
+        switched_on=_replaced(clauses, holds=_null_holds),
     ),
     PlantedFault(
         name="last-clause-wins",
         sentence="Of several clauses that hold, the last one fires (against R-301).",
         checks=_CHANGES,
-        switched_on=_replaced(output, in_firing_order=_last_first),
+        switched_on=_replaced(clauses, in_firing_order=_last_first),
     ),
     PlantedFault(
         name="preimage-from-new-row",

@@ -4,92 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, Table, arrow, create
 from pyspark.sql import types as t
 
-from harness.spark_session import settings_of, start_session
+from harness.spark_session import settings_of
 from merge import command
-from merge.command import MergeResult, run_merge
 from merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
 from merge.executors.source import MaterializeReason
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath
-from merge.parser import parse_merge
+from merge.table.commit import commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from merge_tables import Rows
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-DELTA = "spark.databricks.delta."
-SOURCE_SCHEMA = t.StructType([t.StructField("id", t.LongType()), t.StructField("v", t.StringType())])
-ON = "MERGE INTO target t USING source s ON t.id = s.id "
-UPSERT = ON + "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-INSERT = ON + "WHEN NOT MATCHED THEN INSERT *"
-DELETE_AND_INSERT = ON + "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
-CDF = {"delta.enableChangeDataFeed": "true"}
-
-Rows = list[tuple[Any, ...]]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return start_session()
-
-
-def arrow(rows: Rows, names: tuple[str, ...] = ("id", "v")) -> pa.Table:
-    types = [pa.int64(), pa.string()]
-    return pa.table({name: pa.array([row[i] for row in rows], types[i]) for i, name in enumerate(names)})
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A Delta table on disk and the session that merges into it."""
-
-    spark: SparkSession
-    path: str
-
-    def merge(self, sql: str, rows: Rows, schema: t.StructType = SOURCE_SCHEMA, **options: Any) -> MergeResult:
-        source = self.spark.createDataFrame(rows, schema)
-        return run_merge(self.spark, path=self.path, statement=parse_merge(sql), source=source, **options)
-
-    def rows(self) -> Counter[tuple[Any, ...]]:
-        return Counter(tuple(row.values()) for row in DeltaTable(self.path).to_pyarrow_table().to_pylist())
-
-    def changes(self) -> Counter[tuple[Any, ...]]:
-        table = DeltaTable(self.path)
-        names = [*table.schema().to_arrow().names, "_change_type"]
-        feed = pa.table(table.load_cdf(starting_version=table.version())).select(names)
-        return Counter(tuple(row.values()) for row in feed.to_pylist())
-
-    def history(self) -> dict[str, Any]:
-        return dict(DeltaTable(self.path).history(1)[0])
-
-    def version(self) -> int:
-        return int(DeltaTable(self.path).version())
-
-
-def create(
-    spark: SparkSession, path: Path, *files: pa.Table, partition_by: list[str] | None = None, **properties: str
-) -> Table:
-    configuration = {name.replace("_", "."): value for name, value in properties.items()} or CDF
-    for file in files:
-        write_deltalake(path, file, mode="append", partition_by=partition_by, configuration=configuration)
-    return Table(spark, str(path))
-
-
-@pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Table:
-    """Rows (1, a), (2, NULL) in one file and (3, c), (NULL, n) in another."""
-    return create(spark, tmp_path / "target", arrow([(1, "a"), (2, None)]), arrow([(3, "c"), (None, "n")]))
 
 
 def test_upsert_rewrites_touched_files(table: Table) -> None:
@@ -407,10 +346,9 @@ def test_lost_race_leaves_no_trace(table: Table, tmp_path: Path) -> None:
 
 def test_interrupt_after_the_commit_keeps_its_files(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cleaning up asks the log first, so that files of a commit that was made are not taken for orphans."""
-    really_commit = command.commit
 
     def interrupted(*arguments: Any, **options: Any) -> None:
-        really_commit(*arguments, **options)
+        commit(*arguments, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "commit", interrupted)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from merge.conf import ANSI_ENABLED, MergeConf, StoreAssignmentPolicy
-from merge.errors import AnalysisError, ExecutionError, MergeError, UnsupportedStatementError, from_spark
+from merge.errors import AnalysisError, ExecutionError, MergeError, from_spark
 from merge.parser import parse_merge
 from merge.resolution.resolve import resolve
 from merge.resolution.type_sql import type_sql
@@ -63,6 +63,7 @@ def spark() -> Iterator[SparkSession]:
 @contextmanager
 def ansi(spark: SparkSession, enabled: str) -> Iterator[None]:
     before = spark.conf.get(ANSI_ENABLED)
+    assert before is not None
     spark.conf.set(ANSI_ENABLED, enabled)
     try:
         yield
@@ -70,8 +71,14 @@ def ansi(spark: SparkSession, enabled: str) -> Iterator[None]:
         spark.conf.set(ANSI_ENABLED, before)
 
 
+def schema_of(ddl: str) -> StructType:
+    schema = StructType.fromDDL(ddl)
+    assert isinstance(schema, StructType)
+    return schema
+
+
 def run(spark: SparkSession, sql: str, *, target: str, source: str, conf: MergeConf | None = None) -> ResolvedMerge:
-    target_schema, source_schema = (StructType.fromDDL(ddl) for ddl in (target, source))
+    target_schema, source_schema = schema_of(target), schema_of(source)
     return resolve(
         parse_merge(sql),
         target_schema=target_schema,
@@ -95,7 +102,7 @@ def assigned(
     expression = merge.matched[0].values[1]
     source = f"SELECT 0 AS target_0, CAST(NULL AS {target}) AS target_1, CAST({value} AS {kind}) AS source_1"
     frame = spark.sql(f"SELECT {expression} AS v FROM ({source})")
-    assert type_sql(frame.schema["v"].dataType) == type_sql(StructType.fromDDL(f"v {target}")["v"].dataType)
+    assert type_sql(frame.schema["v"].dataType) == type_sql(schema_of(f"v {target}")["v"].dataType)
     return frame.collect()[0]["v"]
 
 
@@ -137,7 +144,10 @@ def literals(kind: str) -> list[str]:
     if kind in {"FLOAT", "DOUBLE"}:
         return [f"CAST('{text}' AS {kind})" for text in FLOATS]
     if kind.startswith("DECIMAL"):
-        return [f"CAST('{text}' AS {kind})" for text in ("0.5", "-2.7", "300.49", "3000000000.99", "-3000000000.99")]
+        return [
+            f"CAST('{text}' AS {kind})"
+            for text in ("0", "0.5", "-2.7", "0.000000012", "300.49", "3000000000.99", "-3000000000.99")
+        ]
     if kind == "TIMESTAMP":
         return [
             f"TIMESTAMP'{text} UTC'" for text in ("1970-01-01 00:00:01", "2040-01-01 00:00:00", "1900-01-01 00:00:00")
@@ -168,11 +178,98 @@ def test_legacy_assignment_in_an_ansi_session_is_the_non_ansi_cast(
     assert dict(zip(values, expected, strict=True)) == dict(zip(values, got, strict=True))
 
 
+ATOMIC = {
+    "BOOLEAN": ("true", "false"),
+    "TINYINT": ("0", "-1", "127", "-128"),
+    "SMALLINT": ("0", "300", "-32768"),
+    "INT": ("0", "70000", "-2147483648"),
+    "BIGINT": ("0", "5000000000", "9223372036854775807", "-9223372036854775808"),
+    "FLOAT": ("'0'", "'1.5'", "'-3e9'", "'NaN'", "'Infinity'", "'1e30'"),
+    "DOUBLE": ("'-0'", "'-2.7'", "'3e9'", "'NaN'", "'-Infinity'", "'1e30'"),
+    "DECIMAL(5,2)": ("'0'", "'1.55'", "'-999.99'"),
+    "DECIMAL(38,0)": ("'5'", f"'{10**38 - 1}'", f"'-{10**38 - 1}'", f"'{2**64 - 1}'", f"'{2**63}'", f"'-{2**63 + 1}'"),
+    "DECIMAL(38,10)": (
+        "'0'",
+        "'0.9'",
+        "'-0.000000012'",
+        "'0.0000000001'",
+        "'0.000001'",
+        f"'{10**28 - 1}.9999999999'",
+        f"'{2**64 - 1}.5'",
+        f"'-{2**63}.5'",
+    ),
+    "STRING": ("''", "'abc'", "'12'", "'1.5'", "'true'", "'2020-01-02'", "'2020-01-02 03:04:05'", "'NaN'"),
+    "BINARY": ("X''", "X'414243'", "X'FF'"),
+    "DATE": ("'1970-01-01'", "'2020-02-03'"),
+    "TIMESTAMP": ("'1970-01-01 00:00:00'", "'2020-02-03 04:05:06.789'", "'1900-01-01 00:00:00.5'"),
+    "TIMESTAMP_NTZ": ("'1970-01-01 00:00:00'", "'2020-02-03 04:05:06.789'"),
+}
+
+
+@pytest.mark.parametrize("source", ATOMIC)
+def test_legacy_assignment_covers_every_pair_of_atomic_types(spark: SparkSession, source: str) -> None:
+    """R-251: what non-ANSI CAST permits is written, whatever the session says, and what it does not is refused."""
+    with ansi(spark, "true"):
+        own = {target: _converted_or_class(spark, source, target, LEGACY) for target in ATOMIC if target != source}
+    with ansi(spark, "false"):
+        others = {target: _cast_or_class(spark, source, target) for target in own}
+    assert {t: c for t, c in own.items() if c in CAST_ERRORS} == {t: c for t, c in others.items() if c in CAST_ERRORS}
+    values = [f"CAST({value} AS {source})" for value in (*ATOMIC[source], "NULL")]
+    with ansi(spark, "true"):
+        got = results(spark, _readable(own), values)
+    with ansi(spark, "false"):
+        expected = results(spark, _readable(others), values)
+    assert dict(zip(values, got, strict=True)) == dict(zip(values, expected, strict=True))
+
+
+@pytest.mark.parametrize("source", ATOMIC)
+def test_ansi_assignment_permits_the_same_casts_in_every_session(spark: SparkSession, source: str) -> None:
+    """R-251: the policy alone decides which casts exist, unless the flag makes the session's mode decide."""
+    targets = [target for target in ATOMIC if target != source]
+    with ansi(spark, "true"):
+        expected = {target: _cast_or_class(spark, source, target) in CAST_ERRORS for target in targets}
+    with ansi(spark, "false"):
+        plain = {target: _cast_or_class(spark, source, target) in CAST_ERRORS for target in targets}
+        conf = MergeConf(ansi_enabled=False)
+        assert {t: _converted_or_class(spark, source, t, conf) in CAST_ERRORS for t in targets} == expected
+        conf = MergeConf(ansi_enabled=False, casting_follows_ansi_flag=True)
+        assert {t: _converted_or_class(spark, source, t, conf) in CAST_ERRORS for t in targets} == plain
+
+
+CAST_ERRORS = {f"DATATYPE_MISMATCH.CAST_WITH{what}_SUGGESTION" for what in ("OUT", "_FUNC", "_CONF")}
+
+
+def _converted_or_class(spark: SparkSession, source: str, target: str, conf: MergeConf) -> str:
+    try:
+        return converted(spark, source, target, conf)
+    except AnalysisError as error:
+        return error.error_class
+
+
+def _cast_or_class(spark: SparkSession, source: str, target: str) -> str:
+    try:
+        spark.sql(f"SELECT CAST(CAST(NULL AS {source}) AS {target})").schema  # noqa: B018 - analysed when it is read
+    except PySparkException as error:
+        return error.getCondition() or ""
+    return f"CAST(x AS {target})"
+
+
+def _readable(texts: dict[str, str]) -> str:
+    """Put the values of all targets into one struct; a timestamp may be too late for Python's calendar."""
+    inside = [
+        f"unix_micros({text})" if target == "TIMESTAMP" else text
+        for target, text in texts.items()
+        if text not in CAST_ERRORS
+    ]
+    return f"struct({', '.join(inside)})"
+
+
 @pytest.mark.parametrize(
     ("source", "target"),
     [
         ("STRING", "INT"), ("STRING", "DECIMAL(5,2)"), ("STRING", "DATE"), ("STRING", "BOOLEAN"),
         ("BIGINT", "TINYINT"), ("BIGINT", "DECIMAL(5,2)"), ("DOUBLE", "INT"), ("DOUBLE", "DECIMAL(5,2)"),
+        ("DOUBLE", "TIMESTAMP"), ("DECIMAL(20,9)", "STRING"),
     ],
 )  # fmt: skip
 def test_ansi_assignment_in_a_non_ansi_session_is_the_ansi_cast(spark: SparkSession, source: str, target: str) -> None:
@@ -226,7 +323,8 @@ def test_casts_that_do_not_exist_fail_in_analysis(spark: SparkSession, source: s
     ("source", "target"),
     [
         ("INT", "BIGINT"), ("BIGINT", "DOUBLE"), ("INT", "DECIMAL(12,2)"), ("DECIMAL(5,2)", "DECIMAL(7,3)"),
-        ("INT", "STRING"), ("DATE", "TIMESTAMP"), ("ARRAY<INT>", "ARRAY<BIGINT>"),
+        ("INT", "STRING"), ("DATE", "TIMESTAMP"), ("TIMESTAMP", "BIGINT"), ("BIGINT", "TIMESTAMP"),
+        ("ARRAY<INT>", "ARRAY<BIGINT>"),
         ("STRUCT<b: INT, a: INT>", "STRUCT<a: BIGINT, b: INT>"),
     ],
 )  # fmt: skip
@@ -239,8 +337,9 @@ def test_strict_assignment_allows_up_casts(spark: SparkSession, source: str, tar
     ("source", "target"),
     [
         ("BIGINT", "INT"), ("STRING", "INT"), ("STRING", "BOOLEAN"), ("DOUBLE", "FLOAT"), ("INT", "DECIMAL(9,0)"),
-        ("DECIMAL(5,2)", "DECIMAL(5,1)"), ("TIMESTAMP", "DATE"), ("ARRAY<BIGINT>", "ARRAY<INT>"),
-        ("MAP<STRING, STRUCT<a: BIGINT>>", "MAP<STRING, STRUCT<a: INT>>"),
+        ("DECIMAL(5,2)", "DECIMAL(5,1)"), ("DECIMAL(5,2)", "DOUBLE"), ("DECIMAL(3,0)", "FLOAT"),
+        ("TIMESTAMP", "DATE"), ("ARRAY<BIGINT>", "ARRAY<INT>"),
+        ("MAP<STRING, STRUCT<a: BIGINT>>", "MAP<STRING, STRUCT<a: INT>>"), ("ARRAY<INT>", "STRING"),
     ],
 )  # fmt: skip
 def test_strict_assignment_refuses_all_else(spark: SparkSession, source: str, target: str) -> None:
@@ -373,12 +472,6 @@ def test_an_untyped_null_condition_never_holds(spark: SparkSession) -> None:
     assert merge.matched[0].condition.sql == "CAST(NULL AS BOOLEAN)"
 
 
-def test_legacy_casts_without_a_spelling_are_refused_by_name(spark: SparkSession) -> None:
-    """A cast that ANSI mode lacks cannot be written in an ANSI session; the message says what helps."""
-    with pytest.raises(UnsupportedStatementError, match=r"LEGACY store assignment of DATE to INT.*ansi\.enabled"):
-        converted(spark, "DATE", "INT", LEGACY)
-
-
 def test_errors_of_jobs_keep_their_class_and_faults_of_the_system_do_not_become_ours(spark: SparkSession) -> None:
     """A failed division is the data's fault; an exception of Python code inside a job is not."""
     with pytest.raises(PySparkException) as division:
@@ -389,3 +482,174 @@ def test_errors_of_jobs_keep_their_class_and_faults_of_the_system_do_not_become_
     with pytest.raises(PySparkException) as internal:
         spark.sql("SELECT raise_error('plain text')").collect()
     assert isinstance(from_spark(internal.value), ExecutionError)
+
+
+def evolved(
+    spark: SparkSession,
+    clause: str,
+    *,
+    target: str,
+    source: str,
+    old: str = "NULL",
+    new: str = "NULL",
+    conf: MergeConf | None = None,
+) -> Any:
+    """Give column ``v`` after a clause with schema evolution, where ``t.v`` is ``old`` and ``s.v`` is ``new``."""
+    merge = run(
+        spark,
+        ON.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION") + clause,
+        target=f"id INT, v {target}",
+        source=f"id INT, v {source}",
+        conf=conf,
+    )
+    row = (
+        f"SELECT 0 AS target_0, CAST({old} AS {target}) AS target_1, 0 AS source_0, CAST({new} AS {source}) AS source_1"
+    )
+    kind = merge.final_schema["v"].dataType
+    frame = spark.sql(f"SELECT {merge.clauses[0].values[1]} AS v, {merge.old_values[1]} AS old FROM ({row})")
+    assert [type_sql(field.dataType) for field in frame.schema.fields] == [type_sql(kind)] * 2
+    return _plain(frame.collect()[0][0])
+
+
+OLD, NEW = "named_struct('y', 2, 'z', 3)", "named_struct('x', 10, 'y', 20)"
+EXPLICIT = "WHEN MATCHED THEN UPDATE SET v = s.v"
+INSERT_STAR = "WHEN NOT MATCHED THEN INSERT *"
+INSERT = "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
+UPDATE_STAR = "WHEN MATCHED THEN UPDATE SET *"
+NULLS = {"y": None, "z": None, "x": None}
+
+
+@pytest.mark.parametrize(
+    ("clause", "old", "new", "preserved", "expanded"),
+    [
+        *(
+            (clause, old, new, *results)
+            for clause in (EXPLICIT, INSERT_STAR, INSERT)
+            for old in ("NULL", OLD)
+            for new, *results in (("NULL", None, NULLS), (NEW, *[{"y": 20, "z": None, "x": 10}] * 2))
+        ),
+        (UPDATE_STAR, "NULL", "NULL", None, NULLS),
+        (UPDATE_STAR, "NULL", NEW, *[{"y": 20, "z": None, "x": 10}] * 2),
+        (UPDATE_STAR, OLD, "NULL", *[{"y": None, "z": 3, "x": None}] * 2),
+        (UPDATE_STAR, OLD, NEW, *[{"y": 20, "z": 3, "x": 10}] * 2),
+    ],
+)
+def test_null_structs_and_fields_that_only_the_target_has(  # noqa: PLR0917 - one argument per column of the table
+    spark: SparkSession, clause: str, old: str, new: str, preserved: Any, expanded: Any
+) -> None:
+    """R-244, row by row, with both settings on and off."""
+    off = MergeConf(preserve_null_source_structs=False, preserve_null_source_structs_update_star=False)
+    for conf, expected in ((MergeConf(), preserved), (off, expanded)):
+        kinds = ("STRUCT<y: INT, z: INT>", "STRUCT<x: INT, y: INT>")
+        got = evolved(spark, clause, target=kinds[0], source=kinds[1], old=old, new=new, conf=conf)
+        assert got == expected
+
+
+def test_without_fields_of_the_target_an_update_star_takes_the_source(spark: SparkSession) -> None:
+    """R-244, second row of ``UPDATE *``: a NULL source makes NULL of any struct."""
+    for new, expected in (("NULL", None), (NEW, {"y": 20, "x": 10})):
+        kinds = ("STRUCT<y: INT>", "STRUCT<x: INT, y: INT>")
+        got = evolved(spark, UPDATE_STAR, target=kinds[0], source=kinds[1], old="named_struct('y', 2)", new=new)
+        assert got == expected
+
+
+def test_the_table_of_null_structs_holds_at_each_level(spark: SparkSession) -> None:
+    """R-244: an inner struct is preserved by its own old value, inside arrays and maps nothing is."""
+    target = "STRUCT<a: STRUCT<p: INT, q: INT>, b: STRUCT<p: INT, q: INT>, xs: ARRAY<STRUCT<p: INT, q: INT>>>"
+    old = "named_struct('a', named_struct('p', 1, 'q', 2), 'b', NULL, 'xs', array(named_struct('p', 1, 'q', 2)))"
+    source = "STRUCT<xs: ARRAY<STRUCT<p: INT>>, b: STRUCT<p: INT>, a: STRUCT<p: INT>>"
+    new = "named_struct('xs', array(named_struct('p', 5), NULL), 'b', NULL, 'a', NULL)"
+    assert evolved(spark, UPDATE_STAR, target=target, source=source, old=old, new=new) == {
+        "a": {"p": None, "q": 2},
+        "b": None,
+        "xs": [{"p": 5, "q": None}, None],
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "old", "expected"),
+    [
+        ("STRUCT<a: INT>", "STRUCT<b: INT>", "named_struct('a', 1)", {"a": 1, "b": None}),
+        ("STRUCT<a: INT>", "STRUCT<b: INT>", "NULL", None),
+        ("ARRAY<STRUCT<a: INT>>", "ARRAY<STRUCT<b: INT>>", "array(NULL, named_struct('a', 1))",
+         [None, {"a": 1, "b": None}]),
+        ("MAP<STRING, STRUCT<a: STRUCT<c: INT>>>", "MAP<STRING, STRUCT<a: STRUCT<d: ARRAY<INT>>>>",
+         "map('k', named_struct('a', NULL), 'n', NULL, 'f', named_struct('a', named_struct('c', 1)))",
+         {"k": {"a": None}, "n": None, "f": {"a": {"c": 1, "d": None}}}),
+    ],
+)  # fmt: skip
+def test_kept_values_are_rebuilt_with_new_fields(
+    spark: SparkSession, target: str, source: str, old: str, expected: Any
+) -> None:
+    """R-211, R-241: a clause that assigns another column keeps this one; new fields are NULL, NULL stays NULL."""
+    clause = "WHEN MATCHED AND true THEN UPDATE SET id = 0 WHEN MATCHED THEN UPDATE SET v = s.v"
+    assert evolved(spark, clause, target=target, source=source, old=old) == expected
+
+
+def test_array_functions_see_elements_of_the_columns_type(spark: SparkSession) -> None:
+    """R-246: two elements that the cast makes equal are one to ``array_distinct``, but not to a function around it."""
+    kind, target = "ARRAY<STRUCT<a: DOUBLE>>", "ARRAY<STRUCT<a: INT>>"
+    value = "array(named_struct('a', 1.2D), named_struct('a', 1.7D))"
+    ones = [{"a": 1}, {"a": 1}]
+    assert _plain(assigned(spark, value, kind=kind, target=target, given="array_distinct(s.v)")) == ones[:1]
+    assert _plain(assigned(spark, value, kind=kind, target=target, given="array_union(s.v, array())")) == ones[:1]
+    removed = "array_remove(s.v, named_struct('a', 1.0D))"
+    assert _plain(assigned(spark, value, kind=kind, target=target, given=removed)) == []
+    assert _plain(assigned(spark, value, kind=kind, target=target, given="reverse(array_distinct(s.v))")) == ones
+
+
+def test_structs_by_position_follow_spark(spark: SparkSession) -> None:
+    """R-242 with ``resolveMergeUpdateStructsByName.enabled`` off: names do not count, numbers of fields do."""
+    by_position = MergeConf(resolve_merge_update_structs_by_name=False)
+    kind, value = "STRUCT<b: INT, a: INT>", "named_struct('b', 1, 'a', 2)"
+    got = assigned(spark, value, kind=kind, target="STRUCT<a: BIGINT, b: INT>", conf=by_position)
+    assert _plain(got) == {"a": 1, "b": 2}
+    with pytest.raises(AnalysisError, match=r"DATATYPE_MISMATCH\.CAST_WITHOUT_SUGGESTION"):
+        assigned(spark, value, kind=kind, target="STRUCT<a: INT>", conf=by_position)
+
+
+def test_defaults_and_generated_columns_are_evaluated_as_spark_sql(spark: SparkSession) -> None:
+    """R-220, R-222, R-223: a default is cast, a generated column sees cast values; one time for both."""
+    metadata = [{}, {"CURRENT_DEFAULT": "'4'"}, {"CURRENT_DEFAULT": "current_timestamp()"}]
+    schema = schema_of("id INT, d BIGINT, at TIMESTAMP, g STRING, h TIMESTAMP")
+    expressions = ["concat('d=', D, '\\'', `id`)", "at"]
+    metadata += [{"delta.generationExpression": text} for text in expressions]
+    for field, extra in zip(schema.fields, metadata, strict=True):
+        field.metadata = extra
+    source = schema_of("id STRING")
+    merge = resolve(
+        parse_merge(ON + "WHEN MATCHED THEN UPDATE SET d = 2.9 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"),
+        target_schema=schema,
+        source_schema=source,
+        conf=MergeConf(),
+        types=SparkExpressionTypes(spark, target_schema=schema, source_schema=source),
+    )
+    inserted = ", ".join(merge.not_matched[0].values)
+    row = spark.sql(f"SELECT {inserted} FROM (SELECT '7' AS source_0)").collect()[0]
+    assert (row[0], row[1], row[3], row[2] == row[4]) == (7, 4, "d=4'7", True)
+    old = "SELECT 1 AS target_0, 5L AS target_1, TIMESTAMP'2020-01-01 00:00:00' AS target_2, 'old' AS target_3"
+    updated = spark.sql(f"SELECT {', '.join(merge.matched[0].values)} FROM ({old})").collect()[0]
+    assert (updated[0], updated[1], updated[3], updated[2] == updated[4]) == (1, 2, "d=2'1", True)
+
+
+@pytest.mark.parametrize(
+    ("on", "clause", "expected"),
+    [
+        ("nope = 1", "WHEN MATCHED AND nah THEN UPDATE SET v = nil", "Cannot resolve nope in search condition"),
+        (
+            "rand() > 0",
+            "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE AND nah THEN DELETE",
+            "nah in DELETE",
+        ),
+        ("rand() > 0", "WHEN NOT MATCHED THEN INSERT *", "DELTA_FAILED_TO_MERGE_FIELDS"),
+        ("rand() > 0", "WHEN MATCHED THEN UPDATE SET id = 1, id = 2", "NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+        ("true", "WHEN MATCHED THEN UPDATE SET id = 1, id = 2", "DELTA_CONFLICT_SET_COLUMN"),
+    ],
+)
+def test_the_first_failing_step_of_resolve_references_and_schema_is_reported(
+    spark: SparkSession, on: str, clause: str, expected: str
+) -> None:
+    """R-113: ON, clauses kind by kind with actions before conditions, the schema, conditions, assignments."""
+    sql = f"MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON {on} {clause}"
+    with pytest.raises(AnalysisError, match=expected):
+        run(spark, sql, target="id INT, v BOOLEAN", source="id INT, v INT")

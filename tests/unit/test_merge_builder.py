@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 
 from merge.builder import DeltaMergeBuilder, DeltaTable
 from merge.errors import AnalysisError, UnsupportedStatementError
 from merge.statement import ActionType, Assignment, ClauseKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
-class Frame:
+class Frame(DataFrame):
     """A source whose relations are known: alias to columns."""
+
+    columns: list[str] = ()  # type: ignore[assignment] # a plain attribute in place of the property
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        return object.__new__(cls)
 
     def __init__(self, columns: list[str], **aliases: list[str]) -> None:
         self.columns = columns
         self.aliases = aliases
         self.tried: list[str] = []
 
-    def select(self, star: str) -> Frame:
+    def select(self, star: str) -> Frame:  # type: ignore[override] # only ever asked for one star
         name = star.removesuffix(".*").strip("`")
         self.tried.append(name)
         if name not in self.aliases:
@@ -35,7 +41,7 @@ class Frame:
 def builder(condition: str = "t.id = s.id", frame: Frame | None = None) -> DeltaMergeBuilder:
     table = DeltaTable.forPath(cast("SparkSession", None), "/nowhere").alias("t")
     source = frame or Frame(["id", "v"], s=["id", "v"])
-    return table.merge(cast("DataFrame", source), condition)
+    return table.merge(source, condition)
 
 
 def test_builds_the_statement_that_was_asked_for() -> None:
@@ -109,7 +115,7 @@ def test_assignments_are_required_and_typed(method: str, argument: str) -> None:
     call = getattr(builder(), method)
     with pytest.raises(ValueError, match=f"'{argument}' in {method} cannot be None"):
         call(condition="t.v = 1")
-    for wrong in ("v = 1", [("v", "1")], {1: "1"}, {"v": 1}, {"v": None}):
+    for wrong in ("v = 1", [("v", "1")], MappingProxyType({"v": "1"}), {1: "1"}, {"v": 1}, {"v": None}):
         with pytest.raises(TypeError, match=f"'{argument}' in {method}"):
             call(**{argument: wrong})
 
@@ -121,6 +127,17 @@ def test_conditions_are_text(wrong: Any) -> None:
         builder().whenMatchedDelete(wrong)
     with pytest.raises(TypeError, match="'condition' in merge"):
         builder(condition=wrong)
+
+
+def test_merge_needs_a_source_and_a_condition() -> None:
+    """R-103: ValueError for nothing, TypeError for a source that is no DataFrame."""
+    table = DeltaTable.forPath(cast("SparkSession", None), "/nowhere")
+    with pytest.raises(ValueError, match="'source' in merge cannot be None"):
+        table.merge(cast("DataFrame", None), "TRUE")
+    with pytest.raises(ValueError, match="'condition' in merge cannot be None"):
+        table.merge(Frame(["id"]), cast("str", None))
+    with pytest.raises(TypeError, match="Type of 'source' in merge must be DataFrame, found str"):
+        table.merge(cast("DataFrame", "source"), "TRUE")
 
 
 def test_columns_are_refused_with_the_way_out() -> None:

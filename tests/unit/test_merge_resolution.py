@@ -6,14 +6,29 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql.types import BooleanType, DataType, IntegerType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from merge.conf import MergeConf
 from merge.errors import AnalysisError, MergeError, UnsupportedStatementError
 from merge.parser import parse_merge
+from merge.resolution.array_functions import array_call
 from merge.resolution.clock import StatementClock
+from merge.resolution.delta_merge_into import DeltaMergeInto
 from merge.resolution.functions import called_functions, subqueries
 from merge.resolution.resolve import resolve
+from merge.resolution.schema_evolution import filter_schema, merge_schemas
+from merge.resolution.scope import Relation, Side
+from merge.statement import ActionType, Assignment, Clause, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +36,7 @@ if TYPE_CHECKING:
     from merge.resolution.resolved import ResolvedMerge
 
 ON = "MERGE INTO target t USING source s ON t.id = s.id "
+EVOLVE = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id "
 
 
 class NoSpark:
@@ -46,15 +62,15 @@ class Answers:
 def run(
     sql: str,
     *,
-    target: str = "id INT, v INT",
-    source: str = "id INT, v INT",
+    target: str | StructType = "id INT, v INT",
+    source: str | StructType = "id INT, v INT",
     conf: MergeConf | None = None,
     types: NoSpark | Answers | None = None,
 ) -> ResolvedMerge:
     return resolve(
         parse_merge(sql),
-        target_schema=_schema(target),
-        source_schema=_schema(source),
+        target_schema=_schema(target) if isinstance(target, str) else target,
+        source_schema=_schema(source) if isinstance(source, str) else source,
         conf=conf or MergeConf(),
         types=types or NoSpark(),
         clock=StatementClock(instant=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
@@ -62,23 +78,21 @@ def run(
 
 
 def failure(
-    sql: str, *, target: str = "id INT, v INT", source: str = "id INT, v INT", **kwargs: MergeConf
+    sql: str,
+    *,
+    target: str | StructType = "id INT, v INT",
+    source: str | StructType = "id INT, v INT",
+    conf: MergeConf | None = None,
 ) -> MergeError:
     with pytest.raises(MergeError) as caught:
-        run(sql, target=target, source=source, types=Answers(), **kwargs)
+        run(sql, target=target, source=source, types=Answers(), conf=conf)
     return caught.value
 
 
 def _schema(ddl: str) -> StructType:
-    # The types used here are simple enough to be spelled without a JVM.
-    return _parse_struct(ddl)
-
-
-def _parse_struct(ddl: str) -> StructType:
-    from pyspark.sql.types import ArrayType, LongType, MapType, StringType  # noqa: PLC0415 - only this reader needs them
-
-    words = {"INT": IntegerType(), "BIGINT": LongType(), "STRING": StringType(), "BOOLEAN": BooleanType()}
-    words |= {"INTS": ArrayType(IntegerType()), "MAP": MapType(StringType(), IntegerType())}
+    """Read types that are simple enough to be spelled without a JVM."""
+    words: dict[str, DataType] = {"INT": IntegerType(), "BIGINT": LongType(), "STRING": StringType()}
+    words |= {"BOOLEAN": BooleanType(), "INTS": ArrayType(IntegerType()), "MAP": MapType(StringType(), IntegerType())}
 
     def split(text: str) -> list[str]:
         parts, depth, piece = [], 0, ""
@@ -92,7 +106,7 @@ def _parse_struct(ddl: str) -> StructType:
         return [part.strip() for part in (*parts, piece) if part.strip()]
 
     def read(kind: str) -> DataType:
-        return _parse_struct(kind[2:-1]) if kind.startswith("S<") else words[kind]
+        return _schema(kind[2:-1]) if kind.startswith("S<") else words[kind]
 
     schema = StructType()
     for field in split(ddl):
@@ -105,7 +119,7 @@ def test_settles_every_name_by_position() -> None:
     """Qualified, unqualified and quoted names become positional; the rest of the text stays as it is."""
     merge = run(ON + "WHEN MATCHED AND t.v=`s`.`v` THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *")
     assert merge.condition.sql == "target_0 = source_0"
-    assert (merge.condition.target_columns, merge.condition.source_columns) == ({0}, {0})
+    assert (merge.condition.target_columns, merge.condition.source_columns) == (frozenset({0}), frozenset({0}))
     assert merge.condition.text == "t.id = s.id"
     assert merge.condition.tree.sql() == "target_0 = source_0"
     (update,) = merge.matched
@@ -392,14 +406,6 @@ def test_spark_is_asked_once_for_what_the_schemas_do_not_tell() -> None:
     assert [asked for asked in answers.asked if asked] == [("source_1 + 1",)]
 
 
-def test_evolution_is_refused_by_name() -> None:
-    """Schema evolution is not there yet, by statement or by setting."""
-    with pytest.raises(UnsupportedStatementError, match="schema evolution"):
-        run(ON.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION") + "WHEN MATCHED THEN DELETE")
-    with pytest.raises(UnsupportedStatementError, match="schema evolution"):
-        run(ON + "WHEN MATCHED THEN DELETE", conf=MergeConf(schema_auto_merge=True))
-
-
 def test_a_target_without_columns_is_refused() -> None:
     """R-141."""
     with pytest.raises(AnalysisError, match="DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET"):
@@ -425,3 +431,345 @@ def test_subqueries_are_cut_out_whole() -> None:
     """Nested brackets belong to their query; a bracketed name is none."""
     text = "a IN (SELECT (b) FROM (SELECT 1)) OR EXISTS(WITH x AS (SELECT 2) SELECT * FROM x) OR (values.c) = (d)"
     assert subqueries(text) == ("(SELECT (b) FROM (SELECT 1))", "(WITH x AS (SELECT 2) SELECT * FROM x)")
+
+
+def test_stars_with_evolution_assign_what_the_source_has() -> None:
+    """R-202, R-203: columns of the source only; the others are kept or NULL, new ones come last."""
+    merge = run(
+        EVOLVE + "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+        target="id INT, gap STRING, v INT",
+        source="extra STRING, V INT, id INT",
+    )
+    assert merge.final_schema == _schema("id INT, gap STRING, v INT, extra STRING")
+    assert merge.matched[0].values == ("source_2", "target_1", "source_1", "source_0")
+    assert merge.not_matched[0].values == ("source_2", "CAST(NULL AS STRING)", "source_1", "source_0")
+    assert merge.old_values == ("target_0", "target_1", "target_2", "CAST(NULL AS STRING)")
+
+
+@pytest.mark.parametrize("by", ["statement", "setting"])
+def test_evolution_is_switched_on_by_statement_or_setting(by: str) -> None:
+    """Part 2: both ways are the same."""
+    conf = MergeConf(schema_auto_merge=by == "setting")
+    start = EVOLVE if by == "statement" else ON
+    merge = run(start + "WHEN NOT MATCHED THEN INSERT *", source="id INT, v INT, w INT", conf=conf)
+    assert merge.final_schema.names == ["id", "v", "w"]
+
+
+def test_a_star_that_cannot_fire_still_evolves() -> None:
+    """R-204, and R-230: clauses that assign nothing from the source do not."""
+    source = "id INT, v INT, w INT"
+    assert run(EVOLVE + "WHEN MATCHED AND false THEN UPDATE SET *", source=source).final_schema.names[-1] == "w"
+    for clause in ("WHEN MATCHED AND s.w > 1 THEN DELETE", "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 0"):
+        merge = run(EVOLVE + clause, source=source)
+        assert merge.final_schema is merge.target_schema
+
+
+def test_resolve_clause_looks_new_names_up_in_the_source() -> None:
+    """R-231, R-232: a name that the target lacks is the source's column, with its type; any value may be assigned."""
+    source = "id INT, v INT, extra STRING"
+    for name in ("extra", "s.extra", "EXTRA"):
+        merge = run(EVOLVE + f"WHEN MATCHED THEN UPDATE SET {name} = 'x'", source=source)
+        assert merge.final_schema == _schema("id INT, v INT, extra STRING")
+        assert merge.matched[0].values == ("target_0", "target_1", "'x'")
+    inserted = run(EVOLVE + "WHEN NOT MATCHED THEN INSERT (id, extra) VALUES (s.id, 'x')", source=source)
+    assert inserted.not_matched[0].values == ("source_0", "CAST(NULL AS INT)", "'x'")
+    lenient = run(EVOLVE + "WHEN MATCHED THEN UPDATE SET s.v = 7", source=source)
+    assert (lenient.matched[0].values, lenient.final_schema.names) == (("target_0", "7"), ["id", "v"])
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET t.extra = 1", "t.extra in UPDATE clause given columns s.id, s.extra ."),
+        ("WHEN MATCHED THEN UPDATE SET nope = 1", "nope in UPDATE clause given columns s.id, s.extra ."),
+        ("WHEN NOT MATCHED THEN INSERT (nope) VALUES (1)", "nope in INSERT clause given columns s.id, s.extra ."),
+        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET extra = 1", "extra in UPDATE clause given columns t.id, t.v ."),
+    ],
+)
+def test_new_names_need_a_namesake_in_the_source(clause: str, message: str) -> None:
+    """R-117, R-230, R-231: the columns listed are those that were looked at last."""
+    error = failure(EVOLVE + clause, source="id INT, extra INT")
+    assert error.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+    assert f"Cannot resolve {message}" in error.message
+
+
+def test_a_field_of_neither_side_is_the_sources_error() -> None:
+    """R-231: the name is looked up in the source, where ``st`` has no such field."""
+    schema = "id INT, st S<a INT>"
+    error = failure(EVOLVE + "WHEN MATCHED THEN UPDATE SET st.b = 1", target=schema, source=schema)
+    assert error.error_class == "FIELD_NOT_FOUND"
+
+
+def test_filter_schema_follows_paths_and_stars() -> None:
+    """R-233: assigned paths whole, structs on the way to them filtered, the rest only by a star; arrays are whole."""
+    source = _schema("id INT, st S<a INT, b S<c INT, d INT>>, other S<x INT>, xs INTS")
+    kept = filter_schema(source, [("ST", "b", "c")], star=False, case_sensitive=False)
+    assert kept == _schema("st S<b S<c INT>>")
+    assert filter_schema(source, [("st",), ("xs",)], star=False, case_sensitive=True) == StructType(
+        [source["st"], source["xs"]]
+    )
+    assert filter_schema(source, [("ST",)], star=False, case_sensitive=True) == StructType()
+    assert filter_schema(source, [("id",)], star=True, case_sensitive=False) == source
+
+
+def test_merge_schemas_appends_new_fields_where_they_belong() -> None:
+    """R-234, R-235: target first, spelling and nullability of the target, new fields nullable at every depth."""
+    target = StructType([StructField("K", IntegerType(), nullable=False, metadata={"comment": "key"})])
+    target = target.add("m", MapType(StringType(), ArrayType(_schema("a INT"), containsNull=False)))
+    inner = StructType([StructField("z", StringType(), nullable=False)])
+    source = StructType([StructField("new", ArrayType(inner, containsNull=False), nullable=False)])
+    source = source.add("k", IntegerType())
+    source = source.add("m", MapType(StringType(), ArrayType(_schema("b STRING, A INT"))))
+    assert merge_schemas(target, source) == StructType(
+        [
+            StructField("K", IntegerType(), nullable=False, metadata={"comment": "key"}),
+            StructField("m", MapType(StringType(), ArrayType(_schema("a INT, b STRING"), containsNull=False))),
+            StructField("new", ArrayType(_schema("z STRING"), containsNull=True)),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "merges"),
+    [
+        ("BIGINT", "INT", True),
+        ("INT", "BIGINT", True),
+        ("INT", "STRING", True),
+        ("STRING", "BOOLEAN", True),
+        ("BOOLEAN", "STRING", False),
+        ("BOOLEAN", "INT", False),
+        ("INT", "BOOLEAN", False),
+        ("INT", "INTS", False),
+        ("INTS", "INT", False),
+        ("STRING", "S<a INT>", False),
+        ("S<a BOOLEAN>", "S<a INT>", False),
+    ],
+)
+def test_types_stay_where_spark_casts_of_its_own_accord(target: str, source: str, *, merges: bool) -> None:
+    """R-236: and everything else is refused, also in fields; evolution is stricter than none."""
+    target, source = f"id INT, v {target}", f"id INT, v {source}"
+    clause = "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, NULL)"
+    if merges:
+        assert run(EVOLVE + clause, target=target, source=source).final_schema == _schema(target)
+        return
+    error = failure(EVOLVE + clause, target=target, source=source)
+    assert error.error_class == "DELTA_FAILED_TO_MERGE_FIELDS"
+    assert "Failed to merge fields 'v' and 'v'" in error.message
+    ignored = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"  # not assigned, not compared
+    assert run(EVOLVE + ignored, target=target, source=source).final_schema == _schema(target)
+
+
+def test_duplicate_source_columns_are_refused_where_they_are_used() -> None:
+    """R-238: names that differ in case only, at any depth, among what the filter keeps."""
+    for source, name in (("id INT, v INT, V INT", "v"), ("id INT, st S<a INT, A INT>", "st.a")):
+        error = failure(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", source=source)
+        assert error.error_class == "DELTA_DUPLICATE_COLUMNS_FOUND.DATA"
+        assert f"Found duplicate column(s): {name}. The duplicate was found in the data being saved." in error.message
+        run(EVOLVE + "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)", source=source)
+
+
+@pytest.mark.parametrize("name", ["a b", "a,b", "a=b"])
+def test_new_columns_need_names_that_parquet_can_hold(name: str) -> None:
+    """The final schema is checked where it differs from the table's."""
+    error = failure(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", source=_schema("id INT").add(name, IntegerType()))
+    assert error.error_class == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
+    old = _schema("id INT").add(name, IntegerType())
+    assert run(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", target=old, source="id INT").final_schema is old
+
+
+def test_a_target_without_columns_takes_the_sources() -> None:
+    """R-141 with evolution on."""
+    sql = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON false WHEN NOT MATCHED THEN INSERT *"
+    merge = run(sql, target="")
+    assert (merge.final_schema, merge.not_matched[0].values) == (_schema("id INT, v INT"), ("source_0", "source_1"))
+
+
+def test_a_name_that_the_final_schema_spells_otherwise_is_missing() -> None:
+    """R-216: schemas merge without regard to case, assignments follow the session's rule; INSERT ignores the name."""
+    source, conf = "id INT, V INT", MergeConf(case_sensitive=True)
+    error = failure(EVOLVE + "WHEN MATCHED THEN UPDATE SET V = 1", source=source, conf=conf)
+    assert error.error_class == "DELTA_MISSING_SET_COLUMN"
+    assert "SET column `V` not found given columns: [`id`, `v`]." in error.message
+    merge = run(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", source=source, conf=conf)
+    assert merge.not_matched[0].values == ("source_0", "CAST(NULL AS INT)")
+
+
+def test_old_values_gain_new_fields() -> None:
+    """R-241: rebuilt by name, inside arrays and maps, NULL stays NULL; a column that does not change is itself."""
+    merge = run(
+        EVOLVE + "WHEN NOT MATCHED THEN INSERT *", target="id INT, st S<a INT>", source="st S<b INT, a INT>, id INT"
+    )
+    rebuilt = "IF(target_1 IS NULL, NULL, named_struct('a', target_1.`a`, 'b', CAST(NULL AS INT)))"
+    assert merge.old_values == ("target_0", rebuilt)
+
+
+def test_new_fields_are_assigned_by_their_paths() -> None:
+    """R-212, R-213, R-231: one new field, the struct's other fields keep their values."""
+    merge = run(
+        EVOLVE + "WHEN MATCHED THEN UPDATE SET st.b = 5, extra.y = s.v",
+        target="id INT, st S<a INT>",
+        source="id INT, v INT, st S<a INT, b INT, c INT>, extra S<x INT, y INT>",
+    )
+    assert merge.final_schema == _schema("id INT, st S<a INT, b INT>, extra S<y INT>")
+    assert merge.matched[0].values == (
+        "target_0",
+        "named_struct('a', target_1.`a`, 'b', 5)",
+        "named_struct('y', source_1)",
+    )
+
+
+def test_an_update_star_preserves_fields_that_only_the_target_has() -> None:
+    """R-244: NULL only where both are NULL; an explicit assignment nullifies these fields instead."""
+    target, source = "id INT, st S<y INT, z INT>", "id INT, st S<x INT, y INT>"
+    star = run(EVOLVE + "WHEN MATCHED THEN UPDATE SET *", target=target, source=source).matched[0].values[1]
+    fields = "named_struct('y', source_1.`y`, 'z', {}, 'x', source_1.`x`)"
+    assert star == f"IF(source_1 IS NULL AND target_1 IS NULL, NULL, {fields.format('target_1.`z`')})"
+    explicit = run(EVOLVE + "WHEN MATCHED THEN UPDATE SET st = s.st", target=target, source=source).matched[0].values[1]
+    assert explicit == f"IF(source_1 IS NULL, NULL, {fields.format('CAST(NULL AS INT)')})"
+
+
+def test_fields_of_another_struct_do_not_get_in() -> None:
+    """R-243: with evolution on an expression may lack fields of its column, but not bring others."""
+    target, source = "id INT, st S<a INT>", "id INT, st S<a INT>, other S<b INT>"
+    error = failure(EVOLVE + "WHEN MATCHED THEN UPDATE SET st = s.other", target=target, source=source)
+    assert error.error_class == "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION"
+
+
+def table_with_implicit_columns() -> StructType:
+    """``id``, ``d DEFAULT 7``, ``g GENERATED ALWAYS AS (id + d)``."""
+    schema = StructType([StructField("id", IntegerType())])
+    schema = schema.add("d", IntegerType(), metadata={"CURRENT_DEFAULT": "7"})
+    return schema.add("g", IntegerType(), metadata={"delta.generationExpression": "ID + `d`"})
+
+
+def test_implicit_columns_have_values_of_their_own() -> None:
+    """R-220, R-222, R-223: defaults in inserts; generated from new values, on every update, unless assigned."""
+    merge = run(
+        ON + "WHEN MATCHED AND s.v > 1 THEN UPDATE SET id = s.v * 2 WHEN MATCHED THEN UPDATE SET g = 1 "
+        "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.v) "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET d = 0",
+        target=table_with_implicit_columns(),
+        types=Answers(),
+    )
+    assert [clause.values for clause in merge.clauses] == [
+        ("source_1 * 2", "target_1", "(source_1 * 2) + target_1"),
+        ("target_0", "target_1", "1"),
+        ("source_1", "7", "source_1 + (7)"),
+        ("target_0", "0", "target_0 + (0)"),
+    ]
+
+
+def test_stars_without_evolution_need_generated_columns_too() -> None:
+    """R-201; with evolution they are generated (R-202)."""
+    target = table_with_implicit_columns()
+    error = failure(ON + "WHEN NOT MATCHED THEN INSERT *", target=target, source="id INT, d INT")
+    assert "Cannot resolve g in INSERT clause" in error.message
+    merge = run(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", target=target, source="id INT", types=Answers())
+    assert merge.not_matched[0].values == ("source_0", "7", "source_0 + (7)")
+
+
+def test_random_values_do_not_feed_generated_columns() -> None:
+    """R-330: the value would be drawn twice, so it is refused by name; assigned together it is fine."""
+    target = table_with_implicit_columns()
+    sql = ON + "WHEN MATCHED THEN UPDATE SET id = rand()"
+    with pytest.raises(UnsupportedStatementError, match="generated column g from a column that is assigned a random"):
+        run(sql, target=target, types=Answers())
+    assert run(sql + ", g = 1", target=target, types=Answers()).matched[0].values == ("rand()", "target_1", "1")
+
+
+def test_names_differing_in_case_are_duplicates_beside_generated_columns() -> None:
+    """R-225: only there, only in a case-insensitive session, and unless the flag is off."""
+    target = table_with_implicit_columns()
+    sql = ON + "WHEN NOT MATCHED THEN INSERT (d, D) VALUES (1, 2)"
+    assert failure(sql, target=target).error_class == "DELTA_DUPLICATE_COLUMNS_ON_INSERT"
+    merge = run(sql, target=target, conf=MergeConf(fix_case_sensitive_duplicate_columns=False), types=Answers())
+    assert merge.not_matched[0].values[1] == "1"
+
+
+def relation(side: Side) -> Relation:
+    return Relation(side=side, qualifier=(side.value,), schema=_schema("id INT"))
+
+
+def apply(*clauses: Clause) -> DeltaMergeInto:
+    return DeltaMergeInto.apply(
+        target=relation(Side.TARGET),
+        source=relation(Side.SOURCE),
+        condition="true",
+        when_clauses=clauses,
+        with_schema_evolution=False,
+    )
+
+
+DELETE = Clause(kind=ClauseKind.MATCHED, action=ActionType.DELETE)
+INSERT = Clause(kind=ClauseKind.NOT_MATCHED, action=ActionType.INSERT, star=True)
+SET_ID = (Assignment(target=("id",), value="1"),)
+
+
+def test_a_merge_sorts_its_clauses_by_kind() -> None:
+    """R-102, R-111, R-113: only the order within a kind matters."""
+    first = Clause(kind=ClauseKind.MATCHED, action=ActionType.UPDATE, condition="true", assignments=SET_ID)
+    assert apply(INSERT, first, DELETE).clauses == (first, DELETE, INSERT)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ((), "DELTA_MERGE_MISSING_WHEN"),
+        ((DELETE, DELETE), "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"),
+        ((INSERT, INSERT), "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION"),
+        (
+            (Clause(kind=ClauseKind.NOT_MATCHED_BY_SOURCE, action=ActionType.DELETE),) * 2,
+            "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+        ),
+        (
+            (Clause(kind=ClauseKind.MATCHED, action=ActionType.INSERT, star=True),),
+            "DELTA_UNEXPECTED_ACTION_EXPRESSION",
+        ),
+        (
+            (Clause(kind=ClauseKind.NOT_MATCHED_BY_SOURCE, action=ActionType.UPDATE, star=True),),
+            "DELTA_UNEXPECTED_ACTION_EXPRESSION",
+        ),
+        (
+            (Clause(kind=ClauseKind.MATCHED, action=ActionType.DELETE, assignments=SET_ID),),
+            "DELTA_UNEXPECTED_ACTION_EXPRESSION",
+        ),
+        (
+            (Clause(kind=ClauseKind.MATCHED, action=ActionType.UPDATE, assignments=("id = 1",)),),  # type: ignore[arg-type]
+            "DELTA_UNEXPECTED_ACTION_EXPRESSION",
+        ),
+    ],
+)
+def test_a_merge_is_checked_on_construction(clauses: tuple[Clause, ...], expected: str) -> None:
+    """R-106, R-107, R-111: what SQL's grammar ensures is checked for statements that come from elsewhere."""
+    with pytest.raises(AnalysisError) as caught:
+        apply(*clauses)
+    assert caught.value.error_class == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "operands"),
+    [
+        ("array_union(a, f(b, ARRAY(1, 2)))", ("a", "f(b, ARRAY(1, 2))")),
+        ("((Array_Remove( x.y , named_struct('a, b', 1) )))", ("x.y", "named_struct('a, b', 1)")),
+        ("array_distinct(a)[0]", None),
+        ("array_union(a, b) || array_union(c, d)", None),
+        ("(array_distinct(a)) || (b)", None),
+        ("f(array_distinct(a))", None),
+        ("array_distinct", None),
+    ],
+)
+def test_array_functions_are_found_where_they_are_the_whole_value(sql: str, operands: tuple[str, ...] | None) -> None:
+    """R-246: directly, brackets apart."""
+    call = array_call(sql)
+    assert (call.operands if call else None) == operands
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({}, (True, True)), ({"": "false"}, (False, False)), ({"": "false", ".updateStar": "true"}, (False, True))],
+)
+def test_the_setting_for_update_star_follows_the_other(settings: dict[str, str], expected: tuple[bool, bool]) -> None:
+    """R-244: ``preserveNullSourceStructs.updateStar`` is what ``preserveNullSourceStructs`` is, unless it is set."""
+    prefix = "spark.databricks.delta.merge.preserveNullSourceStructs"
+    conf = MergeConf.from_settings({prefix + name: value for name, value in settings.items()})
+    assert (conf.preserve_null_source_structs, conf.preserve_null_source_structs_update_star) == expected

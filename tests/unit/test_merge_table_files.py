@@ -7,7 +7,7 @@ import json
 import math
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +20,18 @@ from merge.table.constraints import first_violation, not_null_paths
 from merge.table.partition_values import directory, serialize, sql_literal, sql_string
 from merge.table.rows import ACTION, RowAction, routes
 from merge.table.statistics import StatisticsCollector, truncated_maximum
-from merge.table.writer import CHANGE_FILE, DATA_FILE, ROW_COUNT, VIOLATION, WriteTask, write_partition
+from merge.table.writer import (
+    CHANGE_FILE,
+    CHECK_VIOLATION,
+    DATA_FILE,
+    NULL_VIOLATION,
+    ROW_COUNT,
+    WriteTask,
+    write_partition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("p", pa.string())])
 
@@ -36,7 +47,7 @@ def task(path: Path, **changes: Any) -> WriteTask:
     return WriteTask(**{**given, **changes})
 
 
-def batch(rows: list[tuple[RowAction, int | None, str | None]]) -> pa.RecordBatch:
+def batch(rows: Sequence[tuple[RowAction, int | None, str | None]]) -> pa.RecordBatch:
     actions, ids, texts = zip(*rows, strict=True)
     return pa.RecordBatch.from_arrays(
         [pa.array([int(a) for a in actions], pa.int32()), pa.array(ids, pa.int64()), pa.array(texts, pa.string())],
@@ -97,7 +108,7 @@ def test_violation_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     """A NULL in a NOT NULL column is named in a record, and files of the attempt are deleted (R-741)."""
     rows = [(RowAction.COPY, 1, "x"), (RowAction.INSERT, None, "x")]
     records = written(task(tmp_path, not_null=(("id",),)), batch(rows[:1]), batch(rows))
-    assert [(r["kind"], r["name"]) for r in records] == [(VIOLATION, "id")]
+    assert [(r["kind"], r["name"]) for r in records] == [(NULL_VIOLATION, "id")]
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -105,6 +116,50 @@ def test_removed_rows_need_not_satisfy_constraints(tmp_path: Path) -> None:
     """A deleted row reaches the writer without data when CDF is off, which violates nothing (R-740)."""
     plain = task(tmp_path, not_null=(("id",),), routes=routes(change_data=False))
     assert [r["kind"] for r in written(plain, batch([(RowAction.MATCHED_DELETE, None, None)]))] == [ROW_COUNT]
+
+
+def checked_batch(*rows: tuple[RowAction, int, str | None]) -> pa.RecordBatch:
+    actions, ids, violations = zip(*rows, strict=True)
+    plain = batch([(action, number, "x") for action, number in zip(actions, ids, strict=True)])
+    return plain.append_column("_violation_", pa.array(violations, pa.string()))
+
+
+def test_a_violated_check_is_reported_in_its_own_words(tmp_path: Path) -> None:
+    """The first row that may not be written ends the attempt, and its files are deleted (R-742)."""
+    records = written(
+        task(tmp_path, checked=True, not_null=(("id",),)),
+        checked_batch((RowAction.COPY, 1, None)),
+        checked_batch((RowAction.COPY, 1, None), (RowAction.INSERT, 2, "CHECK a"), (RowAction.INSERT, 3, "CHECK b")),
+    )
+    assert [(r["kind"], r["name"]) for r in records] == [(CHECK_VIOLATION, "CHECK a")]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("change_data", "kinds"), [(False, {ROW_COUNT}), (True, {CHECK_VIOLATION})])
+def test_checks_hold_for_rows_that_are_written(tmp_path: Path, *, change_data: bool, kinds: set[str]) -> None:
+    """R-740: a removed row need not comply, unless the change feed shows it."""
+    plain = task(tmp_path, checked=True, routes=routes(change_data=change_data))
+    records = written(plain, checked_batch((RowAction.MATCHED_DELETE, 1, "CHECK a")))
+    assert {record["kind"] for record in records} == kinds
+
+
+def test_checked_rows_are_stored_without_the_check(tmp_path: Path) -> None:
+    """The column that says what is wrong is none of the table's."""
+    records = written(task(tmp_path, checked=True), checked_batch((RowAction.COPY, 1, None)))
+    name = next(record["name"] for record in records if record["kind"] == DATA_FILE)
+    assert pq.read_table(tmp_path / name).to_pylist() == [{"id": 1, "p": "x"}]
+
+
+def test_void_columns_are_in_no_file(tmp_path: Path) -> None:
+    """R-144: a VOID column stands in the schema only."""
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("v", pa.null())])
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array([int(RowAction.INSERT)], pa.int32()), pa.array([1], pa.int64()), pa.nulls(1)],
+        names=[ACTION, "output_0", "output_1"],
+    )
+    records = written(task(tmp_path, schema=schema), rows)
+    stored = {r["kind"]: pq.ParquetFile(tmp_path / r["name"]).read().column_names for r in records if r["size"]}
+    assert stored == {DATA_FILE: ["id"], CHANGE_FILE: ["id", "_change_type"]}
 
 
 def test_failed_attempt_deletes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,70 @@
+"""MergeOutputGeneration: rows of the change feed beside rows of the table (R-A16, R-A17).
+
+One row with one action code stands for a row of the table, of the feed, or of both: the writer sends it where its code
+says. So its values are evaluated once (R-330), and only an update, whose images differ, becomes two rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from merge.executors.output import TARGET_ROW_PRESENT
+from merge.executors.run import is_sole_unconditional_delete
+from merge.table.rows import ACTION, UPDATES, RowAction
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from merge.executors.output import OutputCols
+    from merge.resolution.resolved import ResolvedMerge
+
+TARGET_ROW_INDEX = "_target_row_index_"
+SOURCE_ROW_INDEX = "_source_row_index"
+
+
+def generate_cdc_and_output_rows(frame: DataFrame, output_cols: OutputCols, *, deduplicate_deletes: bool) -> DataFrame:
+    """Turn rows with ``_clause_`` into ``_action_`` and the columns of the final schema, pre-images included (R-610).
+
+    Args:
+        frame: the joined rows that are kept; with de-duplication also both index columns.
+        output_cols: the columns to make.
+        deduplicate_deletes: several joined rows of one deleted target row may reach the feed (R-A04).
+    """
+    frame = pack_and_explode_cdc_output(frame, output_cols.action)
+    if deduplicate_deletes:
+        frame = deduplicate_cdf_deletes(frame)
+    return frame.selectExpr(ACTION, *output_cols.columns)
+
+
+def pack_and_explode_cdc_output(frame: DataFrame, action: str) -> DataFrame:
+    """Give every row its ``_action_``, and an updated row a second time as its pre-image (R-610, R-A16)."""
+    return frame.selectExpr("*", f"{exploded_actions(action)} AS {ACTION}")
+
+
+def exploded_actions(action: str) -> str:
+    """Write the actions that a joined row becomes: two for an update, one for anything else."""
+    updates = ", ".join(str(int(update)) for update in UPDATES)
+    return (
+        f"explode(CASE WHEN ({action}) IN ({updates}) "
+        f"THEN array({action}, {int(RowAction.UPDATE_PREIMAGE)}) ELSE array({action}) END)"
+    )
+
+
+def needs_deduplication(merge: ResolvedMerge, *, multiple_matches: bool, change_data: bool) -> bool:
+    """Tell whether deleted rows could stand in the feed several times (R-614, R-A04, R-A10)."""
+    return multiple_matches and change_data and is_sole_unconditional_delete(merge)
+
+
+def deduplicate_cdf_deletes(frame: DataFrame) -> DataFrame:
+    """Keep one row per target row, or source row without target row, and action (R-614, R-A17).
+
+    Rows of the two sides never share a key: on joined rows with a target row the source's index is NULL, on others
+    the target's is. One filled-in index column, as in Delta's outline, could take a row of one side for one of the
+    other, and lose it.
+    """
+    return frame.dropDuplicates([TARGET_ROW_INDEX, SOURCE_ROW_INDEX, ACTION])
+
+
+def hide_source_index() -> str:
+    """Write the source's row index as the de-duplication needs it: only on rows without a target row."""
+    return f"CASE WHEN {TARGET_ROW_PRESENT} IS NULL THEN {SOURCE_ROW_INDEX} END AS {SOURCE_ROW_INDEX}"

@@ -1,0 +1,110 @@
+"""MergeOutputGeneration: which clause fires on a row (R-301, R-423, R-A14).
+
+Both executors use this part; ``output`` and ``cdc`` are the others. Delta dispatches once per output column. Here a
+row's clause is found once, into ``_clause_``, and every output column looks at that number, so a value is evaluated
+only where its clause fires (R-254).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from merge.executors.run import clause_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from merge.resolution.resolved import ResolvedClause
+
+CLAUSE = "_clause_"
+"""The column that holds the position of the clause that fires, ``COPIED`` or NULL."""
+COPIED = "-1"
+IGNORED = "CAST(NULL AS INT)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrecomputedClause:
+    """A clause whose condition has become a column.
+
+    Attributes:
+        position: its number among the clauses that were precomputed together; what ``_clause_`` holds where it fires.
+        condition_column: None for a clause without condition.
+    """
+
+    clause: ResolvedClause
+    position: int
+    condition_column: str | None
+
+
+def generate_precomputed_conditions_and_df(
+    frame: DataFrame, clauses: Sequence[ResolvedClause]
+) -> tuple[DataFrame, tuple[PrecomputedClause, ...]]:
+    """Add a boolean column per clause condition, each evaluated once per row and on every row (R-312, R-423).
+
+    Returns:
+        The frame with these columns behind its own, and the clauses that look them up.
+    """
+    precomputed = precompute_clauses(clauses)
+    conditions = condition_columns(precomputed)
+    return frame.selectExpr("*", *conditions) if conditions else frame, precomputed
+
+
+def precompute_clauses(clauses: Sequence[ResolvedClause]) -> tuple[PrecomputedClause, ...]:
+    """Number the clauses and name their condition columns."""
+    result: list[PrecomputedClause] = []
+    num_conditions = 0
+    for position, clause in enumerate(clauses):
+        result.append(rewrite_condition(clause, position=position, num_conditions=num_conditions))
+        num_conditions += clause.condition is not None
+    return tuple(result)
+
+
+def rewrite_condition(clause: ResolvedClause, *, position: int, num_conditions: int) -> PrecomputedClause:
+    """Replace a clause's condition by the name of the column that holds it (R-423, appendix A.2).
+
+    Args:
+        clause: any clause; one without condition keeps having none.
+        position: its number among the clauses.
+        num_conditions: how many clauses before it have a condition; the index in the column's name.
+    """
+    name = None if clause.condition is None else f"_{clause_type(clause)}_condition_{num_conditions}_"
+    return PrecomputedClause(clause=clause, position=position, condition_column=name)
+
+
+def condition_columns(clauses: Sequence[PrecomputedClause]) -> list[str]:
+    """Write the select list that evaluates the conditions."""
+    return [f"({c.clause.condition.sql}) AS {c.condition_column}" for c in clauses if c.clause.condition is not None]
+
+
+def holds(condition_column: str) -> str:
+    """Write the test that lets a clause fire: TRUE fires, FALSE and NULL do not (R-301, danger 1)."""
+    return condition_column
+
+
+def in_firing_order(clauses: Sequence[PrecomputedClause]) -> Sequence[PrecomputedClause]:
+    """Order the clauses of one kind as they are tried: as in the statement (R-301)."""
+    return clauses
+
+
+def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherwise: str) -> str:
+    """Write which of the clauses of one kind fires: the first whose condition holds (R-301, R-A14).
+
+    Args:
+        clauses: the clauses of one kind; without any, or where none holds, the fallback stands.
+        otherwise: the fallback, ``COPIED`` or ``IGNORED``.
+    """
+    branches: list[str] = []
+    for clause in in_firing_order(clauses):
+        if clause.condition_column is None:
+            otherwise = str(clause.position)
+            break
+        branches.append(f"WHEN {holds(clause.condition_column)} THEN {clause.position}")
+    return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
+
+
+def describe_clauses(clauses: Sequence[PrecomputedClause]) -> list[str]:
+    """Tell each clause's condition column and values, for the log (R-A19)."""
+    return [f"{clause_type(c.clause)} {c.condition_column or 'always'}: {', '.join(c.clause.values)}" for c in clauses]

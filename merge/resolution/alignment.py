@@ -1,0 +1,161 @@
+"""One value per column of the final schema, from the assignments of a clause (R-211 to R-213, R-220 to R-223)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from merge.resolution.array_functions import array_call
+from merge.resolution.assign import Assigned, Casting, TypedSql, assign, field_of, null_of, widen
+from merge.resolution.functions import subqueries
+from merge.resolution.implicit_columns import ImplicitColumns, generated_value
+from merge.resolution.references import TargetOnlyFields
+from merge.resolution.resolved import target_column
+from merge.resolution.struct_fields import FieldRule
+from merge.resolution.targets import check_insert_columns, check_update_paths, same_name
+from merge.resolution.type_sql import same_type
+from merge.sql_dialect import quote_string
+from merge.statement import ActionType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from merge.conf import MergeConf
+    from merge.resolution.references import BoundAssignment, BoundClause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Alignment:
+    """Aligns the clauses of one merge with its final schema.
+
+    Attributes:
+        target_schema, final_schema: the table's columns now and after the merge.
+        implicit: defaults and generated columns of the table.
+        evolution: the merge may change the schema.
+        type_of: gives the type of an expression by its text.
+    """
+
+    target_schema: StructType
+    final_schema: StructType
+    implicit: ImplicitColumns
+    evolution: bool
+    conf: MergeConf
+    type_of: Callable[[str], DataType]
+
+    def check(self, clause: BoundClause) -> None:
+        """Check that the assignments of a clause fit together and to the table.
+
+        Raises:
+            AnalysisError: see ``check_update_paths`` and ``check_insert_columns``.
+        """
+        paths = [assignment.path for assignment in clause.assignments]
+        case_sensitive = self.conf.case_sensitive
+        if clause.action is ActionType.INSERT:
+            fixed = self.conf.fix_case_sensitive_duplicate_columns and bool(self.implicit.generated)
+            check_insert_columns(paths, ignore_case=fixed and not case_sensitive)
+        else:
+            check_update_paths(paths, self.final_schema, case_sensitive=case_sensitive)
+
+    def values(self, clause: BoundClause) -> tuple[Assigned, ...]:
+        """Give one value per column of the final schema; none for DELETE.
+
+        Raises:
+            AnalysisError: a value cannot be assigned to its column (R-243, R-251).
+            UnsupportedStatementError: see ``generated_value``.
+        """
+        if clause.action is ActionType.DELETE:
+            return ()
+        given = [self._under(clause.assignments, column.name, depth=0) for column in self.final_schema.fields]
+        if clause.action is ActionType.UPDATE:
+            values = [self._updated(index, found) for index, found in enumerate(given)]
+        else:
+            values = [self._inserted(index, found) for index, found in enumerate(given)]
+        new = {index: value.sql for index, value in enumerate(values)}
+        for index, expression in self.implicit.generated.items():
+            if not given[index]:
+                column = self.final_schema.fields[index]
+                sql = generated_value(expression, new, column=column.name)
+                kind = self.type_of(expression.sql)
+                values[index] = assign(sql, kind, column.dataType, self._casting(), repeatable=False)
+        return tuple(values)
+
+    def _updated(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
+        """Give a column's value in an UPDATE: what is not assigned keeps its value (R-211), new columns are NULL."""
+        column, old = self.final_schema.fields[index], None
+        if index < len(self.target_schema.fields):
+            old = TypedSql(sql=target_column(index), type=self.target_schema.fields[index].dataType)
+        return self._nested(old, column.dataType, given, depth=0)
+
+    def _inserted(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
+        """Give a column's value in an INSERT: the first entry of its name wins (R-225), else default or NULL."""
+        kind = self.final_schema.fields[index].dataType
+        if given:
+            return self._whole(given[0], kind, old=None)
+        default = self.implicit.defaults.get(index)
+        if default is None:
+            return Assigned(sql=null_of(kind))
+        return assign(default.sql, self.type_of(default.sql), kind, self._casting(), repeatable=False)
+
+    def _nested(
+        self, old: TypedSql | None, kind: DataType, given: Sequence[BoundAssignment], *, depth: int
+    ) -> Assigned:
+        """Give the new value of a column or field: kept, assigned whole, or rebuilt around what is assigned in it.
+
+        A struct on the way that is NULL becomes a struct whose other fields are NULL, since they are read from it
+        (R-213); so does a struct that is new.
+        """
+        if not given:
+            return Assigned(sql=null_of(kind) if old is None else widen(old, kind))
+        if len(given[0].path.fields) == depth:
+            return self._whole(given[0], kind, old=old)
+        assert isinstance(kind, StructType)  # noqa: S101 - check_update_paths has refused all else
+        certain, parts = True, []
+        for field in kind.fields:
+            inside = self._under(given, field.name, depth=depth + 1)
+            value = self._nested(field_of(old, field.name), field.dataType, inside, depth=depth + 1)
+            certain = certain and value.certain
+            parts.append(f"{quote_string(field.name)}, {value.sql}")
+        return Assigned(sql=f"named_struct({', '.join(parts)})", certain=certain)
+
+    def _whole(self, assignment: BoundAssignment, kind: DataType, *, old: TypedSql | None) -> Assigned:
+        preserve = assignment.target_only_fields is TargetOnlyFields.PRESERVE
+        casting = self._casting(update_star=preserve)
+        value = assignment.value
+        repeatable = value.reference is not None or bool(subqueries(value.text))
+        return self._cast(value.sql, kind, casting, repeatable=repeatable, preserved=old if preserve else None)
+
+    def _cast(
+        self, sql: str, kind: DataType, casting: Casting, *, repeatable: bool, preserved: TypedSql | None = None
+    ) -> Assigned:
+        """Cast a value; into the operands of array functions where these are all there is (R-246)."""
+        given, call = self.type_of(sql), array_call(sql)
+        if call is None or not _are_arrays_of_structs(given, kind) or same_type(given, kind):
+            return assign(sql, given, kind, casting, repeatable=repeatable, preserved=preserved)
+        assert isinstance(kind, ArrayType)  # noqa: S101 - said by _are_arrays_of_structs
+        operands = [
+            self._cast(operand, kind.elementType if is_element else kind, casting, repeatable=False)
+            for operand, is_element in zip(call.operands, call.elements, strict=True)
+        ]
+        inside = ", ".join(operand.sql for operand in operands)
+        return Assigned(sql=f"{call.name}({inside})", certain=all(operand.certain for operand in operands))
+
+    def _casting(self, *, update_star: bool = False) -> Casting:
+        rule = FieldRule.BY_NAME_WITH_NULLS if self.evolution else FieldRule.BY_NAME
+        conf = self.conf
+        keeps = conf.preserve_null_source_structs_update_star if update_star else conf.preserve_null_source_structs
+        return Casting(
+            conf=conf,
+            fields=rule if conf.resolve_merge_update_structs_by_name else FieldRule.BY_POSITION,
+            keep_null_structs=keeps,
+        )
+
+    def _under(self, assignments: Sequence[BoundAssignment], name: str, *, depth: int) -> list[BoundAssignment]:
+        """Choose the assignments whose path goes through a column or field."""
+        case = self.conf.case_sensitive
+        return [a for a in assignments if same_name(a.path.parts[depth], name, case_sensitive=case)]
+
+
+def _are_arrays_of_structs(*types: DataType) -> bool:
+    return all(isinstance(kind, ArrayType) and isinstance(kind.elementType, StructType) for kind in types)

@@ -1,0 +1,112 @@
+"""DeltaMergeInto: the logical node of a MERGE, checked on construction (R-106, R-107, R-111)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from merge.errors import AnalysisError
+from merge.statement import ActionType, Assignment, Clause, ClauseKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from merge.resolution.scope import Relation
+
+# R-107: Delta's classes; R-005: the actions that a kind may have.
+_OMITS_CONDITION: Final = {
+    ClauseKind.MATCHED: "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
+    ClauseKind.NOT_MATCHED: "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION",
+    ClauseKind.NOT_MATCHED_BY_SOURCE: "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+}
+_ACTIONS: Final = {
+    ClauseKind.MATCHED: {ActionType.UPDATE, ActionType.DELETE},
+    ClauseKind.NOT_MATCHED: {ActionType.INSERT},
+    ClauseKind.NOT_MATCHED_BY_SOURCE: {ActionType.UPDATE, ActionType.DELETE},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeltaMergeInto:
+    """A MERGE over two relations, names not yet resolved. Make one with ``apply``.
+
+    Attributes:
+        matched_clauses, not_matched_clauses, not_matched_by_source_clauses: in statement order (R-102).
+        with_schema_evolution: by statement, builder or setting.
+    """
+
+    target: Relation
+    source: Relation
+    condition: str
+    matched_clauses: tuple[Clause, ...]
+    not_matched_clauses: tuple[Clause, ...]
+    not_matched_by_source_clauses: tuple[Clause, ...]
+    with_schema_evolution: bool
+
+    @classmethod
+    def apply(
+        cls,
+        *,
+        target: Relation,
+        source: Relation,
+        condition: str,
+        when_clauses: Sequence[Clause],
+        with_schema_evolution: bool,
+    ) -> DeltaMergeInto:
+        """Sort the clauses by kind and check what the grammar of SQL ensures and a builder does not.
+
+        Raises:
+            AnalysisError: ``DELTA_MERGE_MISSING_WHEN`` (R-106), a clause but the last of its kind without condition
+                (R-107), ``DELTA_UNEXPECTED_ACTION_EXPRESSION`` (R-111).
+        """
+        if not when_clauses:
+            raise AnalysisError(
+                "DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement."
+            )
+        of_kind = {kind: tuple(clause for clause in when_clauses if clause.kind is kind) for kind in ClauseKind}
+        for kind, clauses in of_kind.items():
+            if any(clause.condition is None for clause in clauses[:-1]):
+                raise AnalysisError(
+                    _OMITS_CONDITION[kind],
+                    f"When there are more than one {kind.value} clauses in a MERGE statement, "
+                    f"only the last {kind.value} clause can omit the condition.",
+                )
+        for clause in when_clauses:
+            _check_actions(clause)
+        return cls(
+            target=target,
+            source=source,
+            condition=condition,
+            matched_clauses=of_kind[ClauseKind.MATCHED],
+            not_matched_clauses=of_kind[ClauseKind.NOT_MATCHED],
+            not_matched_by_source_clauses=of_kind[ClauseKind.NOT_MATCHED_BY_SOURCE],
+            with_schema_evolution=with_schema_evolution,
+        )
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """All clauses in the order in which they are resolved (R-113)."""
+        return self.matched_clauses + self.not_matched_clauses + self.not_matched_by_source_clauses
+
+
+def _check_actions(clause: Clause) -> None:
+    """Check that a clause has a star or assignments, of an action that its kind can have."""
+    by_source = clause.kind is ClauseKind.NOT_MATCHED_BY_SOURCE
+    if clause.action not in _ACTIONS[clause.kind]:
+        raise _unexpected(
+            clause.action.name, clause, allowed=" or ".join(sorted(a.name for a in _ACTIONS[clause.kind]))
+        )
+    if clause.star and (clause.action is ActionType.DELETE or by_source):
+        raise _unexpected("*", clause, allowed="no star")
+    if clause.assignments and (clause.star or clause.action is ActionType.DELETE):
+        raise _unexpected(".".join(clause.assignments[0].target), clause, allowed="no assignment")
+    for action in clause.assignments:
+        if not isinstance(action, Assignment):
+            raise _unexpected(repr(action), clause, allowed="a star or assignments")
+
+
+def _unexpected(action: str, clause: Clause, *, allowed: str) -> AnalysisError:
+    return AnalysisError(
+        "DELTA_UNEXPECTED_ACTION_EXPRESSION",
+        f"Unexpected action expression {action} in a WHEN {clause.kind.value} clause, which takes {allowed} here.",
+    )

@@ -1,0 +1,109 @@
+"""Columns with a value of their own where a clause assigns none: defaults, generated columns (R-220 to R-223)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from sqlglot.tokens import TokenType
+
+from merge.errors import UnsupportedStatementError
+from merge.resolution.binding import BoundExpression, bind
+from merge.resolution.functions import NON_DETERMINISTIC, called_functions, subqueries
+from merge.resolution.resolved import target_column
+from merge.resolution.scope import Relation, Scope, Side
+from merge.sql_dialect import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql.types import StructType
+
+    from merge.resolution.clock import StatementClock
+
+CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
+GENERATION_EXPRESSION: Final = "delta.generationExpression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImplicitColumns:
+    """The expressions that a table's columns bring along, by the position of their column.
+
+    Attributes:
+        defaults: over no columns.
+        generated: over the table's columns by their positional names.
+    """
+
+    defaults: Mapping[int, BoundExpression] = field(default_factory=dict)
+    generated: Mapping[int, BoundExpression] = field(default_factory=dict)
+
+    @property
+    def expressions(self) -> tuple[BoundExpression, ...]:
+        """All of them."""
+        return (*self.defaults.values(), *self.generated.values())
+
+
+def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: StatementClock) -> ImplicitColumns:
+    """Read the defaults and generation expressions in the metadata of a table's columns.
+
+    Args:
+        schema: the table's columns; generation expressions name them without qualifier.
+        case_sensitive: the session's rule for names.
+        clock: the statement's time, which a default may ask for (R-136).
+
+    Raises:
+        AnalysisError: an expression names a column that is not there.
+    """
+    table = Scope(
+        relations=(Relation(side=Side.TARGET, qualifier=(), schema=schema),),
+        case_sensitive=case_sensitive,
+    )
+    nothing = Scope(relations=(), case_sensitive=case_sensitive)
+
+    def read(key: str, scope: Scope, what: str) -> dict[int, BoundExpression]:
+        found = {i: f.metadata[key] for i, f in enumerate(schema.fields) if key in (f.metadata or {})}
+        return {
+            index: bind(text, scope, where=f"{what} of column {schema.names[index]}", clock=clock)
+            for index, text in found.items()
+        }
+
+    return ImplicitColumns(
+        defaults=read(CURRENT_DEFAULT, nothing, "default"),
+        generated=read(GENERATION_EXPRESSION, table, "generation expression"),
+    )
+
+
+def generated_value(generated: BoundExpression, new_values: Mapping[int, str], *, column: str) -> str:
+    """Write a generated column over the new values of its row (R-222, R-223).
+
+    Args:
+        generated: the expression over the table's columns.
+        new_values: for every column referred to, the Spark SQL of its new value.
+        column: the column's name, for the message.
+
+    Raises:
+        UnsupportedStatementError: it depends on a value that would be another one if it was evaluated again.
+    """
+    for index in generated.target_columns:
+        if _is_random(new_values[index]):
+            raise UnsupportedStatementError(
+                f"computing the generated column {column} from a column that is assigned a random value",
+                hint="Compute the random value in the source, or assign the generated column as well.",
+            )
+    return substitute(generated.sql, {target_column(i): new_values[i] for i in generated.target_columns})
+
+
+def substitute(sql: str, replacements: Mapping[str, str]) -> str:
+    """Put expressions in the place of positional column names; strings and quoted names are left alone."""
+    pieces, at = [], 0
+    for token in tokenize(sql):
+        replacement = replacements.get(token.text)
+        if replacement is not None and token.token_type not in {TokenType.STRING, TokenType.IDENTIFIER}:
+            pieces += [sql[at : token.start], replacement if replacement.isidentifier() else f"({replacement})"]
+            at = token.end + 1
+    return "".join((*pieces, sql[at:]))
+
+
+def _is_random(sql: str) -> bool:
+    texts: Sequence[str] = (sql, *(query[1:-1] for query in subqueries(sql)))
+    return any(called_functions(text) & NON_DETERMINISTIC for text in texts)

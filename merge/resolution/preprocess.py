@@ -1,0 +1,157 @@
+"""From settled names to what the executors run: conditions validated, values aligned (R-113, its second half)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from pyspark.sql.types import NullType
+
+from merge.errors import AnalysisError
+from merge.resolution.alignment import Alignment
+from merge.resolution.array_functions import array_operands
+from merge.resolution.conditions import check_boolean, check_condition, check_value
+from merge.resolution.functions import subqueries
+from merge.resolution.references import SEARCH_CONDITION
+from merge.resolution.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
+from merge.resolution.types import ExpressionTypes, is_known_boolean, known_type
+from merge.statement import ClauseKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql.types import DataType, StructType
+    from sqlglot import exp
+
+    from merge.conf import MergeConf
+    from merge.resolution.binding import BoundExpression
+    from merge.resolution.implicit_columns import ImplicitColumns
+    from merge.resolution.references import BoundMerge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreprocessTableMerge:
+    """Validates and aligns one merge.
+
+    Attributes:
+        implicit: defaults and generated columns of the target.
+        evolution: the merge may change the schema.
+    """
+
+    target_schema: StructType
+    source_schema: StructType
+    implicit: ImplicitColumns
+    evolution: bool
+    conf: MergeConf
+    types: ExpressionTypes
+
+    def apply(self, merge: BoundMerge) -> ResolvedMerge:
+        """Check all conditions, then all assignments, then cast the values.
+
+        Raises:
+            AnalysisError: the first of these checks that fails (R-130 to R-135, R-210 to R-225, R-243, R-251).
+            UnsupportedStatementError: see ``generated_value``.
+        """
+        check_condition(merge.condition, operation=SEARCH_CONDITION)
+        for clause in merge.clauses:
+            if clause.condition is not None:
+                check_condition(clause.condition, operation=f"{clause.action.name} condition")
+        known: dict[str, DataType] = {}
+        alignment = Alignment(
+            target_schema=self.target_schema,
+            final_schema=merge.final_schema,
+            implicit=self.implicit,
+            evolution=self.evolution,
+            conf=self.conf,
+            type_of=known.__getitem__,
+        )
+        for clause in merge.clauses:
+            alignment.check(clause)
+        for value in _values(merge):
+            check_value(value)
+        known |= self._types(merge)
+        resolved = self._clauses(merge, alignment, known)
+        return ResolvedMerge(
+            target_schema=self.target_schema,
+            source_schema=self.source_schema,
+            final_schema=merge.final_schema,
+            condition=self._resolved(merge.condition, known, is_search=True),
+            matched=tuple(c for c in resolved if c.kind is ClauseKind.MATCHED),
+            not_matched=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED),
+            not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+        )
+
+    def _types(self, merge: BoundMerge) -> dict[str, DataType]:
+        """Ask once for all types that do not follow from the schemas."""
+        values = [*_values(merge), *self.implicit.expressions]
+        known = {value.sql: kind for value in values if (kind := known_type(value)) is not None}
+        conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
+        asked = [c.sql for c in conditions if not self._is_boolean(c)]
+        for value in values:
+            if value.sql not in known:
+                asked += [value.sql, *array_operands(value.sql)]
+        unique = tuple(dict.fromkeys(asked))
+        try:
+            return known | dict(zip(unique, self.types.of(unique), strict=True))
+        except AnalysisError as error:
+            raise _correlated(error, values) or error from error
+
+    def _clauses(self, merge: BoundMerge, alignment: Alignment, known: dict[str, DataType]) -> list[ResolvedClause]:
+        resolved, uncertain = [], []
+        for clause in merge.clauses:
+            values = alignment.values(clause)
+            uncertain += [value.sql for value in values if not value.certain]
+            condition = clause.condition
+            resolved.append(
+                ResolvedClause(
+                    kind=clause.kind,
+                    action=clause.action,
+                    condition=self._resolved(condition, known, is_search=False) if condition else None,
+                    values=tuple(value.sql for value in values),
+                    source_columns=_union(a.value.source_columns for a in clause.assignments),
+                )
+            )
+        self.types.of(tuple(dict.fromkeys(uncertain)))  # raises where a cast does not exist (R-251)
+        return resolved
+
+    def _resolved(
+        self, condition: BoundExpression, known: dict[str, DataType], *, is_search: bool
+    ) -> ResolvedExpression:
+        sql = condition.sql
+        if not self._is_boolean(condition):
+            data_type = known[sql]
+            check_boolean(condition, data_type, is_search=is_search)
+            if isinstance(data_type, NullType):
+                sql = f"CAST({sql} AS BOOLEAN)"
+        return ResolvedExpression(
+            sql=sql,
+            # Every node that the parser makes is an Expression; sqlglot's annotations only say Expr.
+            tree=cast("exp.Expression", condition.tree),
+            target_columns=condition.target_columns,
+            source_columns=condition.source_columns,
+            text=condition.text,
+        )
+
+    def _is_boolean(self, condition: BoundExpression) -> bool:
+        return is_known_boolean(condition.tree, self.target_schema, self.source_schema)
+
+
+def _values(merge: BoundMerge) -> list[BoundExpression]:
+    return [assignment.value for clause in merge.clauses for assignment in clause.assignments]
+
+
+def _correlated(error: AnalysisError, values: Sequence[BoundExpression]) -> AnalysisError | None:
+    """Say of a value's subquery that it may not use the merge's columns (R-134)."""
+    if not error.error_class.startswith("UNRESOLVED_COLUMN"):
+        return None
+    texts = [value.text for value in values if subqueries(value.text)]
+    if not texts:
+        return None
+    return AnalysisError(
+        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
+        f"A subquery in a value may only use its own tables: {texts[0]}. Join the source with them instead.",
+    )
+
+
+def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    return frozenset().union(*sets)

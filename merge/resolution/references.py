@@ -1,0 +1,194 @@
+"""Names of a merge settled: every clause against what it may see, then the final schema (R-113)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from merge.resolution.binding import BoundExpression, bind
+from merge.resolution.conditions import check_subquery_tables
+from merge.resolution.resolved import source_column
+from merge.resolution.schema_evolution import filter_schema, merge_schemas
+from merge.resolution.scope import Scope, Side, unresolved
+from merge.resolution.targets import AssignedPath, find_target
+from merge.sql_dialect import quote_name
+from merge.statement import ActionType, Clause, ClauseKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql.types import StructType
+
+    from merge.resolution.clock import StatementClock
+    from merge.resolution.delta_merge_into import DeltaMergeInto
+    from merge.resolution.types import ExpressionTypes
+
+SEARCH_CONDITION = "search condition"
+_VISIBLE = {ClauseKind.NOT_MATCHED: Side.SOURCE, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.TARGET}
+
+
+class TargetOnlyFields(Enum):
+    """What becomes of struct fields that only the target has, where a struct is assigned with evolution (R-112)."""
+
+    NULLIFY = "nullify"
+    PRESERVE = "preserve"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundAssignment:
+    """A target column or field and the value it gets, not yet cast."""
+
+    path: AssignedPath
+    value: BoundExpression
+    target_only_fields: TargetOnlyFields = TargetOnlyFields.NULLIFY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundClause:
+    """A clause whose names are settled and whose star is expanded; values are not yet cast."""
+
+    kind: ClauseKind
+    action: ActionType
+    assignments: tuple[BoundAssignment, ...]
+    condition: BoundExpression | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundMerge:
+    """A merge whose names and final schema are settled.
+
+    Attributes:
+        condition: ON.
+        clauses: matched, not matched, not matched by source.
+        final_schema: the table's columns after the merge; the very schema of the target where nothing changes.
+    """
+
+    condition: BoundExpression
+    clauses: tuple[BoundClause, ...]
+    final_schema: StructType
+
+
+def resolve_references_and_schema(
+    merge: DeltaMergeInto, *, case_sensitive: bool, clock: StatementClock, types: ExpressionTypes
+) -> BoundMerge:
+    """Resolve ON, then the clauses kind by kind, then the schema (R-113).
+
+    Args:
+        merge: the statement, checked on construction.
+        case_sensitive: the session's rule for names (R-120).
+        clock: the statement's time (R-136).
+        types: knows the tables that subqueries of conditions name.
+
+    Raises:
+        AnalysisError: the first name that does not resolve (R-117) or is ambiguous (R-118); then what
+            ``merge_schemas`` refuses.
+    """
+    scope = Scope(relations=(merge.target, merge.source), case_sensitive=case_sensitive)
+    on = _condition(merge.condition, scope, where=SEARCH_CONDITION, clock=clock, types=types)
+    clauses = tuple(
+        resolve_clause(clause, scope, evolution=merge.with_schema_evolution, clock=clock, types=types)
+        for clause in merge.clauses
+    )
+    return BoundMerge(condition=on, clauses=clauses, final_schema=_final_schema(merge, clauses, case_sensitive))
+
+
+def resolve_clause(
+    clause: Clause, scope: Scope, *, evolution: bool, clock: StatementClock, types: ExpressionTypes
+) -> BoundClause:
+    """Resolve one clause: its actions first, its condition second (R-113, R-115).
+
+    Args:
+        clause: any clause.
+        scope: target and source.
+        evolution: names of UPDATE and INSERT that the target lacks may be the source's (R-231), and stars assign
+            what the source has (R-202, R-203).
+        clock: the statement's time.
+        types: knows the tables that subqueries name.
+
+    Raises:
+        AnalysisError: a name does not resolve (R-117) or is ambiguous (R-118).
+    """
+    side = _VISIBLE.get(clause.kind)
+    visible = scope if side is None else scope.only(side)
+    where = f"{clause.action.name} clause"
+    if clause.star:
+        assignments = tuple(_expand_star(clause, scope, where=where, evolution=evolution, clock=clock))
+    else:
+        target = scope.only(Side.TARGET)
+        # R-230: not matched by source clauses add nothing.
+        adds = evolution and clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE
+        source = scope.only(Side.SOURCE) if adds else None
+        assignments = tuple(
+            BoundAssignment(
+                path=find_target(assignment.target, target, where=where, source=source),
+                value=bind(assignment.value, visible, where=where, clock=clock),
+            )
+            for assignment in clause.assignments
+        )
+    condition = None
+    if clause.condition is not None:
+        where = f"{clause.action.name} condition"
+        condition = _condition(clause.condition, visible, where=where, clock=clock, types=types)
+    return BoundClause(kind=clause.kind, action=clause.action, assignments=assignments, condition=condition)
+
+
+def _condition(
+    text: str, scope: Scope, *, where: str, clock: StatementClock, types: ExpressionTypes
+) -> BoundExpression:
+    bound = bind(text, scope, where=where, clock=clock)
+    check_subquery_tables(text, types)
+    return bound
+
+
+def _expand_star(
+    clause: Clause, scope: Scope, *, where: str, evolution: bool, clock: StatementClock
+) -> Iterator[BoundAssignment]:
+    """Assign every target column from its namesake (R-201), or with evolution every source column (R-202, R-203)."""
+    target, source = scope.only(Side.TARGET), scope.only(Side.SOURCE)
+    if not evolution:
+        for column in target.relations[0].schema.fields:
+            if source.find((column.name,)) is None:
+                raise unresolved(column.name, where, source)
+            yield BoundAssignment(
+                path=AssignedPath(column=column.name, written=column.name, fields=()),
+                value=bind(quote_name(column.name), source, where=where, clock=clock),
+            )
+        return
+    keeps = TargetOnlyFields.PRESERVE if clause.action is ActionType.UPDATE else TargetOnlyFields.NULLIFY
+    for index, column in enumerate(source.relations[0].schema.fields):
+        # By position: a name that the source has twice is found when the schemas are merged (R-238).
+        yield BoundAssignment(
+            path=AssignedPath(column=column.name, written=column.name, fields=()),
+            value=BoundExpression(
+                sql=source_column(index),
+                tree=exp.column(source_column(index)),
+                target_columns=frozenset(),
+                source_columns=frozenset({index}),
+                text=quote_name(column.name),
+                reference=column.dataType,
+            ),
+            target_only_fields=keeps,
+        )
+
+
+def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], case_sensitive: bool) -> StructType:  # noqa: FBT001
+    """Add what the clauses that may do so assign from the source (R-230, R-233)."""
+    target = merge.target.schema
+    if not merge.with_schema_evolution:
+        return target
+    explicit = (
+        bound
+        for clause, bound in zip(merge.clauses, clauses, strict=True)
+        if not clause.star and clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE
+    )
+    added = filter_schema(
+        merge.source.schema,
+        [assignment.path.parts for bound in explicit for assignment in bound.assignments],
+        star=any(clause.star for clause in merge.clauses),
+        case_sensitive=case_sensitive,
+    )
+    final = merge_schemas(target, added)
+    return target if final == target else final

@@ -1,0 +1,199 @@
+"""The final schema of a merge with schema evolution: which columns and fields the source adds (R-230 to R-238)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.types import (
+    ArrayType,
+    AtomicType,
+    BinaryType,
+    DataType,
+    DateType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from merge.errors import AnalysisError
+from merge.resolution.fields import namesake
+from merge.resolution.type_sql import same_type
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_DATETIMES: Final = (DateType, TimestampType, TimestampNTZType)
+_INVALID_CHARACTERS: Final = " ,;{}()\n\t="
+
+
+def filter_schema(
+    source: StructType,
+    assigned: Collection[tuple[str, ...]],
+    *,
+    star: bool,
+    case_sensitive: bool,
+    prefix: tuple[str, ...] = (),
+) -> StructType:
+    """Keep the columns and fields of the source that the clauses assign (R-233).
+
+    Arrays and maps are kept or dropped whole.
+
+    Args:
+        source: the source's schema, or the fields of a struct in it.
+        assigned: the left-hand paths of all explicit assignments in matched and not matched clauses.
+        star: one of these clauses has a star.
+        case_sensitive: the session's rule for comparing paths.
+        prefix: the path of the struct that ``source`` is.
+    """
+
+    def fold(path: tuple[str, ...]) -> tuple[str, ...]:
+        return path if case_sensitive else tuple(part.lower() for part in path)
+
+    paths = {fold(path) for path in assigned}
+    kept = []
+    for field in source.fields:
+        path = (*prefix, field.name)
+        inside = fold(path)
+        if inside in paths:
+            kept.append(field)
+        elif isinstance(field.dataType, StructType) and (
+            star or any(len(p) > len(inside) and p[: len(inside)] == inside for p in paths)
+        ):
+            fields = filter_schema(field.dataType, paths, star=star, case_sensitive=case_sensitive, prefix=path)
+            kept.append(StructField(field.name, fields, field.nullable, field.metadata))
+        elif star:
+            kept.append(field)
+    return StructType(kept)
+
+
+def merge_schemas(target: StructType, source: StructType) -> StructType:
+    """Add to the target what only the source has (R-234, R-235).
+
+    Args:
+        target: the table's columns; their names, types, nullability and metadata stay, nested fields may be added.
+        source: what is left of the source's schema after ``filter_schema``.
+
+    Raises:
+        AnalysisError: ``DELTA_DUPLICATE_COLUMNS_FOUND.DATA`` (R-238), ``DELTA_FAILED_TO_MERGE_FIELDS`` (R-236).
+    """
+    _check_duplicates(source)
+    return _merge_structs(target, source)
+
+
+def check_new_names(target: StructType, final: StructType) -> None:
+    """Refuse column names that Parquet cannot hold, in a schema that differs from the table's.
+
+    Raises:
+        AnalysisError: ``DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES``.
+    """
+    if final == target:
+        return
+    names = [path[-1] for path in _paths(final)]
+    invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
+    if invalid:
+        raise AnalysisError(
+            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
+            "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of the new schema. "
+            f"Invalid column names: {', '.join(dict.fromkeys(invalid))}. Give the column another name in the source.",
+        )
+
+
+def implicitly_castable(source: DataType, target: DataType) -> bool:
+    """Tell whether Spark casts between these types of its own accord, so that the target's type stays (R-236)."""
+    if isinstance(source, NullType) or same_type(source, target):
+        return True
+    if isinstance(target, StringType):
+        return isinstance(source, AtomicType)
+    if isinstance(source, StringType):
+        return isinstance(target, (NumericType, BinaryType, *_DATETIMES))
+    if isinstance(source, NumericType):
+        return isinstance(target, NumericType)
+    return isinstance(source, _DATETIMES) and isinstance(target, _DATETIMES)
+
+
+def _merge_structs(target: StructType, source: StructType) -> StructType:
+    merged = []
+    for field in target.fields:
+        given = namesake(source, field.name)
+        kind = field.dataType if given is None else _merge_fields(field, given)
+        merged.append(StructField(field.name, kind, field.nullable, field.metadata))
+    new = [field for field in source.fields if namesake(target, field.name) is None]
+    return StructType([*merged, *(_nullable_field(field) for field in new)])
+
+
+def _merge_fields(target: StructField, source: StructField) -> DataType:
+    try:
+        return _merge_types(target.dataType, source.dataType)
+    except AnalysisError as error:
+        raise AnalysisError(
+            "DELTA_FAILED_TO_MERGE_FIELDS",
+            f"Failed to merge fields '{target.name}' and '{source.name}'. {error.message} "
+            "Cast the column in the source, or merge without schema evolution.",
+        ) from error
+
+
+def _merge_types(target: DataType, source: DataType) -> DataType:
+    """Merge structs, arrays and maps part by part; an atomic type stays where the value can be cast (R-236).
+
+    Delta's next step, to widen BYTE, SHORT and INT among themselves, is never reached: all numbers cast implicitly.
+    """
+    if isinstance(target, StructType) and isinstance(source, StructType):
+        return _merge_structs(target, source)
+    if isinstance(target, ArrayType) and isinstance(source, ArrayType):
+        return ArrayType(_merge_types(target.elementType, source.elementType), target.containsNull)
+    if isinstance(target, MapType) and isinstance(source, MapType):
+        keys = _merge_types(target.keyType, source.keyType)
+        return MapType(keys, _merge_types(target.valueType, source.valueType), target.valueContainsNull)
+    if implicitly_castable(source, target):
+        return target
+    if isinstance(target, NullType):
+        return _as_nullable(source)
+    raise AnalysisError(
+        "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
+        f"Failed to merge incompatible data types {target.simpleString()} and {source.simpleString()}.",
+    )
+
+
+def _nullable_field(field: StructField) -> StructField:
+    """Make a new field: nullable at every depth, with no more of the source's metadata than its comment (R-235)."""
+    metadata = {key: value for key, value in (field.metadata or {}).items() if key == "comment"}
+    return StructField(field.name, _as_nullable(field.dataType), nullable=True, metadata=metadata)
+
+
+def _as_nullable(data_type: DataType) -> DataType:
+    if isinstance(data_type, StructType):
+        return StructType([_nullable_field(field) for field in data_type.fields])
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_as_nullable(data_type.elementType), containsNull=True)
+    if isinstance(data_type, MapType):
+        return MapType(_as_nullable(data_type.keyType), _as_nullable(data_type.valueType), valueContainsNull=True)
+    return data_type
+
+
+def _check_duplicates(schema: StructType) -> None:
+    counts = Counter(".".join(path).lower() for path in _paths(schema))
+    duplicates = [name for name, count in counts.items() if count > 1]
+    if duplicates:
+        raise AnalysisError(
+            "DELTA_DUPLICATE_COLUMNS_FOUND.DATA",
+            f"Found duplicate column(s): {', '.join(duplicates)}. The duplicate was found in the data being saved.",
+        )
+
+
+def _paths(data_type: DataType, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Name every column and every field below it."""
+    if isinstance(data_type, StructType):
+        for field in data_type.fields:
+            yield (*prefix, field.name)
+            yield from _paths(field.dataType, (*prefix, field.name))
+    elif isinstance(data_type, ArrayType):
+        yield from _paths(data_type.elementType, (*prefix, "element"))
+    elif isinstance(data_type, MapType):
+        yield from _paths(data_type.keyType, (*prefix, "key"))
+        yield from _paths(data_type.valueType, (*prefix, "value"))

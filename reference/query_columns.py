@@ -1,0 +1,90 @@
+"""The columns of a SELECT: stars, named expressions, aggregates beside grouping columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from reference.aggregates import aggregate, check_groupable
+from reference.errors import RejectedError, UnsupportedByReferenceError
+from reference.query_tree import aliased, allow, output_name
+from reference.types import Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reference.expressions import Translator
+    from reference.names import Scope
+    from reference.typed import Typed
+
+UNRESOLVED = "UNRESOLVED_COLUMN"
+"""Spark's class for a name that a query does not know; its sub-class says whether Spark has a suggestion."""
+
+
+def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
+    """Give the grouping columns; None where the query does not aggregate."""
+    group = node.args.get("group")
+    if group is None:
+        aggregates = any(item.find(exp.AggFunc) is not None for item in node.expressions)
+        return [] if aggregates else None
+    allow(group, "expressions")
+    if not all(isinstance(item, exp.Column) for item in group.expressions):
+        raise UnsupportedByReferenceError("GROUP BY something else than columns")
+    try:
+        values = [translator.translate(item) for item in group.expressions]
+    except RejectedError:
+        raise UnsupportedByReferenceError("GROUP BY an alias") from None
+    check_groupable(Schema(tuple(Field("", value.type) for value in values)))
+    return values
+
+
+def columns(
+    items: Sequence[exp.Expr],
+    translator: Translator,
+    group: list[Typed] | None,
+    *,
+    named: bool,
+) -> list[tuple[str, Typed]]:
+    """Translate the columns of a SELECT with their names; ``group`` is None where it does not aggregate."""
+    found: list[tuple[str, Typed]] = []
+    for number, item in enumerate(items):
+        if item.is_star and isinstance(item, exp.Star | exp.Column):
+            if group is not None:
+                raise UnsupportedByReferenceError("a star beside an aggregate")
+            found += _star(item, translator.scope)
+            continue
+        name = output_name(item) if named else f"col{number}"
+        value = _value(aliased(item), translator, group, [seen for seen, _ in found])
+        found.append((name, value))
+    return found
+
+
+def _value(node: exp.Expr, translator: Translator, group: list[Typed] | None, before: Sequence[str]) -> Typed:
+    try:
+        if group is not None and isinstance(node, exp.AggFunc):
+            return aggregate(node, translator)
+        value = translator.translate(node)
+    except RejectedError as rejected:
+        used = [column.parts[0].name for column in node.find_all(exp.Column)]
+        if rejected.error_class == UNRESOLVED and any(translator.scope.same(u, b) for u in used for b in before):
+            raise UnsupportedByReferenceError("a column alias used beside it") from None
+        raise
+    if group is not None and not any(value.sql == one.sql for one in group) and node.find(exp.Column):
+        raise UnsupportedByReferenceError("a column beside an aggregate")
+    return value
+
+
+def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:
+    star = item if isinstance(item, exp.Star) else item.this
+    allow(star)
+    relations = scope.relations
+    if isinstance(item, exp.Column):
+        relations = tuple(r for r in relations if scope.same(r.qualifier, item.table))
+    if not relations:
+        raise UnsupportedByReferenceError("a star of something else than a table")
+    return [
+        (column.name, relation.typed(index))
+        for relation in relations
+        for index, column in enumerate(relation.schema.columns)
+    ]

@@ -1,0 +1,29 @@
+"""Delta tables for spec tests, and the Spark session that merges into them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.spark_session import start_session
+
+sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
+
+from merge_tables import Table, arrow, create
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return start_session()
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    """Rows (1, a), (2, NULL) in one file and (3, c), (NULL, n) in another."""
+    return create(spark, tmp_path / "target", arrow([(1, "a"), (2, None)]), arrow([(3, "c"), (None, "n")]))

@@ -1,0 +1,78 @@
+"""CHECK constraints and generated columns as conditions over positional columns, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as t
+
+from merge.errors import AnalysisError, UnsupportedStatementError
+from merge.table.checks import Check, table_checks
+
+
+def schema(*names: str, generated: dict[str, str] | None = None) -> t.StructType:
+    expressions = generated or {}
+    return t.StructType(
+        [
+            t.StructField(
+                name,
+                t.StructType([t.StructField("x.y", t.LongType())]) if name == "s" else t.LongType(),
+                metadata={"delta.generationExpression": expressions[name]} if name in expressions else {},
+            )
+            for name in names
+        ]
+    )
+
+
+def only(text: str, *names: str, case_sensitive: bool = False) -> Check:
+    (check,) = table_checks({"delta.constraints.c": text}, schema(*names), case_sensitive=case_sensitive)
+    return check
+
+
+def test_a_table_without_constraints_has_no_checks() -> None:
+    """Other properties mean nothing here."""
+    assert table_checks({"delta.appendOnly": "true"}, schema("id"), case_sensitive=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "sql"),
+    [
+        ("n > 0", ("id", "n"), "target_1 > 0"),
+        ("((N > 0))", ("id", "n"), "target_1 > 0"),
+        ("(n > 0) OR (id > 1)", ("id", "n"), "(target_1 > 0) OR (target_0 > 1)"),
+        ("`a.b` <> `c d```", ("a.b", "c d`"), "target_0 <> target_1"),
+        ("s.`x.y` IN (1, n)", ("n", "s"), "target_1.`x.y` IN (1, target_0)"),
+        ("n = 'n' -- and so on", ("n",), "target_0 = 'n'"),
+    ],
+)
+def test_names_of_columns_become_positions(text: str, names: tuple[str, ...], sql: str) -> None:
+    """Whatever the columns are called; strings, fields and brackets inside stay as they are."""
+    assert only(text, *names).sql == sql
+
+
+def test_messages_name_the_constraint_and_its_columns() -> None:
+    """R-742: the condition without its own brackets, and only the columns that it refers to."""
+    check = only("(b + a > 0)", "a", "b", "c")
+    assert (check.name, check.text, dict(check.columns)) == ("c", "b + a > 0", {"target_0": "a", "target_1": "b"})
+
+
+def test_names_follow_the_case_rule_of_the_session() -> None:
+    """R-120: a constraint that names no column of the table is an error of its own."""
+    with pytest.raises(AnalysisError, match="Cannot resolve N in constraint c"):
+        only("N > 0", "n", case_sensitive=True)
+
+
+def test_an_expression_beyond_our_parser_is_refused() -> None:
+    """Rows that cannot be checked are not written; the constraint is named."""
+    with pytest.raises(UnsupportedStatementError, match=r"the constraint c with the expression \(n >>>>"):
+        only("(n >>>> )", "n")
+
+
+def test_generated_columns_are_checked_after_constraints() -> None:
+    """R-222: null-safe equality with the expression, whatever the column is called."""
+    columns = schema("key", "case g", generated={"case g": "(key * 10)"})
+    found = table_checks({"delta.constraints.c": "key > 0"}, columns, case_sensitive=False)
+    assert [(check.name, check.text) for check in found] == [
+        ("c", "key > 0"),
+        ("Generated Column", "case g <=> (key * 10)"),
+    ]
+    assert found[1].sql == "target_1 <=> (target_0 * 10)"

@@ -1,0 +1,215 @@
+"""What a merge does to the table's schema: checks, metadata and protocol actions, and tables without columns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import types as t
+from sqlglot import exp
+
+from merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
+from merge.resolution.resolved import ResolvedExpression, ResolvedMerge
+from merge.table.columnless import read_columnless
+from merge.table.commit import PendingCommit, commit
+from merge.table.conflicts import ReadSet
+from merge.table.log_store import LogStore, log_file
+from merge.table.new_schema import check_new_schema, schema_actions
+from merge.table.protocol import Protocol
+from merge.table.snapshot import Snapshot, read_snapshot
+from merge.table.writing import WriteResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = {"name": "id", "type": "long", "nullable": False, "metadata": {"CURRENT_DEFAULT": "7", "comment": "the key"}}
+DOUBLED = {"name": "d", "type": "long", "nullable": True, "metadata": {"delta.generationExpression": "id * 2"}}
+PROPERTIES = {"delta.constraints.pos": "id > 0"}
+NTZ = t.StructField("at", t.TimestampNTZType())
+
+
+def table(
+    path: Path,
+    *fields: dict[str, Any],
+    properties: dict[str, str] | None = None,
+    protocol: dict[str, Any] | None = None,
+    versions: tuple[dict[str, Any], ...] = (),
+) -> Snapshot:
+    meta = {
+        "id": "t",
+        "name": "orders",
+        "description": "all of them",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": list(fields)}),
+        "partitionColumns": [],
+        "configuration": PROPERTIES if properties is None else properties,
+        "createdTime": 5,
+    }
+    first = [{"protocol": protocol or {"minReaderVersion": 1, "minWriterVersion": 4}}, {"metaData": meta}]
+    (path / log_file(0)).parent.mkdir()
+    for version, actions in enumerate([first, *([action] for action in versions)]):
+        (path / log_file(version)).write_text("\n".join(json.dumps(action) for action in actions))
+    return read_snapshot(str(path))
+
+
+def evolved(schema: t.StructType, *fields: t.StructField) -> t.StructType:
+    return t.StructType([*schema.fields, *fields])
+
+
+def pending(snapshot: Snapshot, schema: t.StructType) -> PendingCommit:
+    condition = ResolvedExpression(
+        sql="TRUE",
+        tree=exp.Expression(),
+        target_columns=frozenset(),
+        source_columns=frozenset(),
+        text="TRUE",
+    )
+    merge = ResolvedMerge(
+        target_schema=snapshot.schema,
+        source_schema=schema,
+        final_schema=schema,
+        condition=condition,
+        matched=(),
+        not_matched=(),
+        not_matched_by_source=(),
+    )
+    read = ReadSet(snapshot=snapshot, predicate=exp.true(), files=(), removed=())
+    return PendingCommit(merge=merge, read=read, written=WriteResult(), metrics=None)
+
+
+def test_a_new_column_alone_makes_a_commit(tmp_path: Path) -> None:
+    """R-239, R-732, R-743: metadata only, Serializable, no data change, also in an append-only table."""
+    snapshot = table(tmp_path, KEY, DOUBLED, properties={**PROPERTIES, "delta.appendOnly": "true"})
+    schema = evolved(snapshot.schema, t.StructField("n", t.ArrayType(t.IntegerType())))
+    assert commit(pending(snapshot, schema), skip_empty=True) == 1
+    info, metadata = LogStore(location=str(tmp_path)).read(1)
+    assert (info["commitInfo"]["isolationLevel"], info["commitInfo"]["dataChange"]) == ("Serializable", False)
+    old = LogStore(location=str(tmp_path)).read(0)[1]["metaData"]
+    new = metadata["metaData"]
+    assert {key for key in old if old[key] != new[key]} == {"schemaString"}
+    array = {"type": "array", "elementType": "integer", "containsNull": True}
+    added = {"name": "n", "type": array, "nullable": True, "metadata": {}}
+    assert json.loads(new["schemaString"])["fields"] == [KEY, DOUBLED, added]
+    assert read_snapshot(str(tmp_path)).schema == schema
+
+
+def test_an_old_schema_makes_no_metadata(tmp_path: Path) -> None:
+    """R-239: without a difference there is no action and, with nothing else to say, no commit."""
+    snapshot = table(tmp_path, KEY)
+    assert schema_actions(snapshot, snapshot.schema) == ()
+    assert commit(pending(snapshot, snapshot.schema), skip_empty=True) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            {"minReaderVersion": 1, "minWriterVersion": 4},
+            Protocol(
+                min_reader_version=3,
+                min_writer_version=7,
+                reader_features=frozenset({"timestampNtz"}),
+                writer_features=frozenset(
+                    {
+                        "appendOnly",
+                        "invariants",
+                        "checkConstraints",
+                        "changeDataFeed",
+                        "generatedColumns",
+                        "timestampNtz",
+                    }
+                ),
+            ),
+        ),
+        (
+            {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["checkConstraints"]},
+            Protocol(
+                min_reader_version=3,
+                min_writer_version=7,
+                reader_features=frozenset({"timestampNtz"}),
+                writer_features=frozenset({"checkConstraints", "timestampNtz"}),
+            ),
+        ),
+    ],
+)
+def test_a_timestamp_without_zone_upgrades_the_protocol(
+    tmp_path: Path, before: dict[str, Any], after: Protocol
+) -> None:
+    """R-704: what the old versions stood for is kept by name; the table can be read afterwards."""
+    snapshot = table(tmp_path, KEY, properties={}, protocol=before)
+    nested = t.StructField("s", t.MapType(t.StringType(), t.ArrayType(t.StructType([NTZ]))))
+    schema = evolved(snapshot.schema, nested)
+    assert commit(pending(snapshot, schema), skip_empty=True) == 1
+    assert [next(iter(action)) for action in LogStore(location=str(tmp_path)).read(1)] == [
+        "commitInfo",
+        "protocol",
+        "metaData",
+    ]
+    again = read_snapshot(str(tmp_path))
+    assert again.protocol == after
+    assert again.protocol.upgraded_for(evolved(schema, NTZ)) is again.protocol
+
+
+@pytest.mark.parametrize("change_feed", ["true", "false"])
+def test_names_of_the_change_feed_are_reserved(tmp_path: Path, change_feed: str) -> None:
+    """R-632: only where the feed is on."""
+    snapshot = table(tmp_path, KEY, properties={"delta.enableChangeDataFeed": change_feed})
+    schema = evolved(snapshot.schema, t.StructField("_commit_version", t.LongType()))
+    if change_feed == "false":
+        check_new_schema(snapshot, schema)
+        return
+    with pytest.raises(AnalysisError, match=r"RESERVED_CDC_COLUMNS_ON_WRITE.*_commit_version"):
+        check_new_schema(snapshot, schema)
+
+
+VOID = t.StructField("v", t.NullType())
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        (VOID, "v"),
+        (t.StructField("s", t.StructType([VOID])), "s.v"),
+        (t.StructField("a", t.ArrayType(t.NullType())), "a.element"),
+        (t.StructField("m", t.MapType(t.StringType(), t.NullType())), "m.value"),
+    ],
+)
+def test_void_columns_can_be_forbidden(tmp_path: Path, field: t.StructField, path: str) -> None:
+    """R-144, at every depth."""
+    snapshot = table(tmp_path, KEY)
+    with pytest.raises(AnalysisError, match=rf"DELTA_MERGE_ADD_VOID_COLUMN.*`{path}`"):
+        check_new_schema(snapshot, evolved(snapshot.schema, field), drops_null_columns=True)
+
+
+def test_void_columns_are_allowed_at_the_top(tmp_path: Path) -> None:
+    """R-144 by default; inside another column nothing could store one."""
+    snapshot = table(tmp_path, KEY)
+    schema = evolved(snapshot.schema, VOID)
+    check_new_schema(snapshot, schema)
+    assert commit(pending(snapshot, schema), skip_empty=True) == 1
+    assert read_snapshot(str(tmp_path)).schema == schema
+    with pytest.raises(UnsupportedStatementError, match="columns of type void"):
+        check_new_schema(snapshot, evolved(snapshot.schema, t.StructField("s", t.StructType([VOID]))))
+
+
+def test_a_table_without_columns_is_read_from_its_log(tmp_path: Path) -> None:
+    """R-141: it has a version, metadata and transactions, and can get columns."""
+    snapshot = table(tmp_path, properties={}, versions=({"txn": {"appId": "app", "version": 3}},))
+    assert (snapshot.version, snapshot.schema.fields, snapshot.files) == (1, [], ())
+    assert (snapshot.transactions, snapshot.metadata.name, snapshot.protocol.min_writer_version) == (
+        {"app": 3},
+        "orders",
+        4,
+    )
+    schema = t.StructType([t.StructField("id", t.LongType())])
+    assert commit(pending(snapshot, schema), skip_empty=True) == 2
+    assert read_snapshot(str(tmp_path)).schema == schema
+
+
+def test_a_table_without_columns_and_first_version_is_refused(tmp_path: Path) -> None:
+    """Its log is read from the beginning or not at all, so that nothing is missed."""
+    table(tmp_path, properties={})
+    (tmp_path / log_file(0)).rename(tmp_path / log_file(1))
+    with pytest.raises(UnsupportedTableError, match="a log without its first versions"):
+        read_columnless(str(tmp_path))
