@@ -1,4 +1,4 @@
-"""Laws that a merge's own numbers must keep, whatever the reference says (part 9.4, P-5 to P-13).
+"""Laws that a merge's own numbers must keep, whatever the reference says (part 9.4, P-5 to P-14, and R-234).
 
 They need no second opinion: only the table before, and what the engine shows of the table after, the metrics and the
 change feed. They tell *where* a fault is: a wrong table with consistent metrics points elsewhere than metrics that
@@ -11,6 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from harness.identity import row_identifier
+from harness.schema_change import evolution_faults, row_converter
+from harness.table_outcome import TableOutcome
 from harness.value_text import fit, row_text
 from harness.verdict import Check, Mismatch
 from reference.layout import physical_rows
@@ -19,7 +21,7 @@ from reference.outcome import MergePath
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from reference.case import Case, Row
+    from reference.case import Case, Row, Target
     from reference.outcome import Facts, Outcome
     from reference.types import Schema
 
@@ -30,6 +32,7 @@ _INSERTED = "numTargetRowsInserted"
 _UPDATED = "numTargetRowsUpdated"
 _DELETED = "numTargetRowsDeleted"
 _COPIED = "numTargetRowsCopied"
+_MAX_FAULTS = 4
 _REMOVING = frozenset({"delete", "update_preimage"})
 _ADDING = frozenset({"insert", "update_postimage"})
 
@@ -44,14 +47,25 @@ def conservation_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple
     """
     before = physical_rows(case.target)
     found = [
+        *_schema_laws(case.target, outcome),
         *_row_count(len(before), outcome),
         *_sums(outcome.metrics),
         *_path_laws(len(before), outcome),
         *_bounds(len(before), outcome.metrics),
         *_clause_laws(len(before), outcome, facts),
         *_feed_laws(case.target.schema, before, outcome),
+        *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
     ]
     return tuple(found)
+
+
+def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
+    """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
+    faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
+    if faults:
+        yield _broken("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA)
+    if outcome.committed is False and outcome.schema != target.schema:
+        yield _broken("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
 
 
 def _row_count(before: int, outcome: Outcome) -> Iterator[Mismatch]:
@@ -117,12 +131,14 @@ def _clause_laws(before: int, outcome: Outcome, facts: Facts) -> Iterator[Mismat
 
 
 def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    """Laws about the change feed; its balance is left out where the old schema does not evolve to the new one."""
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
     yield from _feed_counts(counts, outcome.metrics)
-    if counts.keys() <= _REMOVING | _ADDING and (widened := _widened(schema, before, outcome.schema)) is not None:
-        yield from _feed_balance(widened, outcome)
+    convert = row_converter(schema, outcome.schema)
+    if convert is not None and counts.keys() <= _REMOVING | _ADDING:
+        yield from _feed_balance([convert(row) for row in before], outcome)
 
 
 def _feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
@@ -139,7 +155,7 @@ def _feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[M
 
 
 def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
-    """P-12: the table before, less the old images, plus the new ones, is the table after."""
+    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
     identify = row_identifier(outcome.schema)
     shown: dict[Hashable, Row] = {}
     balance: Counter[Hashable] = Counter()
@@ -168,13 +184,31 @@ def _remember(shown: dict[Hashable, Row], key: Hashable, row: Row) -> Hashable:
     return key
 
 
-def _widened(schema: Schema, rows: Sequence[Row], after: Schema) -> Sequence[Row] | None:
-    """Present the old rows in the new schema (R-610): added columns at the end are NULL; None for other changes."""
-    width = len(schema.columns)
-    if tuple((c.name, c.type) for c in after.columns[:width]) != tuple((c.name, c.type) for c in schema.columns):
-        return None
-    added = (None,) * (len(after.columns) - width)
-    return [row + added for row in rows] if added else rows
+def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
+    """P-10: the records of added and removed files are those of the metrics. P-11: statistics are true to the rows.
+
+    R-235: what evolution adds is nullable inside arrays and maps too.
+    """
+    metrics = outcome.metrics
+    laws = {
+        "removed": (outcome.num_records_removed, (_UPDATED, _DELETED, _COPIED)),
+        "added": (outcome.num_records_added, (_INSERTED, _UPDATED, _COPIED)),
+    }
+    for what, (records, parts) in laws.items():
+        if all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
+            text = " + ".join(f"{part} {metrics[part]}" for part in parts)
+            yield _broken("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+    if outcome.members_not_null:
+        paths = ", ".join(outcome.members_not_null)
+        yield _broken("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
+    if outcome.file_faults:
+        shown = outcome.file_faults[:_MAX_FAULTS]
+        rest = len(outcome.file_faults) - len(shown)
+        yield _broken("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
+
+
+def _widens(target: Target) -> bool:
+    return target.properties.get("delta.enableTypeWidening", "false").lower() == "true"
 
 
 def _broken(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:

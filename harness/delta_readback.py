@@ -10,9 +10,8 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from harness.delta_schema import schema_from_json
-from harness.partition_values import parse
-from reference.arrow import table_to_rows
+from harness.delta_schema import members_not_null, schema_from_json
+from harness.stored_rows import file_rows
 from reference.types import STRING, Field, Schema
 
 if TYPE_CHECKING:
@@ -27,37 +26,65 @@ _CHANGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveFile:
+    """A data file of a table: its ``add`` action, and its rows in the table's schema."""
+
+    add: Action
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """A table at its newest version."""
+    """A table at its newest version.
+
+    Attributes:
+        members_not_null: paths of arrays and maps whose elements or values are NOT NULL, which ``schema`` cannot say.
+    """
 
     version: int
     schema: Schema
+    members_not_null: tuple[str, ...]
     partition_by: tuple[str, ...]
     change_data_feed: bool
-    rows: tuple[Row, ...]
+    files: tuple[LiveFile, ...]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, file by file."""
+        return tuple(row for file in self.files for row in file.rows)
 
 
 def read_table(path: Path) -> TableState:
     """Read a Delta table whose log starts at version 0 and has no checkpoint, as the harness writes them.
 
     Version, schema and settings come from delta-rs, so a log that it cannot read is found out. The rows are read here
-    file by file: delta-rs 1.6 does not survive every partition value (``DECIMAL`` -0.0000000001 is one).
+    file by file: delta-rs 1.6 does not survive every partition value (``DECIMAL`` -0.0000000001 is one). A table
+    without columns, which delta-rs refuses, comes from the log alone.
 
     Raises:
         deltalake.exceptions.DeltaError: when delta-rs cannot read the table.
     """
-    table = DeltaTable(path)
-    metadata = table.metadata()
-    version = table.version()
-    schema = schema_from_json(table.schema().to_json())
-    partition_by = tuple(metadata.partition_columns)
-    files = _live_files(path, version)
+    version = newest_version(path)
+    metadata = _metadata(path, version)
+    schema = schema_from_json(metadata["schemaString"])
+    partition_by = tuple(metadata["partitionColumns"])
+    properties = metadata.get("configuration") or {}
+    if schema.columns:
+        table = DeltaTable(path)
+        version = table.version()
+        schema = schema_from_json(table.schema().to_json())
+        partition_by = tuple(table.metadata().partition_columns)
+        properties = table.metadata().configuration
     return TableState(
         version=version,
         schema=schema,
+        members_not_null=members_not_null(metadata["schemaString"]),
         partition_by=partition_by,
-        change_data_feed=metadata.configuration.get("delta.enableChangeDataFeed", "false").lower() == "true",
-        rows=tuple(row for file in files for row in _file_rows(path, file, schema=schema, partition_by=partition_by)),
+        change_data_feed=properties.get("delta.enableChangeDataFeed", "false").lower() == "true",
+        files=tuple(
+            LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
+            for add in _live_files(path, version)
+        ),
     )
 
 
@@ -108,6 +135,26 @@ def has_change_files(path: Path, version: int) -> bool:
     return any("cdc" in action for action in read_actions(path, version))
 
 
+def num_removed_records(path: Path, version: int) -> int:
+    """Count the rows of the data files that a commit removes, by the files themselves."""
+    removes = [action["remove"] for action in read_actions(path, version) if "remove" in action]
+    return sum(pq.read_metadata(path / unquote(remove["path"])).num_rows for remove in removes)
+
+
+def _metadata(path: Path, version: int) -> Action:
+    """Return the newest ``metaData`` action of the log.
+
+    Raises:
+        ValueError: for a log without any.
+    """
+    for commit in range(version, -1, -1):
+        for action in read_actions(path, commit):
+            if "metaData" in action:
+                metadata: Action = action["metaData"]
+                return metadata
+    raise ValueError(f"no commit in the log of {path} has a metaData action")
+
+
 def _live_files(path: Path, version: int) -> list[Action]:
     live: dict[str, Action] = {}
     for commit in range(version + 1):
@@ -131,27 +178,10 @@ def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: Ta
 def _change_rows_of_file(path: Path, file: Action, *, state: TableState, change_type: str | None) -> Iterator[Row]:
     """Read a change file, or a data file all of whose rows are changes of one type."""
     if change_type is not None:
-        rows = _file_rows(path, file, schema=state.schema, partition_by=state.partition_by)
+        rows = file_rows(path, file, schema=state.schema, partition_by=state.partition_by)
         return ((*row, change_type) for row in rows)
     typed = Schema((*state.schema.columns, Field("_change_type", STRING)))
-    return iter(_file_rows(path, file, schema=typed, partition_by=state.partition_by))
-
-
-def _file_rows(path: Path, file: Action, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[Row, ...]:
-    """Read one file; a column that it lacks has the log's partition value, or is NULL (R-630)."""
-    data = pq.ParquetFile(path / unquote(file["path"])).read()
-    texts = file.get("partitionValues") or {}
-    stored = Schema(tuple(c for c in schema.columns if c.name in data.column_names and c.name not in partition_by))
-    rows = table_to_rows(data.select(list(stored.names)), stored)
-    if len(stored.columns) == len(schema.columns):
-        return rows
-    positions = {name: position for position, name in enumerate(stored.names)}
-    constants = [parse(texts.get(c.name), c.type) for c in schema.columns]
-    sources = [positions.get(c.name) for c in schema.columns]
-    return tuple(
-        tuple(constant if source is None else row[source] for source, constant in zip(sources, constants, strict=True))
-        for row in rows
-    )
+    return iter(file_rows(path, file, schema=typed, partition_by=state.partition_by))
 
 
 def _with_partition_values(path: Path, remove: Action, version: int) -> Action:

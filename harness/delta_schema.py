@@ -1,4 +1,4 @@
-"""Delta's JSON form of a table schema, both ways."""
+"""Delta's JSON form of a table schema, both ways, and the CHECK constraints among its properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reference import types
 from reference.types import ArrayType, AtomicType, DecimalType, Field, MapType, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from reference.types import DataType
 
@@ -30,6 +30,22 @@ _WORD_OF_ATOMIC = {
 }
 _ATOMIC_OF_WORD = {word: atomic for atomic, word in _WORD_OF_ATOMIC.items()}
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+DEFAULT_KEY = "CURRENT_DEFAULT"
+"""Metadata of a column that has a default: its Spark SQL text (R-220)."""
+GENERATED_KEY = "delta.generationExpression"
+"""Metadata of a generated column: the Spark SQL text of its expression (R-222)."""
+
+_CONSTRAINT_PREFIX = "delta.constraints."
+
+
+def check_constraints(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the CHECK constraints among a table's properties (R-742): condition by name, in the properties' order."""
+    return {key[len(_CONSTRAINT_PREFIX) :]: text for key, text in properties.items() if is_constraint(key)}
+
+
+def is_constraint(key: str) -> bool:
+    """Tell whether a table property is a CHECK constraint."""
+    return key.lower().startswith(_CONSTRAINT_PREFIX)
 
 
 def schema_to_json(schema: Schema) -> str:
@@ -42,7 +58,9 @@ def schema_to_json(schema: Schema) -> str:
 
 
 def schema_from_json(text: str) -> Schema:
-    """Read a schema as Delta's log spells it; nullability of array elements and map values is not kept.
+    """Read a schema as Delta's log spells it, with NOT NULL, defaults and generation expressions.
+
+    The nullability of array elements and map values is not kept: a case's types have none.
 
     Raises:
         ValueError: for a type that a case cannot hold.
@@ -50,9 +68,44 @@ def schema_from_json(text: str) -> Schema:
     return Schema(_fields_from_json(json.loads(text)))
 
 
+def members_not_null(text: str) -> tuple[str, ...]:
+    """Return the paths of the arrays and maps whose elements or values the log's schema calls NOT NULL.
+
+    A case's types cannot say it, and evolution stores everything nullable, at every depth (R-235).
+    """
+    return tuple(_members_not_null(json.loads(text), path=""))
+
+
+def _members_not_null(spelled: str | dict[str, Any], *, path: str) -> Iterator[str]:
+    if isinstance(spelled, str):
+        return
+    if not (spelled.get("containsNull", True) and spelled.get("valueContainsNull", True)):
+        yield path
+    for field in spelled.get("fields", ()):
+        yield from _members_not_null(field["type"], path=f"{path}.{field['name']}" if path else field["name"])
+    for key, step in (("elementType", "element"), ("keyType", "key"), ("valueType", "value")):
+        if key in spelled:
+            yield from _members_not_null(spelled[key], path=f"{path}.{step}")
+
+
 def contains_type(schema: Schema, wanted: DataType) -> bool:
     """Tell whether a type occurs anywhere in a schema, nested places included."""
     return any(wanted in _parts(column.type) for column in schema.columns)
+
+
+def as_nullable(schema: Schema) -> Schema:
+    """Drop NOT NULL at every depth, as the Parquet files of a Delta table do: the log alone states it."""
+    return Schema(tuple(Field(c.name, _nullable_type(c.type)) for c in schema.columns))
+
+
+def _nullable_type(data_type: DataType) -> DataType:
+    if isinstance(data_type, StructType):
+        return StructType(tuple(Field(f.name, _nullable_type(f.type)) for f in data_type.fields))
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_nullable_type(data_type.element))
+    if isinstance(data_type, MapType):
+        return MapType(_nullable_type(data_type.key), _nullable_type(data_type.value))
+    return data_type
 
 
 def _parts(data_type: DataType) -> Iterator[DataType]:
@@ -71,9 +124,15 @@ def _struct_to_json(fields: tuple[Field, ...]) -> dict[str, Any]:
     return {
         "type": "struct",
         "fields": [
-            {"name": f.name, "type": _type_to_json(f.type), "nullable": f.nullable, "metadata": {}} for f in fields
+            {"name": f.name, "type": _type_to_json(f.type), "nullable": f.nullable, "metadata": _metadata(f)}
+            for f in fields
         ],
     }
+
+
+def _metadata(field: Field) -> dict[str, str]:
+    texts = {DEFAULT_KEY: field.default, GENERATED_KEY: field.generated}
+    return {key: text for key, text in texts.items() if text is not None}
 
 
 def _type_to_json(data_type: DataType) -> str | dict[str, Any]:
@@ -97,7 +156,14 @@ def _type_to_json(data_type: DataType) -> str | dict[str, Any]:
 
 def _fields_from_json(struct: dict[str, Any]) -> tuple[Field, ...]:
     return tuple(
-        Field(f["name"], _type_from_json(f["type"]), nullable=f.get("nullable", True)) for f in struct["fields"]
+        Field(
+            f["name"],
+            _type_from_json(f["type"]),
+            nullable=f.get("nullable", True),
+            default=f.get("metadata", {}).get(DEFAULT_KEY),
+            generated=f.get("metadata", {}).get(GENERATED_KEY),
+        )
+        for f in struct["fields"]
     )
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from harness.delta_schema import contains_type, schema_to_json
+from harness.delta_schema import as_nullable, check_constraints, contains_type, schema_to_json
 from harness.file_statistics import file_statistics
 from harness.partition_values import directory, serialize
 from reference import types
@@ -43,15 +43,17 @@ class UnwritableTableError(ValueError):
 def write_target(target: Target, path: Path) -> None:
     """Write a target as version 0 of a Delta table.
 
-    The rows lie in the files that ``reference.layout.physical_files`` gives. Every file has statistics.
+    The rows lie in the files that ``reference.layout.physical_files`` gives. Every file has statistics. NOT NULL,
+    defaults and generation expressions stand in the schema, CHECK constraints among the properties; nothing here
+    enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
 
     Args:
         target: the table before the merge.
         path: a directory that does not exist yet, or an empty one.
 
     Raises:
-        UnwritableTableError: for a table without columns or with nothing but partition columns (R-745), for VOID
-            columns, BINARY partition columns and column mapping.
+        UnwritableTableError: for rows without columns, nothing but partition columns (R-745), VOID columns, BINARY
+            partition columns and column mapping.
     """
     schema_json = _checked_schema(target)
     log = path / "_delta_log"
@@ -83,8 +85,8 @@ def _checked_schema(target: Target) -> str:
     mode = target.properties.get("delta.columnMapping.mode", "none")
     if mode != "none":
         raise UnwritableTableError(f"delta.columnMapping.mode = {mode} (leave the property out)")
-    if not target.schema.columns:
-        raise UnwritableTableError("no columns, and delta-rs cannot read a table without columns")
+    if not target.schema.columns and target.rows:
+        raise UnwritableTableError("rows without columns, which no data file can hold")
     if target.partition_by and len(target.partition_by) == len(target.schema.columns):
         raise UnwritableTableError("every column is a partition column, and such a table cannot be written (R-745)")
     if any(c.name in target.partition_by and c.type == types.BINARY for c in target.schema.columns):
@@ -102,8 +104,12 @@ def _protocol(target: Target) -> dict[str, Any]:
         for name, feature in _FEATURE_OF_PROPERTY.items()
         if target.properties.get(name, "false").lower() == "true"
     ]
-    if any(name.startswith("delta.constraints.") for name in target.properties):
+    if check_constraints(target.properties):
         features.append(("checkConstraints", False))
+    if any(column.default is not None for column in target.schema.columns):
+        features.append(("allowColumnDefaults", False))
+    if any(column.generated is not None for column in target.schema.columns):
+        features.append(("generatedColumns", False))
     if contains_type(target.schema, types.TIMESTAMP_NTZ):
         features.append(("timestampNtz", True))
     if not features:
@@ -129,7 +135,7 @@ def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
 def _write_files(target: Target, path: Path) -> Iterator[dict[str, Any]]:
     partitions = partition_indexes(target)
     kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
-    stored = Schema(tuple(target.schema.columns[i] for i in kept))
+    stored = as_nullable(Schema(tuple(target.schema.columns[i] for i in kept)))
     for number, file in enumerate(physical_files(target)):
         yield _write_file(target, path, file=file, number=number, kept=kept, stored=stored)
 

@@ -31,10 +31,11 @@ def explain_lines(report: CaseReport) -> list[str]:
     lines += [f"  {printable(report.reason)}"] if report.reason else []
     lines += ["", *_indented(table_lines(case)), *_indented(settings_lines(case))]
     lines += ["", *_indented(statement_lines(case.sql)), ""]
-    lines += ["engine", *_indented(answer_lines(report.result))]
-    lines += ["reference", *_indented(answer_lines(report.reference.answer))]
+    lines += ["engine", *_indented(answer_lines(report.result, before=case.target.schema))]
+    lines += ["reference", *_indented(answer_lines(report.reference.answer, before=case.target.schema))]
     if report.reference.alternative is not None:
-        lines += ["reference, other answer allowed", *_indented(answer_lines(report.reference.alternative))]
+        other = answer_lines(report.reference.alternative, before=case.target.schema)
+        lines += ["reference, other answer allowed", *_indented(other)]
     if report.mismatches:
         lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
     if report.unsupported_checks:
@@ -42,16 +43,21 @@ def explain_lines(report: CaseReport) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None) -> list[str]:
-    """Show what an engine or the reference says: rows, changes and metrics, at most ten rows each."""
+def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, *, before: Schema) -> list[str]:
+    """Show what an engine or the reference says: rows, changes and metrics, at most ten rows each.
+
+    Args:
+        answer: what is shown.
+        before: the schema before the merge; the one after is shown where it differs.
+    """
     if answer is None:
         return ["no answer"]
     if isinstance(answer, Unsupported):
         return [f"unsupported: {printable(answer.reason)}"]
     if isinstance(answer, Rejection):
-        lines = [f"rejected    {printable(answer.error_class)}"]
+        lines = [f"rejected    {' or '.join(map(printable, [answer.error_class, *sorted(answer.other_classes)]))}"]
         return [*lines, *(f"            {printable(line)}" for line in answer.message.splitlines()[:3])]
-    lines = _rows("rows", answer.rows, answer.schema)
+    lines = _labelled("schema", schema_lines(before, answer.schema)) + _rows("rows", answer.rows, answer.schema)
     if answer.cdf is not None:
         lines += _labelled("changes", change_lines(answer.cdf[:MAX_ROWS], answer.schema, total=len(answer.cdf)))
     path = [f"path {answer.path.value}"] if answer.path is not None else []
@@ -61,6 +67,11 @@ def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None) 
         *_labelled("metrics", metric_lines(answer.metrics)),
         *([f"{'run':<{_LABEL_WIDTH}}{', '.join(path + commit)}"] if path or commit else []),
     ]
+
+
+def schema_lines(before: Schema, after: Schema) -> list[str]:
+    """Show the columns after a merge where they are not those before it."""
+    return [] if after == before else textwrap.wrap(printable(after.ddl()), _TEXT_WIDTH, break_on_hyphens=False)
 
 
 def metric_lines(metrics: Mapping[str, int | Bound]) -> list[str]:

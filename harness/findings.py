@@ -32,6 +32,7 @@ _PRECEDENCE = (
     Check.ROWS,
     Check.CDF,
     Check.METRICS,
+    Check.FILES,
     Check.COMMIT,
     Check.PATH,
 )

@@ -12,12 +12,15 @@ from harness.delta_readback import (
     change_rows,
     has_change_files,
     newest_version,
+    num_removed_records,
     operation_metrics,
     read_actions,
     read_table,
 )
+from harness.file_faults import file_faults
+from harness.table_outcome import TableOutcome
 from reference.layout import physical_rows
-from reference.outcome import Outcome, Rejection
+from reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from harness.delta_readback import TableState
     from reference.case import Row, Target
-    from reference.outcome import MergePath
+    from reference.outcome import MergePath, Outcome
 
 UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
 """Error class of a merge that committed something nobody can read."""
@@ -48,24 +51,34 @@ def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None) 
 
 
 def is_unchanged(target: Target, path: Path) -> bool:
-    """Tell whether a failed merge left version, columns and rows as they were (P-30)."""
+    """Tell whether a failed merge left version, schema and rows as they were (P-30)."""
     if newest_version(path) != 0:
         return False
     state = read_table(path)
-    return state.schema.names == target.schema.names and same_rows(physical_rows(target), state.rows, target.schema)
+    return state.schema == target.schema and same_rows(physical_rows(target), state.rows, target.schema)
 
 
-def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None) -> Outcome:
+def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None) -> TableOutcome:
     state = read_table(path)
     committed = state.version > 0
     actions = read_actions(path, state.version) if committed else ()
-    return Outcome(
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    written = [file for file in state.files if file.add["path"] in added] if committed else []
+    return TableOutcome(
         schema=state.schema,
         rows=state.rows,
         metrics=operation_metrics(actions) or dict(metrics),
         cdf=_feed(path, state),
         committed=committed,
         path=taken,
+        num_records_added=sum(len(file.rows) for file in written),
+        num_records_removed=num_removed_records(path, state.version) if committed else 0,
+        members_not_null=state.members_not_null,
+        file_faults=tuple(
+            fault
+            for file in written
+            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+        ),
     )
 
 

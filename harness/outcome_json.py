@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from harness.verdict import Verdict
@@ -43,7 +44,25 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         | _remarks(report)
         for report in reports
     ]
-    return {"counts": counts, "cases": cases, "unreadable": list(unreadable)}
+    return {
+        "counts": counts,
+        "unsupported": dict(unsupported_reasons(reports)),
+        "rejected": dict(rejection_classes(reports)),
+        "rules": dict(sorted(Counter(rule for report in reports for rule in report.reference.facts.rules).items())),
+        "cases": cases,
+        "unreadable": list(unreadable),
+    }
+
+
+def unsupported_reasons(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count unsupported cases by reason."""
+    return Counter(report.reason for report in reports if report.verdict is Verdict.UNSUPPORTED)
+
+
+def rejection_classes(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count the cases that both sides reject, by the engine's error class."""
+    rejected = [report.result for report in reports if report.verdict is Verdict.BOTH_REJECTED]
+    return Counter(result.error_class for result in rejected if isinstance(result, Rejection))
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
@@ -60,9 +79,11 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "counts": {verdict.value: summary.verdicts.get(verdict, 0) for verdict in Verdict},
         "flaky": summary.num_flaky,
         "unsupported": dict(summary.unsupported),
+        "rejected": dict(summary.rejected),
         "multi_matched": summary.num_multi_matched,
         "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
         "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
+        "rules": dict(sorted(summary.rules.items())),
         "paths": {path.value: n for path, n in sorted(summary.paths.items(), key=lambda item: item[0].value)},
     }
 
@@ -75,7 +96,10 @@ def mismatches_json(mismatches: Sequence[Mismatch]) -> list[dict[str, Any]]:
 def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -> dict[str, Any] | None:
     """Write what an engine or the reference says of a case; null where it says nothing."""
     if isinstance(answer, Rejection):
-        return {"error": {"class": answer.error_class, "message": answer.message}}
+        error: dict[str, Any] = {"class": answer.error_class, "message": answer.message}
+        if answer.other_classes:
+            error["other_classes"] = sorted(answer.other_classes)
+        return {"error": error}
     if not isinstance(answer, Outcome | Prediction):
         return None
     return {

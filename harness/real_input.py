@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from harness.arrow_schema import plain_table, schema_of
+from harness.delta_schema import as_nullable, schema_from_json
 from harness.errors import HarnessBugError, UserInputError
 from harness.findings import with_content_id
 from reference.arrow import arrow_schema, table_to_rows
@@ -29,16 +30,25 @@ if TYPE_CHECKING:
     from reference.case import Row
     from reference.types import Schema
 
-# Features of the protocol that say nothing about the rows, or that a copy keeps by its properties or schema alone.
-_HARMLESS_FEATURES = frozenset({"appendOnly", "changeDataFeed", "timestampNtz", "vacuumProtocolCheck"})
+# Features of the protocol that say nothing about the rows, or that a copy keeps by its properties or schema.
+_KEPT_FEATURES = frozenset(
+    {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "generatedColumns",
+        "timestampNtz",
+        "vacuumProtocolCheck",
+    }
+)
 # Features that a protocol may name, or imply by its version, without any use: only their traces tell.
 _TRACES_IN_FIELDS = {
-    "delta.generationExpression": "generatedColumns",
     "delta.identity.": "identityColumns",
     "delta.invariants": "invariants",
-    "CURRENT_DEFAULT": "allowColumnDefaults",
+    "__CHAR_VARCHAR_TYPE_STRING": "CHAR or VARCHAR lengths",
 }
-_TRACED_FEATURES = frozenset({*_TRACES_IN_FIELDS.values(), "checkConstraints", "columnMapping"})
+_TRACED_FEATURES = frozenset({*_TRACES_IN_FIELDS.values(), "columnMapping"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +113,18 @@ def open_table(path: Path, *, option: str) -> DeltaTable:
 
 
 def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:
-    """Read the live rows, file by file."""
+    """Read the schema, with NOT NULL, defaults and generated columns, and the live rows, file by file."""
+    try:
+        schema = schema_from_json(table.schema().to_json())
+    except ValueError as error:
+        raise UserInputError(f"--target {path}: {error}") from error
     try:
         dataset = table.to_pyarrow_dataset()
-        schema = schema_of(dataset.schema, what=f"--target {path}")
-        wanted = arrow_schema(schema)
+        wanted = arrow_schema(as_nullable(schema))
         files = []
         for fragment in dataset.get_fragments():
-            data = fragment.to_table(schema=dataset.schema)
+            # not by dataset.schema: Arrow takes the fields of a NULL struct for NULLs in its NOT NULL fields
+            data = fragment.to_table(schema=wanted)
             files.append(table_to_rows(plain_table(data, wanted, what=f"--target {path}"), schema))
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise UserInputError(f"--target {path} cannot be read: {error}") from error
@@ -121,7 +135,7 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
     """Refuse what the rows, the properties and the partitioning of a copy would not carry over."""
     protocol = table.protocol()
     named = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    used = sorted((named - _HARMLESS_FEATURES - _TRACED_FEATURES) | _traces(table))
+    used = sorted((named - _KEPT_FEATURES - _TRACED_FEATURES) | _traces(table))
     if used:
         raise UserInputError(
             f"--target {path} uses {', '.join(used)}, which a copy would lose. "
@@ -132,9 +146,7 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
 def _traces(table: DeltaTable) -> set[str]:
     """Find the features in use by what they leave in properties and columns."""
     properties = table.metadata().configuration
-    used = {"checkConstraints"} if any(name.startswith("delta.constraints.") for name in properties) else set()
-    if properties.get("delta.columnMapping.mode", "none") != "none":
-        used.add("columnMapping")
+    used = {"columnMapping"} if properties.get("delta.columnMapping.mode", "none") != "none" else set()
     keys = [key for field in table.schema().fields for key in field.metadata]
     return used | {name for trace, name in _TRACES_IN_FIELDS.items() if any(key.startswith(trace) for key in keys)}
 

@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.explain import change_lines, metric_lines
+from harness.explain import change_lines, metric_lines, schema_lines
 from harness.outcome_json import metrics_json, mismatches_json
 from harness.render import printable, statement_lines
 from harness.report import difference_lines, headline
+from harness.schema_change import row_converter
 from reference.case_file import change_schema
 from reference.outcome import Outcome, Rejection
 from reference.values import encode_row
@@ -46,7 +47,8 @@ def changes_of(case: Case, outcome: Outcome) -> Changes:
     if outcome.cdf is not None:
         by_type = Counter(str(row[-1]) for row in outcome.cdf)
         return Changes(origin=CHANGE_FEED, counts=dict(by_type), first=outcome.cdf[:MAX_CHANGES])
-    before, after = Counter(map(_Keyed, case.target.rows)), Counter(map(_Keyed, outcome.rows))
+    evolved = row_converter(case.target.schema, outcome.schema) or _as_it_is
+    before, after = Counter(_Keyed(evolved(row)) for row in case.target.rows), Counter(map(_Keyed, outcome.rows))
     removed, added = before - after, after - before
     rows = [(*keyed.row, "removed") for keyed in removed.elements()]
     rows += [(*keyed.row, "added") for keyed in added.elements()]
@@ -109,12 +111,17 @@ def _outcome_lines(case: Case, outcome: Outcome) -> list[str]:
     changes = changes_of(case, outcome)
     counts = ", ".join(f"{count} {name}" for name, count in changes.counts.items() if count) or "none"
     lines = [f"rows       {len(case.target.rows)} before, {len(outcome.rows)} after"]
+    lines += [f"schema     {line}" for line in schema_lines(case.target.schema, outcome.schema)]
     lines += [f"changes    {counts} ({changes.origin})"]
     total = sum(changes.counts.values())
     if total:
         lines += [f"           {line}" for line in change_lines(changes.first, outcome.schema, total=total)]
     texts = metric_lines(outcome.metrics)
     return lines + [f"{'metrics' if i == 0 else '':<11}{text}" for i, text in enumerate(texts)]
+
+
+def _as_it_is(row: Row) -> Row:
+    return row
 
 
 class _Keyed:

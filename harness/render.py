@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from harness.delta_schema import check_constraints, is_constraint
 from harness.statement_text import cut_merge
 from harness.value_text import row_text
 from reference.types import quote
@@ -26,16 +27,19 @@ def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> lis
     right = _source_lines(case, max_rows)
     left_width = max(map(len, left)) + 4
     if left_width + max(map(len, right)) > width:
-        return [_cut(line, width) for line in (*left, *right)]
+        return [line for head, *rows in (left, right) for line in (*_wrapped(head, width), *_all_cut(rows, width))]
     padded = [*left, *([""] * (len(right) - len(left)))]
     beside = [*right, *([""] * (len(left) - len(right)))]
     return [f"{a:<{left_width}}{b}".rstrip() for a, b in zip(padded, beside, strict=True)]
 
 
 def settings_lines(case: Case) -> list[str]:
-    """Show partitioning, table properties and settings, one to a line."""
+    """Show partitioning, CHECK constraints, other table properties and settings, one to a line."""
     lines = [f"partitioned by {', '.join(map(quote, case.target.partition_by))}"] if case.target.partition_by else []
-    lines += [f"property {name} = {printable(value)}" for name, value in case.target.properties.items()]
+    properties = case.target.properties
+    constraints = check_constraints(properties)
+    lines += [f"constraint {quote(name)} CHECK ({printable(text)})" for name, text in constraints.items()]
+    lines += [f"property {key} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)]
     lines += [f"setting {name} = {printable(value)}" for name, value in case.conf.items()]
     return lines
 
@@ -88,6 +92,15 @@ def _rest(total: int, shown: int) -> list[str]:
     if total == 0:
         return ["  (no rows)"]
     return [f"  ... {total - shown} more"] if total > shown else []
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Break the line that names the columns, which must be readable to the last NOT NULL, DEFAULT and GENERATED."""
+    return textwrap.wrap(text, width, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _all_cut(lines: list[str], width: int) -> list[str]:
+    return [_cut(line, width) for line in lines]
 
 
 def _cut(text: str, width: int) -> str:

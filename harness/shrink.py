@@ -1,4 +1,4 @@
-"""Making a mismatching case smaller, in the order in which a person reads it: clauses, rows, files, settings, names.
+"""Making a mismatching case smaller, in the order in which a person reads it: clauses, rows, files, settings, columns.
 
 A candidate is taken only where it shows the same fingerprint, so that shrinking never slips to another fault.
 """
@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.findings import content_digest, fingerprint, with_content_id
-from harness.shrink_text import condition_candidates, with_clauses, without_columns
+from harness.shrink_schema import without_columns, without_fields, without_own_values
+from harness.shrink_text import condition_candidates, head_candidates, with_clauses
 from harness.shrink_values import simpler_values
 from harness.statement_text import cut_merge
 from reference.case import Source, Target
@@ -125,7 +126,7 @@ def shrink(attempts: Attempts) -> CaseReport:
         changed = True
         while changed and not attempts.is_spent():
             before = attempts.best
-            for reduce in (_clauses, _files, _target_rows, _source_rows, _settings, _conditions, _columns, _values):
+            for reduce in _PASSES:
                 reduce(attempts)
             changed = attempts.best is not before
     return replace(attempts.best, case=with_content_id(attempts.best.case))
@@ -180,16 +181,43 @@ def _settings(attempts: Attempts) -> None:
     _reduce(attempts, properties, lambda kept: _with_target(attempts, properties=dict(kept)))
 
 
+def _head(attempts: Attempts) -> None:
+    _exhaust(attempts, lambda case: (replace(case, sql=sql) for sql in head_candidates(case.sql)))
+
+
 def _conditions(attempts: Attempts) -> None:
     _exhaust(attempts, lambda case: (replace(case, sql=sql) for sql in condition_candidates(case.sql)))
+
+
+def _own_values(attempts: Attempts) -> None:
+    _exhaust(attempts, without_own_values)
 
 
 def _columns(attempts: Attempts) -> None:
     _exhaust(attempts, without_columns)
 
 
+def _fields(attempts: Attempts) -> None:
+    _exhaust(attempts, without_fields)
+
+
 def _values(attempts: Attempts) -> None:
     _exhaust(attempts, simpler_values)
+
+
+_PASSES = (
+    _clauses,
+    _head,
+    _files,
+    _target_rows,
+    _source_rows,
+    _settings,
+    _conditions,
+    _own_values,
+    _columns,
+    _fields,
+    _values,
+)
 
 
 def _exhaust(attempts: Attempts, candidates: Callable[[Case], Iterator[Case]]) -> None:

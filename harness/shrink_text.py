@@ -1,20 +1,26 @@
-"""Candidates for a smaller statement and for tables without the columns that it does not need."""
+"""Candidates for a smaller statement: without evolution, a part of its source query, a condition, an assignment."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.statement_text import cut_merge, split_outer, words_of
-from reference.types import Schema
+from harness.statement_text import bracketed, cut_merge, outer_places, split_outer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from harness.statement_text import ClauseText
-    from reference.case import Case, Row
+    from reference.case import Case
 
 _UPDATE = "UPDATE SET"
+_INSERT = re.compile(r"INSERT\s*(?=\()", re.IGNORECASE)
+_EVOLUTION = re.compile(r"\s+WITH\s+SCHEMA\s+EVOLUTION\b", re.IGNORECASE)
+_DISTINCT = re.compile(r"\bSELECT\s+DISTINCT\b", re.IGNORECASE)
+_SOURCE = "source"
+# Words at which a part of a query begins that it may do without.
+_TAILS = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION"})
 
 
 def with_clauses(case: Case, clauses: tuple[ClauseText, ...]) -> Case:
@@ -22,8 +28,16 @@ def with_clauses(case: Case, clauses: tuple[ClauseText, ...]) -> Case:
     return replace(case, sql=replace(cut_merge(case.sql), clauses=clauses).sql())
 
 
+def head_candidates(sql: str) -> Iterator[str]:
+    """Yield statements without schema evolution, and with less of a query as the source."""
+    text = cut_merge(sql)
+    for head in _smaller_heads(text.head):
+        if head != text.head:
+            yield replace(text, head=head).sql()
+
+
 def condition_candidates(sql: str) -> Iterator[str]:
-    """Yield statements with a condition, a conjunct or an assignment less."""
+    """Yield statements with a condition, a conjunct, an assignment or an inserted column less."""
     text = cut_merge(sql)
     if text.condition is not None:
         for condition in _less(text.condition, "AND"):
@@ -33,17 +47,24 @@ def condition_candidates(sql: str) -> Iterator[str]:
             yield replace(text, clauses=(*text.clauses[:i], smaller, *text.clauses[i + 1 :])).sql()
 
 
-def without_columns(case: Case) -> Iterator[Case]:
-    """Yield cases without one column: in both tables, in the target only, in the source only."""
-    mentioned = words_of(case.sql)
-    source = case.source.schema.names if case.source is not None else ()
-    for name in dict.fromkeys((*case.target.schema.names, *source)):
-        if name.lower() in mentioned or name in case.target.partition_by:
-            continue
-        in_source = _without_source_column(case, name)
-        yield _without_target_column(in_source, name)
-        yield _without_target_column(case, name)
-        yield in_source
+def _smaller_heads(head: str) -> Iterator[str]:
+    yield _EVOLUTION.sub("", head, count=1)
+    query = bracketed(head)
+    if query is None:
+        return
+    start, end = query
+    inner = head[start + 1 : end]
+    yield head[:start] + _SOURCE + head[end + 1 :]
+    for smaller in (*_smaller_queries(inner), _DISTINCT.sub("SELECT", inner, count=1)):
+        yield f"{head[: start + 1]}{smaller}{head[end:]}"
+
+
+def _smaller_queries(query: str) -> Iterator[str]:
+    """Yield a query without each of the parts behind its FROM."""
+    starts = [start for word, start in outer_places(query) if word in _TAILS]
+    for i, start in enumerate(starts):
+        end = starts[i + 1] if i + 1 < len(starts) else len(query)
+        yield f"{query[:start].rstrip()} {query[end:]}".rstrip()
 
 
 def _smaller_clauses(clause: ClauseText) -> Iterator[ClauseText]:
@@ -54,6 +75,23 @@ def _smaller_clauses(clause: ClauseText) -> Iterator[ClauseText]:
     if clause.action.upper().startswith(_UPDATE):
         for assignments in _less(clause.action[len(_UPDATE) :].strip(), ","):
             yield replace(clause, action=f"{_UPDATE} {assignments}")
+    for action in _smaller_inserts(clause.action):
+        yield replace(clause, action=action)
+
+
+def _smaller_inserts(action: str) -> Iterator[str]:
+    """Yield ``INSERT (...) VALUES (...)`` without each of its columns and its value."""
+    if not _INSERT.match(action) or (names := bracketed(action)) is None:
+        return
+    values = bracketed(action, start=names[1] + 1)
+    if values is None:
+        return
+    columns, cells = (split_outer(action[low + 1 : high], ",") for low, high in (names, values))
+    if len(columns) < 2 or len(columns) != len(cells):  # noqa: PLR2004 - an INSERT list cannot be empty
+        return
+    for i in range(len(columns)):
+        kept = [", ".join(items[:i] + items[i + 1 :]) for items in (columns, cells)]
+        yield f"INSERT ({kept[0]}) VALUES ({kept[1]})"
 
 
 def _less(text: str, separator: str) -> Iterator[str]:
@@ -63,28 +101,3 @@ def _less(text: str, separator: str) -> Iterator[str]:
     if len(items) > 1:
         for i in range(len(items)):
             yield joint.join(items[:i] + items[i + 1 :])
-
-
-def _without_target_column(case: Case, name: str) -> Case:
-    schema = case.target.schema
-    if name not in schema.names or len(schema.columns) == 1:
-        return case
-    i = schema.names.index(name)
-    files = tuple(_without_cell(rows, i) for rows in case.target.files)
-    return replace(case, target=replace(case.target, schema=_without_field(schema, i), files=files))
-
-
-def _without_source_column(case: Case, name: str) -> Case:
-    if case.source is None or name not in case.source.schema.names or len(case.source.schema.columns) == 1:
-        return case
-    i = case.source.schema.names.index(name)
-    source = replace(case.source, schema=_without_field(case.source.schema, i), rows=_without_cell(case.source.rows, i))
-    return replace(case, source=source)
-
-
-def _without_field(schema: Schema, i: int) -> Schema:
-    return Schema(schema.columns[:i] + schema.columns[i + 1 :])
-
-
-def _without_cell(rows: tuple[Row, ...], i: int) -> tuple[Row, ...]:
-    return tuple(row[:i] + row[i + 1 :] for row in rows)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from reference.types import AtomicName, AtomicType, DecimalType
+from reference.types import ArrayType, AtomicName, AtomicType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from reference.case import Case, Row, Value
     from reference.types import DataType, Schema
@@ -49,6 +49,27 @@ def _simpler_rows(rows: tuple[Row, ...], schema: Schema) -> Iterator[tuple[Row, 
                 yield (*rows[:j], (*row[:k], value, *row[k + 1 :]), *rows[j + 1 :])
 
 
+def _simpler_inside(value: Value, data_type: StructType | ArrayType | MapType) -> Iterator[Value]:
+    """Yield a nested value with one member simpler; an array and a map also without one of theirs."""
+    if isinstance(data_type, StructType):
+        yield from _simpler_members(value, [field.type for field in data_type.fields])
+        return
+    for i in range(len(value)):
+        yield value[:i] + value[i + 1 :]
+    if isinstance(data_type, ArrayType):
+        yield from _simpler_members(value, [data_type.element] * len(value))
+        return
+    for i, (key, item) in enumerate(value):
+        for simpler in _simpler(item, data_type.value):
+            yield (*value[:i], (key, simpler), *value[i + 1 :])
+
+
+def _simpler_members(members: tuple[Value, ...], types: Sequence[DataType]) -> Iterator[Value]:
+    for i, (member, data_type) in enumerate(zip(members, types, strict=True)):
+        for simpler in _simpler(member, data_type):
+            yield (*members[:i], simpler, *members[i + 1 :])
+
+
 def _simpler(value: Value, data_type: DataType) -> tuple[Value, ...]:
     if value is None:
         return ()
@@ -56,7 +77,7 @@ def _simpler(value: Value, data_type: DataType) -> tuple[Value, ...]:
         zero = Decimal(0).scaleb(-data_type.scale)
         return () if value == zero else (zero,)
     if not isinstance(data_type, AtomicType):
-        return () if value == () else (None,)
+        return (() if value == () else (None,)) + tuple(_simpler_inside(value, data_type))
     simplest = _SIMPLEST.get(data_type.name, ())
     known = [i for i, candidate in enumerate(simplest) if repr(candidate) == repr(value)]
     return simplest[: known[0]] if known else simplest

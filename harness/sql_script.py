@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING
 
+from harness.delta_schema import as_nullable, check_constraints, is_constraint
 from harness.render import printable
 from harness.statement_text import cut_merge
 from reference.types import ArrayType, AtomicName, DecimalType, MapType, StructType, quote
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
     from reference.types import DataType, Schema
 
 
+_DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
+
+
 def sql_script(case: Case) -> str:
-    """Write a case as a script that sets both tables up and merges, for Spark SQL with Delta Lake."""
+    """Write a case as a script that sets both tables up and merges, for Spark SQL with Delta Lake.
+
+    Defaults, generated columns and NOT NULL stand in CREATE TABLE. CHECK constraints are added before the rows are
+    inserted, as ALTER TABLE, the only way that Delta takes them.
+    """
     lines = [f"-- case {printable(case.id)}"]
     lines += [f"SET {name} = {value};" for name, value in case.conf.items()]
-    lines.append(f"CREATE TABLE target ({case.target.schema.ddl()}) USING delta{_table_options(case)};")
+    columns = f" ({case.target.schema.ddl()})" if case.target.schema.columns else ""
+    lines.append(f"CREATE TABLE target{columns} USING delta{_table_options(case)};")
+    for name, condition in check_constraints(case.target.properties).items():
+        lines.append(f"ALTER TABLE target ADD CONSTRAINT {quote(name)} CHECK ({condition});")
     for file in case.target.files:
         if file:
             lines.append(f"INSERT INTO target VALUES\n{_values(file, case.target.schema)};")
@@ -55,7 +66,10 @@ def _table_options(case: Case) -> str:
     partitions = (
         f" PARTITIONED BY ({', '.join(map(quote, case.target.partition_by))})" if case.target.partition_by else ""
     )
-    pairs = ", ".join(f"{_string(k)} = {_string(v)}" for k, v in case.target.properties.items())
+    properties = {k: v for k, v in case.target.properties.items() if not is_constraint(k)}
+    if any(column.default is not None for column in case.target.schema.columns):
+        properties[_DEFAULTS_FEATURE] = "supported"  # CREATE TABLE takes no DEFAULT without it
+    pairs = ", ".join(f"{_string(k)} = {_string(v)}" for k, v in properties.items())
     return partitions + (f" TBLPROPERTIES ({pairs})" if pairs else "")
 
 
@@ -67,7 +81,7 @@ def _source_query(rows: Sequence[Row], schema: Schema) -> str:
 
 
 def _values(rows: Sequence[Row], schema: Schema) -> str:
-    types = [c.type for c in schema.columns]
+    types = [c.type for c in as_nullable(schema).columns]  # a CAST to a type with NOT NULL inside is refused
     return ",\n".join("  (" + ", ".join(literal(v, t) for v, t in zip(row, types, strict=True)) + ")" for row in rows)
 
 

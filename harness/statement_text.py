@@ -87,6 +87,31 @@ def split_outer(text: str, separator: str) -> tuple[str, ...]:
     return tuple(pieces)
 
 
+def outer_places(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the words that stand outside brackets and CASE, upper-cased, each with its offset."""
+    return tuple(_outer_words(text))
+
+
+def bracketed(text: str, *, start: int = 0) -> tuple[int, int] | None:
+    """Return the offsets of the first opening parenthesis from ``start`` on and of the one that closes it."""
+    depth, first = 0, None
+    try:
+        tokens = _tokens(text)
+    except TokenError:
+        return None
+    for token in tokens:
+        if token.start < start:
+            continue
+        if token.text == "(":
+            first = token.start if first is None else first
+            depth += 1
+        elif token.text == ")" and first is not None:
+            depth -= 1
+            if depth == 0:
+                return first, token.start
+    return None
+
+
 def words_of(sql: str) -> frozenset[str]:
     """Return the names that occur in a text, unquoted and in lower case."""
     try:

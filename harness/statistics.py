@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from harness.verdict import Verdict
-from reference.outcome import MergePath
+from reference.outcome import MergePath, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,10 @@ class Summary:
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         verdicts: cases by verdict; ``flaky`` ones are counted apart.
         unsupported: cases by the reason for which they were not verified.
+        rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
         clauses_present: cases by (kind, action) of their clauses; clauses_fired: those where it fired on a row.
+        rules: cases by the number of the rule of the specification that they reached.
         findings: number of mismatching cases by finding id, the finding itself included.
     """
 
@@ -58,11 +60,13 @@ class Summary:
     num_flaky: int
     verdicts: Mapping[Verdict, int]
     unsupported: Mapping[str, int]
+    rejected: Mapping[str, int]
     num_changed: int
     num_multi_matched: int
     clauses_present: Mapping[tuple[str, str], int]
     clauses_fired: Mapping[tuple[str, str], int]
     paths: Mapping[MergePath, int]
+    rules: Mapping[str, int]
     findings: Mapping[str, int]
 
     @property
@@ -93,9 +97,11 @@ class Statistics:
     num_multi_matched: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
     clauses_present: Counter[tuple[str, str]] = field(default_factory=Counter)
     clauses_fired: Counter[tuple[str, str]] = field(default_factory=Counter)
     paths: Counter[MergePath] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
 
     def add(self, report: CaseReport) -> None:
@@ -104,9 +110,12 @@ class Statistics:
         self.verdicts[report.verdict] += 1
         if report.verdict is Verdict.UNSUPPORTED:
             self.unsupported[report.reason or "no reason given"] += 1
+        if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
+            self.rejected[report.result.error_class] += 1
         facts = report.reference.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_multi_matched += facts.multi_matched
+        self.rules.update(facts.rules)
         self.clauses_present.update(_spelled(facts.clauses_present))
         self.clauses_fired.update(_spelled(facts.clauses_fired))
         if facts.path is not None:
@@ -128,22 +137,23 @@ class Statistics:
             num_flaky=self.num_flaky,
             verdicts=dict(self.verdicts),
             unsupported=dict(self.unsupported),
+            rejected=dict(self.rejected),
             num_changed=self.num_changed,
             num_multi_matched=self.num_multi_matched,
             clauses_present=dict(self.clauses_present),
             clauses_fired=dict(self.clauses_fired),
             paths=dict(self.paths),
+            rules=dict(self.rules),
             findings=dict(self.findings),
         )
 
 
 def denominator_line(summary: Summary) -> str:
     """Say in one line what became of all cases, so that no case is lost from sight."""
-    reasons = ", ".join(f"{reason} {n}" for reason, n in _most(summary.unsupported, 3))
     parts = [
         f"verified {summary.num_verified} ({summary.verified_share:.0%})",
-        f"both rejected {summary.verdicts.get(Verdict.BOTH_REJECTED, 0)}",
-        f"unsupported {summary.verdicts.get(Verdict.UNSUPPORTED, 0)}" + (f" ({reasons})" if reasons else ""),
+        f"both rejected {summary.verdicts.get(Verdict.BOTH_REJECTED, 0)}{_in_brackets(summary.rejected)}",
+        f"unsupported {summary.verdicts.get(Verdict.UNSUPPORTED, 0)}{_in_brackets(summary.unsupported)}",
         f"mismatch {summary.verdicts.get(Verdict.MISMATCH, 0)}",
         f"flaky {summary.num_flaky}",
         f"engine down {summary.verdicts.get(Verdict.ENGINE_ERROR, 0)}",
@@ -160,6 +170,11 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
         lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
     lines.append("paths   " + "   ".join(f"{path.value} {summary.paths.get(path, 0)}" for path in PATHS))
     return tuple(lines)
+
+
+def _in_brackets(counts: Mapping[str, int]) -> str:
+    named = ", ".join(f"{name} {n}" for name, n in _most(counts, 3))
+    return f" ({named})" if named else ""
 
 
 def _most(counts: Mapping[str, int], limit: int) -> list[tuple[str, int]]:

@@ -39,6 +39,7 @@ class Check(Enum):
     COMMIT = "commit"
     PATH = "path"
     UNCHANGED = "unchanged"
+    FILES = "files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

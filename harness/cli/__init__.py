@@ -12,6 +12,7 @@ from harness.cli.cases import cases
 from harness.cli.doctor import doctor
 from harness.cli.fuzz import fuzz
 from harness.cli.replay import replay
+from harness.cli.rules import rules
 from harness.cli.run import run
 from harness.cli.terminal import error_line, make_streams_safe
 from harness.errors import ExitCode, MergecheckError
@@ -42,7 +43,7 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, cases, doctor):
+for command in (run, fuzz, replay, rules, cases, doctor):
     cli.add_command(command)
 
 

@@ -16,6 +16,7 @@ from harness.errors import ExitCode
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
+from harness.rule_counts import known_rules, rule_counts, rules_line
 from harness.statistics import Stop, coverage_lines, denominator_line
 from harness.verdict import Verdict
 
@@ -97,9 +98,10 @@ def exit_code(summary: Summary, *, floor: float) -> ExitCode:
 
 
 def summary_lines(summary: Summary) -> tuple[str, ...]:
-    """Say what a run tested: coverage, then the denominator."""
+    """Say what a run tested: coverage of the semantics, then the denominator."""
     return (
         *coverage_lines(summary),
+        rules_line(rule_counts(known_rules(), summary.rules)),
         "",
         (
             f"{summary.num_cases} cases in {summary.seconds:.0f} s, {summary.num_repeated} repeated draws left out; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from harness.cli.terminal import emit_json, engine_option, json_option, notice, 
 from harness.corpus import load_corpus
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.outcome_json import replay_json
+from harness.outcome_json import rejection_classes, replay_json, unsupported_reasons
 from harness.report import difference_lines, mismatch_report
 from harness.verdict import Verdict
 
@@ -100,15 +101,14 @@ def _short(saved: SavedCase, report: CaseReport) -> list[str]:
 
 def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
     verdicts = [report.verdict for report in reports]
-    counts = [(verdict.value.replace("_", " "), verdicts.count(verdict)) for verdict in Verdict]
+    counts = [(verdict.value, verdicts.count(verdict)) for verdict in Verdict]
     counts += [("not run", len(corpus.cases) - len(reports)), ("not read", len(corpus.unreadable))]
-    reasons: dict[str, int] = {}
-    for report in reports:
-        if report.verdict is Verdict.UNSUPPORTED:
-            reasons[report.reason] = reasons.get(report.reason, 0) + 1
+    details = {
+        Verdict.BOTH_REJECTED.value: rejection_classes(reports),
+        Verdict.UNSUPPORTED.value: unsupported_reasons(reports),
+    }
     for name, count in counts:
         if count or name == Verdict.AGREE.value:
-            show(f"{name:<14}{count:>6}")
-        if name == Verdict.UNSUPPORTED.value:
-            for reason, number in sorted(reasons.items(), key=lambda item: -item[1]):
-                show(f"    {number:>4}  {reason}")
+            show(f"{name.replace('_', ' '):<14}{count:>6}")
+        for reason, number in details.get(name, Counter()).most_common():
+            show(f"    {number:>4}  {reason}")

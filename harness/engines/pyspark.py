@@ -17,7 +17,7 @@ from harness.errors import EngineDownError
 from harness.observation import is_unchanged, observe
 from harness.spark_session import Profile, apply_profile, settings_of, start_session
 from merge import merge_sql
-from merge.conf import SETTING_NAMES
+from merge.conf import DROP_NULL_COLUMNS, SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
 from reference.arrow import rows_to_table
 from reference.outcome import MergePath, Outcome, Rejection, Unsupported
@@ -46,12 +46,8 @@ _SPARK_SETTINGS = frozenset(
     }
 )
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
-# Settings of Delta without a counterpart in merge/: leaving them at Delta's default is harmless.
-_DEFAULTS_ONLY = {
-    "spark.databricks.delta.merge.preserveNullSourceStructs.updateStar": "true",  # evolution only
-    "spark.databricks.delta.createDataFrame.dropNullColumns": "false",
-    "void_columns": "false",  # how the cases from Delta's suites spell the line above
-}
+# How the cases from Delta's suites spell a setting.
+_OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
 
 
 class PySparkEngine:
@@ -141,11 +137,11 @@ def _draw(case: Case, purpose: str) -> int:
 
 
 def _unknown_setting(case: Case) -> str | None:
-    for name, value in case.conf.items():
-        known = name in SETTING_NAMES or name in _SPARK_SETTINGS
-        if not known and _DEFAULTS_ONLY.get(name) != value.strip().lower():
-            return name
-    return None
+    return next((name for name in case.conf if not _is_known(_OTHER_SPELLINGS.get(name, name))), None)
+
+
+def _is_known(setting: str) -> bool:
+    return setting in SETTING_NAMES or setting in _SPARK_SETTINGS
 
 
 @contextmanager
@@ -178,7 +174,7 @@ def _local_relation(spark: SparkSession, source: Source) -> None:
 
 @contextmanager
 def _settings(spark: SparkSession, case: Case) -> Iterator[None]:
-    settings = {name: value for name, value in case.conf.items() if name not in _DEFAULTS_ONLY}
+    settings = {_OTHER_SPELLINGS.get(name, name): value for name, value in case.conf.items()}
     with settings_of(spark, settings):
         yield
 

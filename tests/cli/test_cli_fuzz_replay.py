@@ -128,6 +128,7 @@ def test_json_of_a_replay(mergecheck: Mergecheck, folder: Path) -> None:
         "unsupported": 0,
         "engine_error": 0,
     }
+    assert (document["unsupported"], document["rejected"]) == ({}, {"DELTA_MERGE_UNRESOLVED_EXPRESSION": 1})
     assert [(case["id"], case["verdict"]) for case in document["cases"]] == [
         ("no-null-key", "agree"),
         ("rejected", "both_rejected"),

@@ -6,6 +6,7 @@ case has one, against its ``expect``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,21 +16,40 @@ from harness.check import check_case
 from harness.engines.pyspark import PySparkEngine
 from harness.report import mismatch_report
 from harness.verdict import Verdict
+from reference import evaluate
 from reference.case_file import load_cases
+from reference.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reference.case import Case
 
-pytestmark = pytest.mark.spark
-
 FOLDER = Path(__file__).parent
 FILES = sorted([*FOLDER.rglob("*.jsonl"), *FOLDER.rglob("*.json")])
-CASES = [(path.stem, case) for path in FILES for case in load_cases(path)]
+CASES = {f"{path.stem}-{case.id}": case for path in FILES for case in load_cases(path)}
 
-# What a reason for "unsupported" may end with today; each is a piece of work, not a deviation.
-NOT_YET = ("schema evolution", "resolveMergeUpdateStructsByName.enabled = false", "a table without columns")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Why a saved case is not supported.
+
+    Attributes:
+        rule: the rule of the specification that is not done, or that lets it be left out.
+        reason: a part of the reason that the case's report gives.
+    """
+
+    rule: str
+    reason: str
+
+
+# Cases that are not supported, each with its reason. A case that agrees may not stand here.
+GAPS = {
+    # R-242 names the old cast by position, behind a flag that Delta keeps for emergencies.
+    "schema-evolution-evo-nested-ins-updall-insall-evolve-10": Gap(
+        rule="R-242", reason="resolveMergeUpdateStructsByName.enabled"
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +60,33 @@ def engine() -> Iterator[PySparkEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[f"{name}-{case.id}" for name, case in CASES])
-def test_saved_case(case: Case, engine: PySparkEngine) -> None:
-    """The case agrees, or is rejected by both sides alike."""
-    report = check_case(case, engine)
+@pytest.mark.spark
+@pytest.mark.parametrize("name", CASES)
+def test_saved_case(name: str, engine: PySparkEngine) -> None:
+    """The case agrees, or is rejected by both sides alike, or is one of the known gaps."""
+    report = check_case(CASES[name], engine)
 
-    if report.verdict is Verdict.UNSUPPORTED:
-        assert report.reason.endswith(NOT_YET)
-        return
     assert not report.mismatches, mismatch_report(report)
+    if report.verdict is Verdict.UNSUPPORTED:
+        assert name in GAPS, f"not supported, and not among GAPS: {report.reason}"
+        assert GAPS[name].reason in report.reason
+        return
     assert report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED), report.reason
+    assert name not in GAPS or is_a_gap_of_the_reference(CASES[name]), "supported now: take it out of GAPS"
 
 
-def test_most_saved_cases_are_supported() -> None:
-    """A change that turned the corpus into "unsupported" would show here, without any engine."""
-    from reference import evaluate  # noqa: PLC0415 - the engine tests above need it first
-    from reference.outcome import Unsupported  # noqa: PLC0415 - the same
+def test_the_reference_supports_all_but_the_gaps() -> None:
+    """A change that turned cases into "unsupported" would show here, without any engine."""
+    unsupported = [name for name, case in CASES.items() if is_a_gap_of_the_reference(case) and name not in GAPS]
 
-    unsupported = [case.id for _, case in CASES if isinstance(evaluate(case).answer, Unsupported)]
+    assert unsupported == []
 
-    assert len(unsupported) <= 78
+
+def test_gaps_are_cases() -> None:
+    """A gap whose case is gone, or renamed, is none."""
+    assert GAPS.keys() <= CASES.keys()
+    assert len(CASES) == sum(len(load_cases(path)) for path in FILES)  # no two cases of one name
+
+
+def is_a_gap_of_the_reference(case: Case) -> bool:
+    return isinstance(evaluate(case).answer, Unsupported)

@@ -143,11 +143,33 @@ def test_a_case_that_nobody_can_judge_is_not_run() -> None:
     assert (report.reason, report.result, engine.calls) == ("reference: x", None, 0)
 
 
+def test_the_reasons_of_both_sides_are_named() -> None:
+    """Neither gap hides behind the other's; where one side does without the case, its reason stands alone."""
+    nobody = check(Unsupported("x"), Reference(answer=Unsupported("y")), expect=EXPECT_ROWS)
+    assert (nobody.verdict, nobody.reason) == (Verdict.UNSUPPORTED, "reference: y; fake: x")
+    assert check(Unsupported("x"), Reference(answer=PREDICTION)).reason == "fake: x"
+
+
+def test_any_of_the_right_errors_agrees() -> None:
+    """Where no rule says which value fails first, the prediction names several classes."""
+    wanted = replace(REJECTION, error_class="DELTA_Y", other_classes=frozenset({"DELTA_X"}))
+    assert check(REJECTION, Reference(answer=wanted)).verdict is Verdict.BOTH_REJECTED
+    other = check(replace(REJECTION, error_class="DELTA_Z"), Reference(answer=wanted))
+    assert kinds(other) == [("reference", "error_class")]
+
+
 def test_conservation_laws_are_checked_beside_the_reference() -> None:
     """They tell where the fault is, also when the rows are right."""
     metrics = {"numTargetRowsInserted": 3, "numTargetRowsDeleted": 0}
     report = check(replace(OUTCOME, metrics=metrics), Reference(answer=PREDICTION))
     assert kinds(report) == [("itself", "P-5")]
+
+
+def test_laws_need_an_engine_that_shows_rows() -> None:
+    """Without rows and schema nothing can be held against them."""
+    blind = FakeEngine(replace(OUTCOME, schema=Schema(()), rows=()), capabilities=Capabilities(rows=False))
+    report = check_case(CASE, blind, reference=lambda _: Reference(answer=PREDICTION))
+    assert (report.verdict, report.mismatches) == (Verdict.AGREE, ())
 
 
 def test_an_engine_that_is_down_says_nothing_about_the_merge() -> None:

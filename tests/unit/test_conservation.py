@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from harness.conservation import AGAINST, conservation_mismatches
+from harness.table_outcome import TableOutcome
 from reference import types
 from reference.case import Case, Target
 from reference.outcome import Facts, MergePath, Outcome
-from reference.types import Field, Schema
+from reference.types import Field, Schema, StructType
 
 SCHEMA = Schema((Field("p", types.STRING), Field("id", types.INT)))
 CASE = Case(
@@ -23,6 +24,12 @@ CASE = Case(
 )
 ALL_CLAUSES = Facts(
     clauses_present=frozenset({("matched", "update"), ("matched", "delete"), ("not_matched", "insert")})
+)
+FEED = (
+    ("a", 2, "update_preimage"),
+    ("b", 2, "update_postimage"),
+    ("a", 3, "delete"),
+    ("c", 9, "insert"),
 )
 RIGHT = Outcome(
     schema=SCHEMA,
@@ -39,12 +46,7 @@ RIGHT = Outcome(
         "numTargetRowsCopied": 2,
         "numOutputRows": 4,
     },
-    cdf=(
-        ("a", 2, "update_preimage"),
-        ("b", 2, "update_postimage"),
-        ("a", 3, "delete"),
-        ("c", 9, "insert"),
-    ),
+    cdf=FEED,
     committed=True,
     path=MergePath.D,
 )
@@ -80,10 +82,10 @@ def test_a_right_outcome_keeps_all_laws() -> None:
         (dataclasses.replace(RIGHT, path=MergePath.B), ["P-7", "P-7"]),
         (with_metrics(numSourceRows=0), ["P-8"]),
         (with_metrics(**NINE_UPDATED), ["P-7", "P-8", "P-13", "P-13"]),
-        (dataclasses.replace(RIGHT, cdf=RIGHT.cdf[:-1]), ["P-13", "P-12"]),
-        (dataclasses.replace(RIGHT, cdf=(*RIGHT.cdf[:-1], ("c", 9, "INSERT"))), ["P-13", "P-13"]),
-        (dataclasses.replace(RIGHT, cdf=(("b", 2, "update_preimage"), *RIGHT.cdf[1:])), ["P-12"]),
-        (dataclasses.replace(RIGHT, cdf=(RIGHT.cdf[0], ("x", 2, "update_postimage"), *RIGHT.cdf[2:])), ["P-12"]),
+        (dataclasses.replace(RIGHT, cdf=FEED[:-1]), ["P-13", "P-12"]),
+        (dataclasses.replace(RIGHT, cdf=(*FEED[:-1], ("c", 9, "INSERT"))), ["P-13", "P-13"]),
+        (dataclasses.replace(RIGHT, cdf=(("b", 2, "update_preimage"), *FEED[1:])), ["P-12"]),
+        (dataclasses.replace(RIGHT, cdf=(FEED[0], ("x", 2, "update_postimage"), *FEED[2:])), ["P-12"]),
     ],
     ids=[
         "row lost", "output rows", "matched updates", "deletes by source", "copied too many", "copies on path E",
@@ -111,14 +113,66 @@ def test_rows_grow_only_by_inserts_and_shrink_only_by_deletes() -> None:
     assert laws(dataclasses.replace(quiet, rows=()), update_only) == ["P-9"]
 
 
+WIDER = Schema((*SCHEMA.columns, Field("new", types.INT)))
+
+
+def widen(rows: Any) -> Any:
+    return tuple((*row[:2], None, *row[2:]) for row in rows)
+
+
+WIDE_FEED = widen(FEED)
+EVOLVED = dataclasses.replace(RIGHT, schema=WIDER, rows=widen(RIGHT.rows), cdf=WIDE_FEED)
+
+
 def test_added_columns_are_null_in_old_rows() -> None:
-    """With an evolved schema the feed is balanced in the new one (R-610); other changes of the schema are left out."""
-    wider = Schema((*SCHEMA.columns, Field("new", types.INT)))
+    """With an evolved schema the feed is balanced in the new one (R-610)."""
+    assert laws(EVOLVED) == []
+    assert laws(dataclasses.replace(EVOLVED, cdf=WIDE_FEED[1:])) == ["P-13", "P-12"]
+    images = tuple((*row[:2], 7, row[3]) if row[3] == "delete" else row for row in WIDE_FEED)
+    assert laws(dataclasses.replace(EVOLVED, cdf=images)) == ["P-12"]
 
-    def widen(rows: Any) -> Any:
-        return tuple((*row[:2], None, *row[2:]) for row in rows)
 
-    evolved = dataclasses.replace(RIGHT, schema=wider, rows=widen(RIGHT.rows), cdf=widen(RIGHT.cdf))
-    assert laws(evolved) == []
-    assert laws(dataclasses.replace(evolved, cdf=evolved.cdf[1:])) == ["P-13", "P-12"]
-    assert laws(dataclasses.replace(RIGHT, schema=Schema(SCHEMA.columns[::-1]))) == []
+@pytest.mark.parametrize(
+    "schema",
+    [
+        Schema(SCHEMA.columns[::-1]),
+        Schema((Field("P", types.STRING), SCHEMA.columns[1])),
+        Schema((SCHEMA.columns[0], Field("id", types.BIGINT))),
+        Schema((SCHEMA.columns[0], Field("id", types.INT, nullable=False))),
+        Schema((SCHEMA.columns[0], Field("id", types.INT, default="1"))),
+        Schema((*SCHEMA.columns, Field("new", types.INT, nullable=False))),
+        Schema((*SCHEMA.columns, Field("new", StructType((Field("x", types.INT, nullable=False),))))),
+    ],
+    ids=["moved", "spelled anew", "widened", "NOT NULL", "a default", "new and NOT NULL", "new and NOT NULL inside"],
+)
+def test_evolution_only_adds(schema: Schema) -> None:
+    """R-234, R-235: what is there stays as it is, what comes may be NULL."""
+    width = len(schema.columns) - 2
+    rows = tuple((*row, *(None,) * width) for row in RIGHT.rows)
+    evolved = dataclasses.replace(RIGHT, schema=schema, rows=rows, cdf=None)
+    assert laws(evolved) == ["R-234"]
+
+
+def test_a_schema_changes_by_a_commit_only() -> None:
+    """R-239: without a version there is no other schema."""
+    assert laws(dataclasses.replace(EVOLVED, committed=False)) == ["R-239"]
+
+
+def table_outcome(*, added: int = 4, removed: int = 4, **found: Any) -> TableOutcome:
+    known = {field.name: getattr(RIGHT, field.name) for field in dataclasses.fields(RIGHT)}
+    return TableOutcome(**known, num_records_added=added, num_records_removed=removed, **found)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "broken"),
+    [
+        (table_outcome(), []),
+        (table_outcome(added=5), ["P-10"]),
+        (table_outcome(removed=3), ["P-10"]),
+        (table_outcome(file_faults=("nullCount 1 of id, but 0 values are NULL",) * 9), ["P-11"]),
+        (table_outcome(members_not_null=("l", "s.m")), ["R-235"]),
+    ],
+)
+def test_files_hold_what_metrics_and_statistics_say(outcome: Outcome, broken: list[str]) -> None:
+    """P-10, P-11 and R-235, where the table's files and log were read."""
+    assert laws(outcome) == broken

@@ -17,13 +17,16 @@ from hypothesis import strategies as st
 
 from harness.compare_rows import same_rows
 from harness.delta_readback import change_rows, newest_version, operation_metrics, read_actions, read_table
-from harness.delta_schema import schema_from_json, schema_to_json
+from harness.delta_schema import members_not_null, schema_from_json, schema_to_json
 from harness.delta_tables import UnwritableTableError, write_source, write_target
 from harness.file_statistics import file_statistics
+from harness.observation import is_unchanged, observe
 from harness.partition_values import directory, parse, serialize
+from harness.table_outcome import TableOutcome
 from reference import types
 from reference.arrow import table_to_rows
 from reference.case import CDF_PROPERTY, Source, Target
+from reference.ddl import parse_schema
 from reference.layout import physical_files, physical_rows
 from reference.types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 
@@ -147,6 +150,24 @@ def test_signed_zeros_are_two_partition_values() -> None:
             },
         ),
         (
+            Schema((Field("i", types.INT, nullable=False), Field("d", types.INT, default="1 + 1"))),
+            {},
+            {
+                "minReaderVersion": 1,
+                "minWriterVersion": 7,
+                "writerFeatures": ["allowColumnDefaults", "appendOnly", "invariants"],
+            },
+        ),
+        (
+            Schema((Field("i", types.INT), Field("g", types.INT, generated="i * 2"))),
+            {"delta.constraints.pos": "i > 0"},
+            {
+                "minReaderVersion": 1,
+                "minWriterVersion": 7,
+                "writerFeatures": ["appendOnly", "checkConstraints", "generatedColumns", "invariants"],
+            },
+        ),
+        (
             Schema((Field("i", ArrayType(types.TIMESTAMP_NTZ)),)),
             {},
             {
@@ -169,13 +190,13 @@ def test_the_protocol_names_what_the_table_uses(tmp_path: Any, schema: Any, prop
 @pytest.mark.parametrize(
     "target",
     [
-        Target(schema=Schema(())),
+        Target(schema=Schema(()), files=(((),),)),
         Target(schema=Schema((Field("v", types.VOID),))),
         Target(schema=Schema((Field("p", types.INT),)), partition_by=("p",)),
         Target(schema=Schema((Field("i", types.INT), Field("b", types.BINARY))), partition_by=("b",)),
         Target(schema=Schema((Field("i", types.INT),)), properties={"delta.columnMapping.mode": "name"}),
     ],
-    ids=["no columns", "void column", "partition columns only", "binary partition", "column mapping"],
+    ids=["rows without columns", "void column", "partition columns only", "binary partition", "column mapping"],
 )
 def test_what_cannot_be_written_is_refused(tmp_path: Any, target: Any) -> None:
     """A table that would not be what the case says is not written at all."""
@@ -195,6 +216,105 @@ def test_schemas_round_trip(column: Any) -> None:
     """A schema comes back from Delta's form as it was, NOT NULL included."""
     schema = Schema((column, Field("k", types.INT, nullable=False)))
     assert schema_from_json(schema_to_json(schema)) == schema
+
+
+def test_values_of_their_own_and_not_null_come_back(tmp_path: Any) -> None:
+    """Defaults, generation expressions and NOT NULL, nested too, stand in the log, letter by letter."""
+    schema = parse_schema(
+        "k INT NOT NULL, d STRING DEFAULT upper('é, x'), g INT GENERATED ALWAYS AS (k + 1), "
+        "s STRUCT<x: INT NOT NULL, l: ARRAY<STRUCT<y: INT NOT NULL>>>"
+    )
+    rows = ((1, "a", 2, (1, ((2,), None))), (2, None, 3, None))
+    target = Target(schema=schema, files=(rows,), properties={"delta.constraints.pos": "k > 0"})
+    write_target(target, tmp_path / "t")
+    state = read_table(tmp_path / "t")
+    assert (state.schema, state.rows) == (schema, rows)
+    assert is_unchanged(target, tmp_path / "t")
+    (metadata,) = [action["metaData"] for action in read_actions(tmp_path / "t", 0) if "metaData" in action]
+    assert metadata["configuration"] == {"delta.constraints.pos": "k > 0"}
+    fields = json.loads(metadata["schemaString"])["fields"]
+    assert [field["metadata"] for field in fields[:3]] == [
+        {},
+        {"CURRENT_DEFAULT": "upper('é, x')"},
+        {"delta.generationExpression": "k + 1"},
+    ]
+
+
+def test_a_target_may_hold_what_a_merge_may_not_write(tmp_path: Any) -> None:
+    """NULL in NOT NULL columns and fields: only the log says NOT NULL."""
+    schema = parse_schema("k INT NOT NULL, s STRUCT<x: INT NOT NULL>")
+    target = Target(schema=schema, files=(((None, (None,)),),))
+    write_target(target, tmp_path / "t")
+    assert read_table(tmp_path / "t").rows == target.rows
+
+
+def test_a_table_without_columns(tmp_path: Any) -> None:
+    """It is a log without files (R-141); evolution can give it columns."""
+    target = Target(schema=Schema(()), properties=FEED)
+    write_target(target, tmp_path / "t")
+    state = read_table(tmp_path / "t")
+    assert (state.version, state.schema, state.rows, state.change_data_feed) == (0, Schema(()), (), True)
+    assert is_unchanged(target, tmp_path / "t")
+    schema = Schema((Field("id", types.INT),))
+    write_target(Target(schema=schema, files=(((1,),),)), tmp_path / "u")
+    (add,) = [action["add"] for action in read_actions(tmp_path / "u", 0) if "add" in action]
+    (tmp_path / "t" / add["path"]).write_bytes((tmp_path / "u" / add["path"]).read_bytes())
+    (metadata,) = [action["metaData"] for action in read_actions(tmp_path / "t", 0) if "metaData" in action]
+    commit(tmp_path / "t", 1, [merge_commit(), {"metaData": metadata | {"schemaString": schema_to_json(schema)}},
+                               {"add": add}])  # fmt: skip
+    assert (read_table(tmp_path / "t").schema, read_table(tmp_path / "t").rows) == (schema, ((1,),))
+
+
+def test_another_schema_is_a_change(tmp_path: Any) -> None:
+    """P-30 looks at defaults and NOT NULL too, not at names alone."""
+    write_target(Target(schema=parse_schema("k INT, v STRING DEFAULT 'a'")), tmp_path / "t")
+    for ddl in ("k INT, v STRING DEFAULT 'b'", "k INT NOT NULL, v STRING DEFAULT 'a'", "k INT, v STRING"):
+        assert not is_unchanged(Target(schema=parse_schema(ddl)), tmp_path / "t")
+
+
+def test_files_of_an_older_schema_are_read_in_the_newer(tmp_path: Any) -> None:
+    """Columns and nested fields that a file lacks are NULL, also inside arrays and maps (R-630)."""
+    old = parse_schema("k INT, s STRUCT<x: INT>, l ARRAY<STRUCT<x: INT>>, m MAP<STRING, STRUCT<x: INT>>")
+    new = parse_schema(
+        "k INT, s STRUCT<x: INT, y: STRUCT<z: INT>>, l ARRAY<STRUCT<x: INT, y: INT>>, "
+        "m MAP<STRING, STRUCT<x: INT, y: INT>>, n ARRAY<INT>"
+    )
+    rows = ((1, (1,), ((1,), None), (("a", (1,)), ("b", None))), (2, None, None, None))
+    path = tmp_path / "t"
+    write_target(Target(schema=old, files=(rows,), properties=FEED), path)
+    (metadata,) = [action["metaData"] for action in read_actions(path, 0) if "metaData" in action]
+    (add,) = [action["add"] for action in read_actions(path, 0) if "add" in action]
+    commit(path, 1, [{"metaData": metadata | {"schemaString": schema_to_json(new)}}, rewrite(add)])
+    widened = (
+        (1, (1, None), ((1, None), None), (("a", (1, None)), ("b", None)), None),
+        (2, None, None, None, None),
+    )
+    assert change_rows(path, version=1, state=read_table(path)) == tuple((*row, "delete") for row in widened)
+    commit(path, 1, [{"metaData": metadata | {"schemaString": schema_to_json(new)}}])
+    assert read_table(path).rows == widened
+
+
+def test_what_a_commit_wrote_is_observed(tmp_path: Any) -> None:
+    """Records of added and removed files are counted in the files, and statistics that lie are told."""
+    path = tmp_path / "t"
+    schema = parse_schema("k INT")
+    write_target(Target(schema=schema, files=(((1,), (2,)),)), path)
+    (add,) = [action["add"] for action in read_actions(path, 0) if "add" in action]
+    (path / "copy.parquet").write_bytes((path / add["path"]).read_bytes())
+    lying = {**add, "path": "copy.parquet", "stats": add["stats"].replace('"maxValues":{"k":2}', '"maxValues":{"k":1}')}
+    commit(path, 1, [merge_commit(), rewrite(add), {"add": lying}])
+    outcome = observe(path, metrics={}, taken=None)
+    assert isinstance(outcome, TableOutcome)
+    assert (outcome.num_records_added, outcome.num_records_removed, outcome.members_not_null) == (2, 2, ())
+    assert outcome.file_faults == ("maxValues 1 of k, but the file holds 2",)
+
+
+def test_not_null_members_of_arrays_and_maps_are_found() -> None:
+    """The log can say what a case's types cannot; the merge must not (R-235)."""
+    text = schema_to_json(parse_schema("l ARRAY<MAP<STRING, INT>>, s STRUCT<m: MAP<STRING, ARRAY<INT>>>"))
+    assert members_not_null(text) == ()
+    assert members_not_null(text.replace('"containsNull": true', '"containsNull": false')) == ("l", "s.m.value")
+    assert members_not_null(text.replace('ContainsNull": true', 'ContainsNull": false')) == ("l.element", "s.m")
 
 
 def statistics(data_type: Any, *values: Any) -> Any:
@@ -262,7 +382,7 @@ def commit(path: Any, version: Any, actions: Any) -> None:
     log.write_text("".join(json.dumps(action) + "\n" for action in actions))
 
 
-def merge_commit(**metrics: str) -> Any:
+def merge_commit(**metrics: Any) -> Any:
     return {"commitInfo": {"timestamp": 0, "operation": "MERGE", "operationMetrics": metrics}}
 
 

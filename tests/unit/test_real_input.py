@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
+from harness.delta_tables import write_target
 from harness.errors import HarnessBugError, UserInputError
 from harness.real_input import RealInput, build_case, unchanged
 from harness.real_report import changes_of
+from reference.case import Target
 from reference.ddl import parse_schema
 from reference.outcome import Outcome
 
@@ -101,11 +103,26 @@ def test_features_that_a_copy_would_lose_are_refused(tmp_path: Path, properties:
         build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
 
 
-def test_constraints_are_refused(tmp_path: Path) -> None:
-    """A CHECK constraint would not be checked on a copy: the table is refused."""
-    write_deltalake(tmp_path / "table", ROWS)
-    DeltaTable(tmp_path / "table").alter.add_constraint({"positive": "id > 0"})
-    with pytest.raises(UserInputError, match="uses checkConstraints, which a copy would lose"):
+def test_constraints_defaults_and_generated_columns_are_kept(tmp_path: Path) -> None:
+    """A copy has them too: in its schema and its properties."""
+    schema = parse_schema(
+        "id BIGINT NOT NULL, v STRING DEFAULT 'a', g BIGINT GENERATED ALWAYS AS (id + 1), s STRUCT<x: INT NOT NULL>"
+    )
+    rows = ((1, "a", 2, (1,)), (2, None, 3, None))
+    properties = {"delta.constraints.positive": "id > 0"}
+    write_target(Target(schema=schema, files=(rows,), properties=properties), tmp_path / "table")
+    pq.write_table(ROWS, tmp_path / "source.parquet")
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "source.parquet", sql=SQL))
+    assert (case.target.schema, case.target.files, case.target.properties) == (schema, (rows,), properties)
+
+
+def test_lengths_of_texts_are_refused(tmp_path: Path) -> None:
+    """A copy would not check the length of a CHAR or VARCHAR: the table is refused."""
+    write_target(Target(schema=parse_schema("id BIGINT, v STRING")), tmp_path / "table")
+    log = tmp_path / "table" / "_delta_log" / f"{0:020}.json"
+    marked = r""""metadata\": {\"__CHAR_VARCHAR_TYPE_STRING\": \"varchar(3)\"}"""
+    log.write_text(log.read_text().replace(r""""metadata\": {}""", marked))
+    with pytest.raises(UserInputError, match="uses CHAR or VARCHAR lengths, which a copy would lose"):
         build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
 
 
@@ -150,3 +167,11 @@ def test_changes_without_a_feed_are_the_difference_of_rows(tmp_path: Path) -> No
     assert changes.origin == "row difference"
     assert changes.counts == {"removed": 1, "added": 1}
     assert changes.first == ((1, "a", "removed"), (3, "c", "added"))
+
+
+def test_changes_of_an_evolved_table_are_in_the_new_schema(tmp_path: Path) -> None:
+    """A row that only gained a NULL did not change (R-610)."""
+    write_deltalake(tmp_path / "table", ROWS)
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+    after = Outcome(schema=parse_schema("id BIGINT, v STRING, n INT"), rows=((1, "a", None), (2, None, 5)))
+    assert changes_of(case, after).first == ((2, None, None, "removed"), (2, None, 5, "added"))

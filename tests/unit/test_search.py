@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,14 +17,15 @@ from hypothesis import strategies as st
 from harness import events
 from harness.errors import EngineDownError, UserInputError
 from harness.findings import FindingsDirectory, RunningCase, with_content_id
+from harness.outcome_json import summary_json
 from harness.search import Budget, Search
 from harness.shrink import ShrinkLimits
-from harness.statistics import Stop
+from harness.statistics import Stop, denominator_line
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
 from reference.case import Case, Source, Target
 from reference.case_file import dump_case, load_cases
 from reference.ddl import parse_schema
-from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
+from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,6 +302,28 @@ def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
     run = Run(tmp_path, lambda case: report(case, verdict=Verdict.UNSUPPORTED, reason="reference: why"))
     assert run.summary.unsupported == {"reference: why": 150}
     assert run.summary.verified_share == 0
+
+
+def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> None:
+    """A run says what both sides reject, and which rules its cases reached, whatever their verdict."""
+
+    def check(case: Case) -> CaseReport:
+        error_class = "DELTA_EVEN" if len(case.target.rows) % 2 == 0 else "DELTA_ODD"
+        rejected = Rejection(error_class=error_class, message="", unchanged=True)
+        found = report(case, verdict=Verdict.BOTH_REJECTED)
+        reference = replace(found.reference, answer=rejected, facts=Facts(rules=frozenset({"R-320", error_class})))
+        return replace(found, result=rejected, reference=reference)
+
+    summary = Run(tmp_path, check).summary
+    assert set(summary.rejected) == {"DELTA_EVEN", "DELTA_ODD"}
+    assert sum(summary.rejected.values()) == summary.verdicts[Verdict.BOTH_REJECTED] == 150
+    assert summary.rules == {"R-320": 150, **summary.rejected}
+    document = summary_json(summary)
+    assert (document["rejected"], document["rules"]) == (summary.rejected, summary.rules)
+    most, least = Counter(summary.rejected).most_common()
+    assert f"both rejected 150 ({most[0]} {most[1]}, {least[0]} {least[1]})  unsupported 0  " in denominator_line(
+        summary
+    )
 
 
 def test_a_killed_process_leaves_its_case(tmp_path: Path) -> None:

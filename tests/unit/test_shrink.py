@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from harness.shrink import Attempts, ShrinkLimits, shrink
-from harness.shrink_text import condition_candidates
+from harness.shrink_text import condition_candidates, head_candidates
 from harness.statement_text import cut_merge, split_outer
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
 from reference.case import Case, Expectation, Source, Target
 from reference.ddl import parse_schema
 from reference.outcome import Outcome, Reference, Unsupported
+from reference.values import encode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from reference.types import Schema
 
 SCHEMA = parse_schema("id BIGINT, v STRING, p INT, unused DOUBLE")
 ROWS = tuple((i, f"v{i}", i % 2, 1.5) for i in range(12))
@@ -116,6 +120,109 @@ def test_values_become_simple() -> None:
     assert case.target.rows == ((0, "a", 0, 0.0),)
 
 
+RICH = Case(
+    id="rich",
+    target=Target(
+        schema=parse_schema(
+            "id BIGINT NOT NULL, d INT DEFAULT 5, g BIGINT GENERATED ALWAYS AS (id + 1), "
+            "s STRUCT<x: INT NOT NULL, y: STRUCT<z: STRING, u: INT>>, l ARRAY<STRUCT<a: INT, b: INT>>, "
+            "m MAP<STRING, STRUCT<k: INT, w: INT>>"
+        ),
+        files=(
+            ((1, 5, 2, (1, ("q", 3)), ((1, 2), None), (("p", (1, 2)), ("o", None))), (2, None, 3, None, None, None)),
+        ),
+        properties={"delta.constraints.pos": "id > 0", "delta.constraints.small": "d < 9"},
+    ),
+    source=Source(
+        schema=parse_schema("id BIGINT, s STRUCT<x: INT, y: STRUCT<u: INT, n: INT>>, extra STRUCT<e: INT, f: INT>"),
+        rows=((1, (7, (8, 9)), (1, 2)),),
+    ),
+    sql="MERGE WITH SCHEMA EVOLUTION INTO target t USING (SELECT DISTINCT * FROM source WHERE id > 0 LIMIT 9) s "
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s WHEN NOT MATCHED THEN INSERT (id, d) VALUES (s.id, f(1, 2))",
+    conf={"spark.databricks.delta.schema.autoMerge.enabled": "true", "spark.sql.ansi.enabled": "false"},
+)
+
+
+def test_defaults_constraints_nested_fields_evolution_and_queries_go() -> None:
+    """A fault that always shows leaves a statement and tables without any of them."""
+    case, _ = shrunk(lambda case: len(case.target.schema.columns) > 5, RICH)
+    assert (
+        case.sql
+        == "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (d) VALUES (f(1, 2))"
+    )
+    assert (case.conf, case.target.properties) == ({}, {})
+    assert case.target.schema == parse_schema(
+        "id BIGINT, d INT, g BIGINT, s STRUCT<y: STRUCT<u: INT>>, l ARRAY<STRUCT<b: INT>>, "
+        "m MAP<STRING, STRUCT<w: INT>>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("differs", "left"),
+    [
+        (lambda case: "EVOLUTION" in case.sql, "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s"),
+        (lambda case: "DISTINCT" in case.sql, "MERGE INTO target t USING (SELECT DISTINCT * FROM source) s"),
+        (lambda case: "WHERE" in case.sql, "MERGE INTO target t USING (SELECT * FROM source WHERE id > 0) s"),
+        (lambda case: "LIMIT" in case.sql, "MERGE INTO target t USING (SELECT * FROM source LIMIT 9) s"),
+    ],
+)
+def test_the_head_keeps_what_matters(differs: Callable[[Case], bool], left: str) -> None:
+    """Evolution and each part of a source query go where the fault does not need them."""
+    case, _ = shrunk(differs, RICH)
+    assert cut_merge(case.sql).head == left
+
+
+@pytest.mark.parametrize(
+    ("differs", "left"),
+    [
+        (lambda case: " DEFAULT 5" in case.target.schema.ddl(), "d INT DEFAULT 5"),
+        (lambda case: "GENERATED" in case.target.schema.ddl(), "g BIGINT GENERATED ALWAYS AS (id + 1)"),
+        (lambda case: "id BIGINT NOT NULL" in case.target.schema.ddl(), "id BIGINT NOT NULL"),
+        (lambda case: "x: INT NOT NULL" in case.target.schema.ddl(), "s STRUCT<x: INT NOT NULL>"),
+        (lambda case: "z: STRING" in case.target.schema.ddl(), "s STRUCT<y: STRUCT<z: STRING>>"),
+        (lambda case: "a: INT" in case.target.schema.ddl(), "l ARRAY<STRUCT<a: INT>>"),
+    ],
+)
+def test_a_schema_keeps_what_matters(differs: Callable[[Case], bool], left: str) -> None:
+    """The column, its own value or the nested field that the fault needs stays, alone."""
+    quiet = replace(RICH, sql="MERGE INTO target USING source ON FALSE WHEN MATCHED THEN DELETE")
+    case, _ = shrunk(differs, quiet)
+    assert case.target.schema.ddl() == left
+
+
+def test_rows_follow_their_schema() -> None:
+    """A cell loses the field that its type lost; NULL stays NULL, and a pair of equal fields goes from both tables."""
+    seen: list[Case] = []
+
+    def differs(case: Case) -> bool:
+        seen.append(case)
+        return len(case.target.rows) == 2 and case.target.schema.names[-3:] == ("s", "l", "m")
+
+    case, _ = shrunk(differs, replace(RICH, sql="MERGE INTO target USING source ON FALSE WHEN MATCHED THEN DELETE"))
+    assert case.target.schema == parse_schema(
+        "s STRUCT<y: STRUCT<u: INT>>, l ARRAY<STRUCT<b: INT>>, m MAP<STRING, STRUCT<w: INT>>"
+    )
+    assert case.source is not None
+    for each in seen:
+        assert all(fits(row, each.target.schema) for row in each.target.rows)
+        assert each.source is None or all(fits(row, each.source.schema) for row in each.source.rows)
+
+
+def fits(row: Any, schema: Schema) -> bool:
+    """Tell whether a row can be written into a case file."""
+    return len(encode_rows([row], schema)[0]) == len(schema.columns)
+
+
+def no_null(rows: Any) -> bool:
+    return any(None not in row for row in rows)
+
+
+def test_nested_values_become_simple() -> None:
+    """NULL where that does; otherwise each member by itself."""
+    case, _ = shrunk(lambda case: len(case.target.schema.columns) == 6 and no_null(case.target.rows), RICH)
+    assert case.target.rows == ((0, 0, 0, (None,), (), ()),)
+
+
 def test_a_table_merged_into_itself_shrinks_too() -> None:
     """A case without a source has only one table to shrink."""
     alone = Case(id="self", target=CASE.target, source=None, sql=CASE.sql)
@@ -155,6 +262,14 @@ def test_an_agreement_cannot_be_shrunk() -> None:
     """There is nothing to keep."""
     with pytest.raises(ValueError, match="shows no mismatch"):
         shrunk(lambda _: False)
+
+
+def test_candidates_of_a_head_are_each_smaller() -> None:
+    """A statement without evolution and with a table as the source has none."""
+    assert list(head_candidates(CASE.sql)) == []
+    candidates = list(head_candidates(RICH.sql))
+    assert all(len(candidate) < len(RICH.sql) for candidate in candidates)
+    assert len(set(candidates)) == len(candidates) == 5
 
 
 def test_candidates_of_a_statement_are_each_smaller() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,17 +122,20 @@ def test_unqualified_names_are_unambiguous(drawn: tuple[DrawnCase, ...]) -> None
 def test_a_star_finds_every_column_in_the_source(drawn: tuple[DrawnCase, ...]) -> None:
     """A star without schema evolution needs every target column by name (R-201)."""
     for each in drawn:
+        if each.merge.schemas.evolves or each.breaks or each.merge.query is not None:
+            continue
         if any(clause.star for clause in each.merge.statement.clauses) and each.case.source is not None:
             source = {name.lower() for name in each.case.source.schema.names}
             assert source.issuperset(name.lower() for name in each.case.target.schema.names)
 
 
 def test_no_set_list_assigns_a_column_twice(drawn: tuple[DrawnCase, ...]) -> None:
-    """A column stands once in a SET or INSERT list, whatever its case (R-210, R-225)."""
+    """No path in a SET or INSERT list equals another or leads to one, whatever its case (R-210, R-225)."""
     for each in drawn:
         for clause in each.merge.statement.clauses:
-            columns = [assignment.column.lower() for assignment in clause.assignments]
-            assert len(set(columns)) == len(columns)
+            paths = [tuple(map(str.lower, (a.column, *a.path))) for a in clause.assignments]
+            for one, other in permutations(paths, 2):
+                assert one != other[: len(one)]
 
 
 def test_ids_come_from_the_contents(drawn: tuple[DrawnCase, ...]) -> None:
@@ -172,7 +175,7 @@ def test_each_strategy_draws_alone(data: st.DataObject) -> None:
     assert data.draw(schemas()).keys
     columns, rows = data.draw(tables())
     assert all(len(row) == len(columns.target) for row in rows.target)
-    assert data.draw(statements()).startswith("MERGE INTO target")
+    assert data.draw(statements()).startswith(("MERGE INTO target", "MERGE WITH SCHEMA EVOLUTION INTO target"))
     assert data.draw(merges()).statement.clauses
     assert data.draw(conditions(kind=ClauseKind.NOT_MATCHED)) is not None
 
@@ -181,7 +184,7 @@ def test_each_strategy_draws_alone(data: st.DataObject) -> None:
 @given(cases())
 def test_a_case_is_a_plain_strategy(case: object) -> None:
     """``@given(cases())`` works with all of Hypothesis' health checks on."""
-    assert "MERGE INTO target" in repr(case)
+    assert "INTO target" in repr(case)
 
 
 def _references(expression: Expression) -> Iterator[Reference]:

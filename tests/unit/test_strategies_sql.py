@@ -36,12 +36,14 @@ from strategies.expressions import (
     In,
     IsNull,
     Literal,
+    NamedStruct,
     Not,
     Operator,
     Or,
     Reference,
     Side,
     Sum,
+    Verbatim,
 )
 from strategies.literals import literal, writable
 from strategies.spark_sql import expression_text, statement_text
@@ -102,6 +104,12 @@ def test_values_that_text_cannot_carry_are_not_writable() -> None:
         (CaseWhen(TRUE, T_ID, NULL), "CASE WHEN TRUE THEN t.id ELSE NULL END"),
         (Coalesce(Cast(T_ID, BIGINT), ONE), "COALESCE(CAST(t.id AS BIGINT), 1)"),
         (FieldAccess(Reference(side=Side.SOURCE, name="a.b"), "x", 0), "s.`a.b`.x"),
+        (FieldAccess(FieldAccess(T_ID, "b", 0), "two words", 1), "t.id.b.`two words`"),
+        (
+            NamedStruct(("a", "it's"), (ONE, Literal(None, STRING))),
+            "NAMED_STRUCT('a', 1, 'it\\'s', CAST(NULL AS STRING))",
+        ),
+        (And(TRUE, Verbatim("(RAND() < 2)")), "TRUE AND ((RAND() < 2))"),
         (Reference(side=Side.SOURCE, name="back`tick", qualified=False), "`back``tick`"),
         (IsNull(operand=S_ID, negated=True), "s.id IS NOT NULL"),
     ],
@@ -131,6 +139,24 @@ def test_statement_with_every_clause() -> None:
         "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND TRUE THEN UPDATE SET * "
         "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, `two words`) VALUES (s.id, 1) "
         "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET t.`order` = NULL"
+    )
+
+
+def test_statement_with_evolution_a_query_and_nested_paths() -> None:
+    """The words before INTO, the query in parentheses, paths and qualifiers on the left side (R-212, R-231)."""
+    update = (
+        Assignment(column="n", path=("a", "two words"), value=ONE, qualified=True),
+        Assignment(column="extra", value=ONE, by_source=True),
+    )
+    statement = Statement(
+        condition=TRUE,
+        clauses=(Clause(kind=ClauseKind.MATCHED, action=Action.UPDATE, assignments=update),),
+        source_query="SELECT * FROM source",
+        with_schema_evolution=True,
+    )
+    assert statement_text(statement) == (
+        "MERGE WITH SCHEMA EVOLUTION INTO target t USING (SELECT * FROM source) s ON TRUE "
+        "WHEN MATCHED THEN UPDATE SET t.n.a.`two words` = 1, s.extra = 1"
     )
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from reference.types import INT
+from reference.types import INT, STRING
 from strategies.columns import Column, Schemas
 from strategies.expressions import (
     FALSE,
@@ -23,12 +23,14 @@ from strategies.expressions import (
     In,
     IsNull,
     Literal,
+    NamedStruct,
     Not,
     Operator,
     Or,
     Reference,
     Side,
     Sum,
+    Verbatim,
     nodes,
 )
 from strategies.matches import disambiguated, is_multi_matched, match_matrix
@@ -76,6 +78,11 @@ def struct_of(reference: Reference, position: int) -> FieldAccess:
         (Comparison(Operator.EQUAL, Sum(left=T_ID, right=S_ID, minus=True), number(-1)), True),
         (Comparison(Operator.EQUAL, Cast(Sum(left=T_ID, right=S_ID), INT), number(3)), True),
         (Sum(left=T_ID, right=NULL), None),
+        # a struct of NULLs is not NULL, and its NULL fields equal others
+        (IsNull(operand=NamedStruct(("a",), (NULL,))), False),
+        (Comparison(Operator.EQUAL, NamedStruct(("a", "b"), (number(1), NULL)), PAIR), True),
+        (Comparison(Operator.EQUAL, Cast(T_ID, STRING), Literal("1", STRING)), True),
+        (Verbatim("rand() < 2"), None),
     ],
 )
 def test_nulls_and_nan_come_out_as_in_spark(expression: object, expected: object) -> None:

@@ -1,0 +1,135 @@
+"""``mergecheck rules``: the table, its JSON and its exit codes; and rules in what ``fuzz`` and ``replay`` say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_cases import ECHO, case_document
+
+import reference
+from harness.check import check_case
+from reference.outcome import Facts, Reference, Unsupported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
+
+    from reference.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class FakeRule:
+    number: str
+    title: str
+    out_of_reach: str | None = None
+
+
+RULES = (
+    FakeRule("R-142", "Schema drift between analysis and execution", "one statement runs at a time"),
+    FakeRule("R-202", "INSERT * with evolution"),
+    FakeRule("R-301", "First matching clause"),
+    FakeRule("R-320", "The ambiguity rule"),
+)
+
+
+@pytest.fixture(autouse=True)
+def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for the table of rules and for how the reference notes them."""
+    real = reference.evaluate
+
+    def evaluate(case: Case) -> Reference:
+        answer = real(case)
+        reached = {"R-301", *(("R-320",) if answer.facts.multi_matched else ())}
+        return replace(answer, facts=replace(answer.facts, rules=frozenset(reached)))
+
+    for verb in ("rules", "fuzz"):  # by module: the package's own names are the commands
+        monkeypatch.setattr(sys.modules[f"harness.cli.{verb}"], "known_rules", lambda: RULES)
+    monkeypatch.setattr(reference, "evaluate", evaluate)
+    monkeypatch.setitem(check_case.__kwdefaults__ or {}, "reference", evaluate)
+
+
+@pytest.fixture
+def corpus(folder: Path) -> str:
+    """Three cases: an upsert, an ambiguous one, and one that the reference may not support."""
+    twice = {"schema": "id BIGINT, v STRING", "rows": [[1, "x"], [1, "y"]]}
+    bad = case_document(id="rejected", sql=case_document()["sql"].replace("s.id", "s.nothing"))
+    documents = [case_document(), case_document(id="ambiguous", source=twice), bad]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    return "corpus.jsonl"
+
+
+def test_rules_of_saved_cases(mergecheck: Mergecheck, corpus: str, snapshot: SnapshotAssertion) -> None:
+    """Every rule with its title and its number of cases, what was not reached, and why some cannot be."""
+    ended = mergecheck("rules", corpus)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == snapshot
+
+
+def test_rules_on_a_terminal(
+    mergecheck: Mergecheck, corpus: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same words in a table."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    assert mergecheck("rules", corpus).out == snapshot
+
+
+def test_json_of_rules(mergecheck: Mergecheck, corpus: str) -> None:
+    """The same as data; without random cases there is no seed."""
+    document = mergecheck("rules", corpus, "--json").json
+    assert document["rules"]["R-301"] == {"title": "First matching clause", "num_cases": 3, "out_of_reach": None}
+    assert document["rules"]["R-142"]["out_of_reach"] == "one statement runs at a time"
+    assert (document["reached"], document["not_reached"], document["out_of_reach"]) == (2, 1, 1)
+    assert (document["num_cases"], document["seed"], document["exit_code"]) == (3, None, 0)
+
+
+def test_a_rule_that_was_not_reached_fails_on_demand(mergecheck: Mergecheck, corpus: str) -> None:
+    """Only with --require-all, and never for a rule that is out of reach."""
+    assert mergecheck("rules", corpus, "--require-all").code == 4
+    assert mergecheck("rules", corpus).code == 0
+
+
+def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A seed names the cases; where only what is out of reach is missing, --require-all ends with 0."""
+    answer = Reference(answer=Unsupported("why"), facts=Facts(rules=frozenset({"R-202", "R-301", "R-320"})))
+    monkeypatch.setattr(reference, "evaluate", lambda _: answer)
+    ended = mergecheck("rules", "--seed", "3", "--max-cases", "5", "--require-all")
+    assert ended.code == 0
+    assert ended.out.splitlines()[-3:-1] == [
+        "rules reached: 3 of 3; 1 out of reach; 5 cases, 5 not supported by the reference:",
+        "       5  why",
+    ]
+    assert ended.out.splitlines()[-1] == "seed 3  same cases again: mergecheck rules --seed 3 --max-cases 5"
+
+
+def test_random_and_saved_cases_exclude_each_other(mergecheck: Mergecheck, corpus: str) -> None:
+    """A seed has no meaning for saved cases."""
+    ended = mergecheck("rules", corpus, "--seed", "3")
+    assert ended.code == 2
+    assert "leave them out where PATH is given" in ended.err
+
+
+def test_a_case_that_cannot_be_read_never_ends_green(mergecheck: Mergecheck, folder: Path, corpus: str) -> None:
+    """It is named, and the others are counted."""
+    (folder / "bad.json").write_text("{")
+    ended = mergecheck("rules", corpus, "bad.json", "--json")
+    assert (ended.code, ended.json["num_cases"], len(ended.json["unreadable"])) == (2, 3, 1)
+    assert "not read: bad.json" in ended.err
+
+
+def test_fuzz_and_replay_count_rules(mergecheck: Mergecheck, corpus: str) -> None:
+    """By number in the JSON; fuzz says in one line how many were reached."""
+    assert mergecheck("replay", corpus, "--engine", ECHO, "--json").json["rules"] == {"R-301": 3, "R-320": 1}
+    arguments = ("fuzz", "--engine", ECHO, "--max-cases", "3", "--seed", "3", "--floor", "0")
+    assert mergecheck(*arguments, "--json").json["rules"]["R-301"] == 3
+    lines = mergecheck(*arguments).out.splitlines()
+    assert [line for line in lines if line.startswith("rules reached: ")] in (
+        ["rules reached: 1 of 3"],
+        ["rules reached: 2 of 3"],
+    )

@@ -1,0 +1,95 @@
+"""Unit tests of drawn constraints, defaults and generated columns."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reference.types import BIGINT, INT, STRING
+from strategies import Feature, Profile, samples
+from strategies.columns import Column
+from strategies.constraints import substituted, with_computed
+from strategies.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
+from strategies.truth import evaluator, places
+
+if TYPE_CHECKING:
+    from strategies import DrawnCase
+
+DEMANDS = (Feature.NOT_NULL, Feature.CHECKS, Feature.COLUMN_DEFAULTS, Feature.GENERATED_COLUMNS)
+V = Reference(side=Side.TARGET, name="v", qualified=False)
+ONE = Literal(1, INT)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[DrawnCase, ...]:
+    return tuple(islice(samples(31, profile=Profile().favouring(*DEMANDS, percent=70)), 120))
+
+
+def test_the_table_keeps_its_own_rules_at_first(drawn: tuple[DrawnCase, ...]) -> None:
+    """Initial rows satisfy NOT NULL, CHECK and the generation expressions, or the table could not exist (R-740)."""
+    for each in drawn:
+        schemas = each.merge.schemas
+        found = places(schemas.target, ())
+        for row in each.case.target.rows:
+            for place, column in enumerate(schemas.target):
+                assert row[place] is not None or not column.not_null
+                if column.computed is not None:
+                    assert row[place] == evaluator(column.computed, found)(row, ())
+            assert all(evaluator(check.condition, found)(row, ()) is True for check in schemas.checks)
+
+
+def test_every_demand_reaches_the_case(drawn: tuple[DrawnCase, ...]) -> None:
+    """NOT NULL, DEFAULT and GENERATED stand in the target's schema, CHECK in its properties, nothing in the source."""
+    columns = [column for each in drawn for column in each.case.target.schema.columns]
+    assert any(not column.nullable for column in columns)
+    assert any(column.default is not None for column in columns)
+    assert any(column.generated is not None for column in columns)
+    assert any(name.startswith("delta.constraints.") for each in drawn for name in each.case.target.properties)
+    for each in drawn:
+        for column in each.case.source.schema.columns if each.case.source else ():
+            assert column.nullable
+            assert column.default is None
+            assert column.generated is None
+
+
+def test_generated_columns_come_after_what_they_use(drawn: tuple[DrawnCase, ...]) -> None:
+    """What a generated column is computed from takes small values only, so that no sum overflows."""
+    for each in drawn:
+        for column in each.merge.schemas.target:
+            if column.computed is not None:
+                assert not column.bounded
+                assert any(base.bounded for base in each.merge.schemas.target)
+
+
+def test_empty_computed_cells_are_filled_and_wrong_ones_kept() -> None:
+    """A cell that is there is wrong on purpose."""
+    columns = (Column(name="v", type=INT), Column(name="g", type=INT, computed=Sum(left=V, right=ONE)))
+    assert with_computed([(1, None), (None, None), (1, 9)], columns) == ((1, 2), (None, None), (1, 9))
+
+
+def test_a_text_of_a_number_is_computed_too() -> None:
+    """The one cast that changes the value's kind."""
+    columns = (Column(name="v", type=INT), Column(name="g", type=STRING, computed=Cast(V, STRING)))
+    assert with_computed([(-1, None), (None, None)], columns) == ((-1, "-1"), (None, None))
+
+
+def test_substitution_goes_inside() -> None:
+    """A listed generated column gets the expression over the values that the clause assigns (R-222, R-223)."""
+    new = Reference(side=Side.SOURCE, name="w")
+    other = Reference(side=Side.TARGET, name="k")
+    given = Coalesce(Cast(Sum(left=V, right=other), BIGINT), V)
+    expected = Coalesce(Cast(Sum(left=new, right=other), BIGINT), new)
+    assert substituted(given, {"v": new}) == expected
+
+
+def test_without_violations_nothing_is_null_that_must_not_be(drawn: tuple[DrawnCase, ...]) -> None:
+    """An INSERT lists every column that wants a value and has no default (R-221)."""
+    for each in drawn:
+        required = {c.name.lower() for c in each.merge.schemas.target if c.not_null and c.default is None}
+        if Feature.VIOLATIONS in each.enabled or not required:
+            continue
+        for clause in each.merge.statement.clauses:
+            if clause.assignments and clause.action.value == "insert":
+                assert required <= {assignment.column.lower() for assignment in clause.assignments}
