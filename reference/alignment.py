@@ -135,11 +135,11 @@ class Aligner:
 
 
 def _no_cast(given: DataType, wanted: DataType) -> RejectedError:
-    """Reject a cast that does not exist; for some pairs Spark knows a function that its message suggests (R-251)."""
+    """Reject a cast that does not exist; for some pairs Spark suggests a function or a setting (R-251)."""
     return RejectedError(
         "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
         f"cannot cast {given.ddl()} to {wanted.ddl()}",
-        frozenset({"DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION"}),
+        frozenset({f"DATATYPE_MISMATCH.CAST_WITH_{what}_SUGGESTION" for what in ("FUNC", "CONF")}),
     )
 
 

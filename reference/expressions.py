@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from reference.arithmetic import arithmetic, divide, divide_whole, negative
 from reference.ddl import parse_schema
-from reference.errors import CaseFormatError, UnsupportedByReferenceError
+from reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from reference.functions import function, same_type
 from reference.literals import cast_literal, decimal_literal, integer_literal, text_literal
 from reference.nested_casts import cast_value
@@ -37,6 +37,7 @@ from reference.types import (
 )
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable
 
     from reference.names import Scope
@@ -60,10 +61,13 @@ class Translator:
 
     Attributes:
         subqueries: evaluates scalar subqueries (R-134), None where there may be none.
+        clock: the statement's one time (R-136), None where its value must not be known: a stored time would never
+            be that of an engine.
     """
 
     scope: Scope
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
+    clock: dt.datetime | None = None
     _cases: dict[type[exp.Expr], Callable[[exp.Expr], Typed]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -90,6 +94,9 @@ class Translator:
             exp.Array: self._array,
             exp.VarMap: self._map,
             exp.Bracket: self._bracket,
+            exp.CurrentTimestamp: self._now,
+            exp.CurrentDate: self._now,
+            exp.Localtimestamp: self._now,
             **dict.fromkeys(_COMPARISONS, self._compare),
             **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), self._binary),
         }
@@ -106,7 +113,18 @@ class Translator:
         return function(node, self.translate) if translate is None else translate(node)
 
     def condition(self, node: exp.Expr) -> Typed:
-        """Translate a condition, which must be boolean (R-135)."""
+        """Translate a condition.
+
+        Raises:
+            RejectedError: where it is not boolean; the class depends on where an executor notices (R-135).
+        """
+        typed = self.translate(node)
+        if typed.type not in (BOOLEAN, VOID):
+            raise RejectedError(
+                "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
+                f"the condition {node.sql(dialect='databricks')} is of type {typed.type.ddl()}",
+                frozenset({"DATATYPE_MISMATCH"}),
+            )
         return self._boolean(node)
 
     def _boolean(self, node: exp.Expr) -> Typed:
@@ -114,8 +132,18 @@ class Translator:
         if typed.type == VOID:
             return Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
         if typed.type != BOOLEAN:
-            raise UnsupportedByReferenceError("a condition that is not boolean")
+            raise UnsupportedByReferenceError("a logical operator on something that is not boolean")
         return typed
+
+    def _now(self, node: exp.Expr) -> Typed:
+        if self.clock is None or node.this is not None:
+            raise UnsupportedByReferenceError("the time of the statement in a value")
+        text = self.clock.strftime("%Y-%m-%d %H:%M:%S")
+        if isinstance(node, exp.CurrentDate):
+            return Typed(sql=f"DATE '{text[:10]}'", type=DATE)
+        if isinstance(node, exp.Localtimestamp):
+            return Typed(sql=f"TIMESTAMP '{text}'", type=TIMESTAMP_NTZ)
+        return Typed(sql=f"TIMESTAMPTZ '{text}+00'", type=TIMESTAMP)
 
     def _name(self, node: exp.Expr) -> Typed:
         if isinstance(node, exp.Dot) and not is_name(node) and isinstance(node.expression, exp.Identifier):

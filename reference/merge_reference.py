@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from reference.failures import rejection_of
 from reference.metrics import predict_metrics
 from reference.names import Relation, Side
 from reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
-from reference.relations import SOURCE_NAME, TARGET_NAME, connection, find_source
+from reference.relations import connection, find_source, known_tables
 from reference.resolution import Resolver
 from reference.rules import Evidence, reached_rules
+from reference.scalar_subqueries import ScalarSubqueries
 from reference.settings import read_settings
 from reference.statement import Action, Kind, parse_statement
 from reference.written_rows import WrittenRows
@@ -124,7 +126,8 @@ def _resolver(
     return Resolver(
         target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
         source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
-        tables=(TARGET_NAME, SOURCE_NAME),
+        subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection()),
+        clock=dt.datetime.now(dt.UTC),
         case_sensitive=settings.case_sensitive,
         aligner=Aligner(
             policy=settings.policy,

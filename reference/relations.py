@@ -29,6 +29,14 @@ def connection() -> duckdb.DuckDBPyConnection:
     return found
 
 
+def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
+    """Give the tables that a statement may name, with their rows before the merge."""
+    tables = {TARGET_NAME: (case.target.schema, physical_rows(case.target))}
+    if case.source is not None:
+        tables[SOURCE_NAME] = (case.source.schema, case.source.rows)
+    return tables
+
+
 def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> tuple[Schema, tuple[Row, ...]]:
     """Give the source's schema and rows; a self-merge reads the table before the merge (R-810).
 
@@ -36,9 +44,7 @@ def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> tu
         RejectedError: where a table does not exist, or Spark refuses the source query.
         UnsupportedByReferenceError: where the reference does not know what the query means.
     """
-    tables = {TARGET_NAME: (case.target.schema, physical_rows(case.target))}
-    if case.source is not None:
-        tables[SOURCE_NAME] = (case.source.schema, case.source.rows)
+    tables = known_tables(case)
     if statement.target.lower() != TARGET_NAME:
         raise _not_found(statement.target)
     if statement.source_query is not None:

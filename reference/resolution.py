@@ -23,9 +23,11 @@ from reference.types import VOID
 from reference.validation import check_condition, check_value
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator, Sequence
 
     from reference.assignments import Path
+    from reference.scalar_subqueries import ScalarSubqueries
     from reference.statement import Clause, Statement
     from reference.types import Schema
 
@@ -85,14 +87,16 @@ class Resolver:
     """Resolves one statement against the two tables.
 
     Attributes:
-        tables: the table names that a subquery may mention.
+        subqueries: evaluates the scalar subqueries of values (R-134).
+        clock: the statement's one time (R-136).
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
     """
 
     target: Relation
     source: Relation
-    tables: tuple[str, ...]
+    subqueries: ScalarSubqueries
+    clock: dt.datetime
     case_sensitive: bool
     aligner: Aligner
     evolution: bool = False
@@ -110,20 +114,26 @@ class Resolver:
         self._check_names(statement.on, on_scope)
         lefts = [self._resolve_clause(clause) for clause in ordered]
         final = self._final_schema(ordered, lefts)
-        check_condition(statement.on, "search condition of MERGE operation", self.tables)
+        check_condition(statement.on, "search condition of MERGE operation", self._tables)
         for clause in ordered:
             if clause.condition is not None:
                 place = f"{clause.action.value.upper()} condition of MERGE operation"
-                check_condition(clause.condition, place, self.tables)
+                check_condition(clause.condition, place, self._tables)
         old = self._old_row(final)
         values = RowValues(schema=final, old=old, aligner=self.aligner, case_sensitive=self.case_sensitive)
+        on = Translator(on_scope, clock=self.clock)
         return Resolved(
-            on=Translator(on_scope).condition(statement.on),
-            on_target_only=_target_only(statement.on, Translator(on_scope)),
+            on=on.condition(statement.on),
+            on_target_only=_target_only(statement.on, on),
             clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
             final_schema=final,
             old=old,
         )
+
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        """The table names that a subquery may mention."""
+        return tuple(self.subqueries.tables)
 
     def _scope(self, kind: Kind, place: str) -> Scope:
         """Give the relations that a clause kind may use (R-115); ON sees what MATCHED sees."""
@@ -200,8 +210,10 @@ class Resolver:
             scope.resolve(name)
 
     def _clause(self, clause: Clause, lefts: tuple[_Left, ...], values: RowValues) -> ResolvedClause:
-        translator = Translator(self._scope(clause.kind, f"{clause.action.value.upper()} clause"))
-        condition = None if clause.condition is None else translator.condition(clause.condition)
+        scope = self._scope(clause.kind, f"{clause.action.value.upper()} clause")
+        conditions = Translator(scope, clock=self.clock)
+        translator = Translator(scope, subqueries=self.subqueries)
+        condition = None if clause.condition is None else conditions.condition(clause.condition)
         for assignment in clause.assignments:
             check_value(assignment.value)
         assigned = tuple(
@@ -218,7 +230,7 @@ class Resolver:
             kind=clause.kind,
             action=clause.action,
             condition=condition,
-            target_only=_target_only(clause.condition, translator) if clause.condition and is_matched else (),
+            target_only=_target_only(clause.condition, conditions) if clause.condition and is_matched else (),
             assigned=assigned,
             values=self._values(clause.action, assigned, values),
         )

@@ -1,116 +1,84 @@
-"""Assigned values: columns of either side, constants, small sums, CASE, COALESCE, explicit NULL, swaps (part 9.5).
-
-Every value has the column's type or an integer type whose values fit, so that no cast can overflow or differ between
-engines (R-250, R-251). Partition columns take small values only, never the empty string (R-744).
-"""
+"""The lists of assignments: SET of an UPDATE, columns and values of an INSERT (R-210 to R-225, R-231, R-232)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from reference.types import BIGINT, INT, StructType
+from reference.types import StructType
+from strategies.assigned_values import draw_value
 from strategies.chance import chance, pick, pick_some
-from strategies.columns import Column, Domain, Schemas, assignable
-from strategies.conditions import draw_condition
-from strategies.domains import domain
-from strategies.expressions import (
-    NULL,
-    CaseWhen,
-    Cast,
-    Coalesce,
-    FieldAccess,
-    Literal,
-    Side,
-    Sum,
-)
+from strategies.columns import Column, Domain, Schemas
+from strategies.constraints import substituted
+from strategies.expressions import NULL, Cast, Literal, Reference, Side
 from strategies.features import Feature
-from strategies.literals import writable
 from strategies.names import in_other_case
-from strategies.scopes import Candidate, Scope, draw_reference
+from strategies.nested import cased_path, draw_paths
+from strategies.scopes import draw_reference
+from strategies.slots import Slot, draw_slot, field_slot
 from strategies.statement import Assignment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hypothesis.strategies import DrawFn
 
-    from reference.types import Field
     from strategies.expressions import Expression
+    from strategies.scopes import Scope
 
 _SWAP_PERCENT = 20
 _QUALIFIED_PERCENT = 20
 _ALL_COLUMNS_PERCENT = 40
-_FEW_CONSTANTS = 5
-
-
-class _Form(Enum):
-    """The shapes of an assigned value, simplest first."""
-
-    NAMESAKE = "the column meant for it"
-    LITERAL = "constant"
-    NULL = "null"
-    COLUMN = "any column that fits"
-    SUM = "sum"
-    CASE = "case"
-    COALESCE = "coalesce"
-    CAST = "cast between integer types"
-    FIELD = "field of a struct"
-
-
-_PLAIN = (*[_Form.NAMESAKE] * 4, *[_Form.LITERAL] * 2, _Form.NULL)
-_RICH = (
-    _Form.COLUMN,
-    _Form.COLUMN,
-    _Form.SUM,
-    _Form.SUM,
-    _Form.CASE,
-    _Form.COALESCE,
-    _Form.CAST,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Slot:
-    """A target column to be assigned, with what may be assigned to it."""
-
-    column: Column
-    to_partition: bool
-    namesake: Candidate | None
-    fitting: tuple[Candidate, ...]
+_NEW_COLUMNS_PERCENT = 45
+_BY_SOURCE_PERCENT = 15
+_PATHS_PERCENT = 80
+_LISTED_GENERATED_PERCENT = 25
+_WRONG_GENERATED_PERCENT = 50
 
 
 def draw_update(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
     """Draw the SET list of an UPDATE: one column at least, keys only by flag; shrinks to one plain assignment."""
     features = scope.features
     keys = {name for name, _ in schemas.keys}
-    columns = [column for column in schemas.target if Feature.KEY_UPDATE in features or column.name not in keys]
+    columns = [
+        column
+        for column in schemas.target
+        if (Feature.KEY_UPDATE in features or column.name not in keys) and column.computed is None
+    ]
     if Feature.EXPRESSIONS in features and (swap := _swap(draw, scope, columns, schemas)):
         return swap
-    chosen = _in_some_order(draw, pick_some(draw, columns), features)
-    return tuple(
-        Assignment(
-            column=in_other_case(draw, column.name, features),
-            value=_draw_value(draw, scope, _slot(scope, schemas, column)),
-            qualified=chance(draw, _QUALIFIED_PERCENT),
-        )
-        for column in chosen
-    )
+    chosen = list(pick_some(draw, columns))
+    nested = [column for column in columns if isinstance(column.type, StructType) and column not in chosen]
+    if Feature.NESTED_UPDATE in features and nested and chance(draw, _PATHS_PERCENT):
+        chosen += nested
+    assigned = [
+        assignment
+        for column in _in_some_order(draw, tuple(chosen), features)
+        for assignment in _set(draw, scope, schemas, column)
+    ]
+    assigned += _new_columns(draw, scope, schemas, qualifiable=True)
+    return (*assigned, *_generated(draw, scope, schemas, assigned, inserts=False))
 
 
 def draw_insert(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
     """Draw the columns and values of an INSERT: all columns, or by flag a part of them (R-220)."""
     features = scope.features
-    partial = Feature.PARTIAL_INSERT in features and not chance(draw, _ALL_COLUMNS_PERCENT)
-    chosen = pick_some(draw, schemas.target, percent=60) if partial else schemas.target
-    return tuple(
+    columns = tuple(column for column in schemas.target if column.computed is None)
+    if Feature.PARTIAL_INSERT in features and not chance(draw, _ALL_COLUMNS_PERCENT):
+        some = pick_some(draw, columns, percent=60)
+        # a column that wants a value and has no default is mostly listed (R-221)
+        forgets = Feature.VIOLATIONS in features and chance(draw, 50)
+        columns = tuple(c for c in columns if c in some or (c.required and c.default is None and not forgets))
+    assigned = [
         Assignment(
             column=in_other_case(draw, column.name, features),
-            value=_draw_value(draw, scope, _slot(scope, schemas, column)),
+            value=draw_value(draw, draw_slot(draw, scope, schemas, column)),
         )
-        for column in _in_some_order(draw, chosen, features)
-    )
+        for column in _in_some_order(draw, columns, features)
+    ]
+    assigned += _new_columns(draw, scope, schemas, qualifiable=False)
+    return (*assigned, *_generated(draw, scope, schemas, assigned, inserts=True))
 
 
 def _in_some_order(draw: DrawFn, columns: tuple[Column, ...], features: frozenset[Feature]) -> tuple[Column, ...]:
@@ -119,9 +87,79 @@ def _in_some_order(draw: DrawFn, columns: tuple[Column, ...], features: frozense
     return tuple(draw(st.permutations(columns)))
 
 
+def _set(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterator[Assignment]:
+    """Draw ``column = value``, or by flag one assignment per chosen field of a struct column (R-212, R-215)."""
+    features = scope.features
+    name = in_other_case(draw, column.name, features)
+    if (
+        isinstance(column.type, StructType)
+        and Feature.NESTED_UPDATE in features
+        and chance(draw, _PATHS_PERCENT)
+        and not column.required
+    ):
+        # an unqualified ``column.field`` could be read as ``alias.column``
+        for path, data_type in draw_paths(draw, column.type):
+            leaf = Column(name=path[-1], type=data_type, domain=Domain.WIDE)
+            value = draw_value(draw, field_slot(scope, leaf))
+            yield Assignment(column=name, path=cased_path(draw, path, features), value=value, qualified=True)
+        return
+    value = draw_value(draw, draw_slot(draw, scope, schemas, column))
+    by_source = _reads_as_source(scope, schemas, column) and chance(draw, _BY_SOURCE_PERCENT)
+    qualified = chance(draw, _QUALIFIED_PERCENT)
+    yield Assignment(column=name, value=value, qualified=qualified and not by_source, by_source=by_source)
+
+
+def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
+    """Tell whether evolution reads ``s.column = ...`` as an assignment to the target's column (R-232)."""
+    sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
+    meant = schemas.namesake(column.name)
+    return schemas.evolves and sees_source and meant is not None and meant.name.lower() == column.name.lower()
+
+
+def _new_columns(draw: DrawFn, scope: Scope, schemas: Schemas, *, qualifiable: bool) -> list[Assignment]:
+    """Assign columns that evolution adds because the source has them; the value may be anything (R-231)."""
+    sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
+    if not (schemas.evolves and sees_source and schemas.new_columns) or not chance(draw, _NEW_COLUMNS_PERCENT):
+        return []
+    return [
+        Assignment(
+            column=column.name,
+            value=draw_value(draw, draw_slot(draw, scope, schemas, column)),
+            by_source=qualifiable and chance(draw, 30),
+        )
+        for column in pick_some(draw, schemas.new_columns)
+    ]
+
+
+def _generated(
+    draw: DrawFn, scope: Scope, schemas: Schemas, assigned: list[Assignment], *, inserts: bool
+) -> list[Assignment]:
+    """List a generated column by chance: with the value that it must have, by flag with another one (R-222)."""
+    found = [column for column in schemas.target if column.computed is not None]
+    if not found or not chance(draw, _LISTED_GENERATED_PERCENT):
+        return []
+    column = found[0]
+    if Feature.VIOLATIONS in scope.features and chance(draw, _WRONG_GENERATED_PERCENT):
+        return [Assignment(column=column.name, value=NULL)]
+    if Feature.STRICT_POLICY in scope.features or column.computed is None:
+        return []
+    new = {a.column.lower(): a.value for a in assigned if not a.path}
+    given = {base.name: _new_value(base, new, inserts=inserts) for base in schemas.target}
+    return [Assignment(column=column.name, value=substituted(column.computed, given))]
+
+
+def _new_value(base: Column, new: dict[str, Expression], *, inserts: bool) -> Expression:
+    """Return what a column holds after the clause: the value assigned, else the old one or the default."""
+    if base.name.lower() in new:
+        return Cast(new[base.name.lower()], base.type)
+    if inserts:
+        return base.default or Literal(None, base.type)
+    return Reference(side=Side.TARGET, name=base.name)
+
+
 def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -> tuple[Assignment, ...] | None:
     """Assign two target columns to each other: both right sides mean the row before the merge (R-116)."""
-    slots = [_slot(scope, schemas, column) for column in columns]
+    slots = [draw_slot(draw, scope, schemas, column) for column in columns]
     pairs = [(one, other) for one in slots for other in slots if _swappable(one, other)]
     if not pairs or not chance(draw, _SWAP_PERCENT):
         return None
@@ -133,123 +171,8 @@ def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -
     )
 
 
-def _swappable(one: _Slot, other: _Slot) -> bool:
+def _swappable(one: Slot, other: Slot) -> bool:
     return one.column.name < other.column.name and all(
         any(fit.side is Side.TARGET and fit.column.name == origin.column.name for fit in to.fitting)
         for to, origin in ((one, other), (other, one))
     )
-
-
-def _slot(scope: Scope, schemas: Schemas, column: Column) -> _Slot:
-    to_partition = column.name in schemas.partition_by
-    fitting = tuple(
-        candidate for candidate in scope.candidates if assignable(candidate.column, column, to_partition=to_partition)
-    )
-    meant = schemas.namesake(column.name)
-    sources = [found for found in fitting if found.side is Side.SOURCE and found.column == meant]
-    own = [found for found in fitting if found.side is Side.TARGET and found.column == column]
-    return _Slot(
-        column=column,
-        to_partition=to_partition,
-        namesake=next(iter((*sources, *own)), None),
-        fitting=fitting,
-    )
-
-
-def _draw_value(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    forms = (*_PLAIN, *_RICH) if Feature.EXPRESSIONS in scope.features else _PLAIN
-    if Feature.EXPRESSIONS in scope.features and _fields(scope, slot):
-        forms = (*forms, *(_Form.FIELD,) * 4)
-    match pick(draw, forms):
-        case _Form.NULL:
-            return NULL
-        case _Form.SUM:
-            return _sum(draw, scope, slot)
-        case _Form.CAST:
-            return _cast(draw, scope, slot)
-        case _Form.CASE:
-            condition = draw_condition(draw, scope, depth=1)
-            return CaseWhen(condition, _column(draw, scope, slot), _simple(draw, scope, slot))
-        case _Form.COALESCE:
-            return Coalesce(_column(draw, scope, slot), _simple(draw, scope, slot))
-        case _Form.FIELD:
-            return _field(draw, scope, slot)
-        case _Form.COLUMN:
-            return _column(draw, scope, slot)
-        case _Form.LITERAL:
-            return _constant(draw, slot)
-        case _Form.NAMESAKE:
-            return _meant(draw, scope, slot)
-
-
-def _meant(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    return draw_reference(draw, scope, slot.namesake) if slot.namesake else _constant(draw, slot)
-
-
-def _column(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    if not slot.fitting:
-        return _constant(draw, slot)
-    return draw_reference(draw, scope, pick(draw, slot.fitting))
-
-
-def _simple(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    return _constant(draw, slot) if chance(draw, 50) else _column(draw, scope, slot)
-
-
-def _constant(draw: DrawFn, slot: _Slot) -> Expression:
-    """Draw a constant: a value that some row has, or a small one; nested types have NULL only."""
-    column = slot.column
-    if column.nested:
-        return NULL
-    observed = [
-        value
-        for candidate in slot.fitting
-        if candidate.column.type == column.type
-        for value in candidate.observed
-        if writable(value)
-    ]
-    small = domain(column.type)[:_FEW_CONSTANTS]
-    return Literal(pick(draw, (*small, *observed[:_FEW_CONSTANTS])), column.type)
-
-
-def _sum(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    found = [candidate for candidate in scope.candidates if candidate.column.summable]
-    # a sum of small numbers fits every integer type; what it means beyond integers is not drawn
-    if not found or not slot.column.is_integer:
-        return _column(draw, scope, slot)
-    left = draw_reference(draw, scope, pick(draw, found))
-    right: Expression = Literal(pick(draw, (1, 2, 10)), INT)
-    if chance(draw, 50):
-        right = draw_reference(draw, scope, pick(draw, found))
-    return Sum(left=left, right=right, minus=chance(draw, 30))
-
-
-def _cast(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    found = [fit for fit in slot.fitting if fit.column.is_integer and fit.column.domain is Domain.SMALL]
-    if not found or not slot.column.is_integer:
-        return _column(draw, scope, slot)
-    target_type = pick(draw, (slot.column.type, BIGINT))
-    return Cast(draw_reference(draw, scope, pick(draw, found)), target_type)
-
-
-def _field(draw: DrawFn, scope: Scope, slot: _Slot) -> Expression:
-    found = _fields(scope, slot)
-    if not found:
-        return _column(draw, scope, slot)
-    candidate, position, field = pick(draw, found)
-    # always qualified, see strategies.conditions
-    base = draw_reference(draw, replace(scope, features=frozenset()), candidate)
-    return FieldAccess(base, field.name, position)
-
-
-def _fields(scope: Scope, slot: _Slot) -> list[tuple[Candidate, int, Field]]:
-    """Find the struct fields whose values fit a column; they are of the wide domain."""
-    return [
-        (candidate, position, field)
-        for candidate in scope.candidates
-        if isinstance(candidate.column.type, StructType)
-        for position, field in enumerate(candidate.column.type.fields)
-        if assignable(
-            Column(name=field.name, type=field.type, domain=Domain.WIDE), slot.column, to_partition=slot.to_partition
-        )
-    ]

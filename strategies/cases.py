@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from reference.case import Case, Source, Target
-from strategies.columns import table_schema
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.columns import table_schema, target_schema
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
+from strategies.invalid import draw_broken
 from strategies.labels import labels
-from strategies.settings import draw_conf, insert_only_optimised, table_properties
+from strategies.settings import auto_merges, draw_conf, insert_only_optimised, table_properties
 from strategies.spark_sql import statement_text
 from strategies.statements import DrawnMerge, draw_merge
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
+
+    from strategies.statement import Statement
 
 _ID_BYTES = 5
 
@@ -29,6 +32,8 @@ class DrawnCase:
     Attributes:
         merge: the statement as values and the rows and columns it was drawn over.
         enabled: the swarm flags that were on; what they led to is in ``features``.
+        breaks: number of the rule that the case's statement breaks on purpose, so that it must be refused; ``merge``
+            then holds the statement as it was before. None for a valid one.
         features: labels of what the case really contains, such as ``clause:matched/update``, ``on:equality`` or
             ``files:3``; what a run counts to know what it tested.
     """
@@ -37,6 +42,7 @@ class DrawnCase:
     merge: DrawnMerge
     enabled: frozenset[Feature]
     features: frozenset[str]
+    breaks: str | None = None
 
 
 @st.composite
@@ -49,14 +55,25 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     """
     enabled = draw_features(draw, profile)
     conf = draw_conf(draw, enabled)
-    merge = draw_merge(draw, enabled, profile, insert_only_optimised=insert_only_optimised(conf))
-    case = _case(merge, conf, table_properties(enabled))
-    return DrawnCase(case=case, merge=merge, enabled=enabled, features=labels(merge, case))
+    merge = draw_merge(
+        draw,
+        enabled,
+        profile,
+        insert_only_optimised=insert_only_optimised(conf),
+        auto_merge=auto_merges(conf),
+    )
+    broken = draw_broken(draw, merge.statement, merge.schemas) if uses(draw, enabled, Feature.INVALID) else None
+    statement = merge.statement if broken is None else broken.statement
+    case = _case(merge, statement, conf, table_properties(enabled, merge.schemas.checks))
+    breaks = None if broken is None else broken.rule
+    return DrawnCase(
+        case=case, merge=merge, enabled=enabled, features=labels(merge, case, breaks=breaks), breaks=breaks
+    )
 
 
 @st.composite
 def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
-    """Draw valid MERGE cases; about one in twenty is ambiguous and must be rejected (R-320).
+    """Draw MERGE cases; about seven in a hundred must be rejected, as ambiguous (R-320), failing or not valid.
 
     Args:
         draw: given by Hypothesis.
@@ -65,16 +82,23 @@ def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
     return draw(drawn_cases(profile=profile)).case
 
 
-def _case(merge: DrawnMerge, conf: dict[str, str], properties: dict[str, str]) -> Case:
+def _case(merge: DrawnMerge, statement: Statement, conf: dict[str, str], properties: dict[str, str]) -> Case:
     schemas, tables = merge.schemas, merge.tables
     target = Target(
-        schema=table_schema(schemas.target),
+        schema=target_schema(schemas.target),
         files=tables.files,
         partition_by=schemas.partition_by,
         properties=properties,
     )
-    source = None if schemas.self_merge else Source(schema=table_schema(schemas.source), rows=tables.source)
-    sql = statement_text(merge.statement)
+    source = None if schemas.self_merge else _source(merge)
+    sql = statement_text(statement)
     # the name comes from the contents, so that one case has one name wherever it is drawn
     digest = blake2b(repr((target, source, sql, conf)).encode(errors="surrogatepass"), digest_size=_ID_BYTES)
     return Case(id=f"drawn-{digest.hexdigest()}", target=target, source=source, sql=sql, conf=conf)
+
+
+def _source(merge: DrawnMerge) -> Source:
+    """Return the table that the statement reads: behind a query another one than the rows that it sees."""
+    if merge.query is None:
+        return Source(schema=table_schema(merge.schemas.source), rows=merge.tables.source)
+    return Source(schema=table_schema(merge.query.columns), rows=merge.query.rows)

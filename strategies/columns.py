@@ -7,9 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from reference.types import BIGINT, INT, INTEGER_BITS, ArrayType, Field, MapType, Schema, StructType
+from strategies.spark_sql import expression_text
+from strategies.statement import Aliases
 
 if TYPE_CHECKING:
     from reference.types import DataType
+    from strategies.expressions import Expression
 
 
 class Domain(Enum):
@@ -23,11 +26,29 @@ class Domain(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column as the drawing sees it."""
+    """A column as the drawing sees it.
+
+    Attributes:
+        feeds: of a source column: the other type that its values are good for by a cast (R-251); None without one.
+        misfits: whether some values break what is asked of them: a cast, a constraint, a generation expression.
+        required: whether its cells, and mostly the values assigned to it, are not NULL.
+        bounded: whether only small values of its own type are assigned to it, because something is computed from it.
+        not_null: whether the target declares it NOT NULL (R-741).
+        default: the target's default for it (R-220).
+        computed: what its cells are computed from: of a target column the generation expression (R-222), of a source
+            column the same over the source's columns.
+    """
 
     name: str
     type: DataType
     domain: Domain = Domain.SMALL
+    feeds: DataType | None = None
+    misfits: bool = False
+    required: bool = False
+    bounded: bool = False
+    not_null: bool = False
+    default: Expression | None = None
+    computed: Expression | None = None
 
     @property
     def is_integer(self) -> bool:
@@ -41,8 +62,18 @@ class Column:
 
     @property
     def nested(self) -> bool:
-        """Whether the column is a struct, an array or a map, which only ``IS NULL`` compares (R-807)."""
+        """Whether the column is a struct, an array or a map, which has no order and no constants (R-807)."""
         return isinstance(self.type, StructType | ArrayType | MapType)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A CHECK constraint of the target: its name, and the condition over the target's own columns (R-742)."""
+
+    name: str
+    condition: Expression
+    violated: bool = False
+    """whether rows of the source may break it"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +85,9 @@ class Schemas:
         keys: names of the key columns, (target, source).
         namesakes: target column name to the name of the source column meant for it; star actions need all (R-201).
         partition_by: the target's partition columns, in the order of partitioning.
+        checks: the target's CHECK constraints.
+        evolves: whether schema evolution is on.
+        self_filter: which of its own rows the target is merged with, where a query is the source; None for all.
     """
 
     target: tuple[Column, ...]
@@ -62,6 +96,9 @@ class Schemas:
     namesakes: tuple[tuple[str, str], ...]
     partition_by: tuple[str, ...] = ()
     self_merge: bool = False
+    checks: tuple[Check, ...] = ()
+    evolves: bool = False
+    self_filter: Expression | None = None
 
     def target_column(self, name: str) -> Column:
         """Find a target column by its exact name."""
@@ -78,14 +115,40 @@ class Schemas:
 
     @property
     def allows_star(self) -> bool:
-        """Whether every target column has a source column of its name, whatever the case (R-201)."""
+        """Whether every target column has a source column of its name, or evolution needs none (R-201 to R-203)."""
         names = dict(self.namesakes)
-        return all(column.name.lower() == names.get(column.name, "").lower() for column in self.target)
+        return self.evolves or all(column.name.lower() == names.get(column.name, "").lower() for column in self.target)
+
+    @property
+    def new_columns(self) -> tuple[Column, ...]:
+        """The source columns whose names the target lacks: what evolution may add (R-231, R-233)."""
+        own = {column.name.lower() for column in self.target}
+        return tuple(column for column in self.source if column.name.lower() not in own)
 
 
 def table_schema(columns: tuple[Column, ...]) -> Schema:
-    """Turn drawn columns into the schema of a case."""
+    """Turn the drawn columns of a source into its schema."""
     return Schema(tuple(Field(column.name, column.type) for column in columns))
+
+
+def target_schema(columns: tuple[Column, ...]) -> Schema:
+    """Turn the drawn columns of a target into its schema, with NOT NULL, defaults and generation expressions."""
+    return Schema(
+        tuple(
+            Field(
+                column.name,
+                column.type,
+                nullable=not column.not_null,
+                default=_text(column.default),
+                generated=_text(column.computed),
+            )
+            for column in columns
+        )
+    )
+
+
+def _text(expression: Expression | None) -> str | None:
+    return None if expression is None else expression_text(expression, Aliases())
 
 
 def fits(narrow: DataType, wide: DataType) -> bool:
@@ -94,12 +157,14 @@ def fits(narrow: DataType, wide: DataType) -> bool:
 
 
 def assignable(origin: Column, column: Column, *, to_partition: bool) -> bool:
-    """Tell whether every value of ``origin`` fits ``column`` without loss and alike in every engine (R-250, R-251).
+    """Tell whether the values of ``origin`` fit ``column``: all of them, or those that it was drawn to feed (R-251).
 
-    Partition columns take small values only, which are never the empty string (R-744).
+    Partition columns take small values only, which are never the empty string (R-744); so do columns from which
+    others are computed, so that no sum overflows.
     """
-    if to_partition and origin.domain is Domain.WIDE:
+    small_only = to_partition or column.bounded
+    if small_only and origin.domain is Domain.WIDE:
         return False
-    if origin.type == column.type:
+    if origin.type == column.type or (origin.feeds is not None and origin.feeds == column.type):
         return True
     return origin.is_integer and column.is_integer and (origin.domain is Domain.SMALL or fits(origin.type, column.type))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from reference.types import BOOLEAN, StructType
+from reference.types import BOOLEAN
 from strategies.chance import chance, pick
-from strategies.columns import Column
 from strategies.expressions import (
     FALSE,
     TRUE,
@@ -20,7 +18,6 @@ from strategies.expressions import (
     CaseWhen,
     Coalesce,
     Comparison,
-    FieldAccess,
     In,
     IsNull,
     Literal,
@@ -30,6 +27,7 @@ from strategies.expressions import (
     Sum,
 )
 from strategies.features import DEFAULT_PROFILE, Profile, draw_features
+from strategies.nested_conditions import compare_field, compare_nested, equatable, structs
 from strategies.schemas import draw_schemas
 from strategies.scopes import (
     Candidate,
@@ -76,6 +74,7 @@ class _Form(Enum):
     BARE = "boolean column"
     SUM = "compare a sum"
     FIELD = "compare a field of a struct"
+    NESTED = "compare a struct or an array"
     NOT = "not"
     AND = "and"
     OR = "or"
@@ -114,8 +113,10 @@ def _forms(scope: Scope, depth: int) -> tuple[_Form, ...]:
         forms = (*forms, _Form.BARE)
     if _summable(scope):
         forms = (*forms, _Form.SUM)
-    if _fields(scope):
+    if structs(scope):
         forms = (*forms, _Form.FIELD)
+    if equatable(scope):
+        forms = (*forms, _Form.NESTED)
     return (*forms, *_BRANCHES) if depth > 0 else forms
 
 
@@ -133,7 +134,9 @@ def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
     if form is _Form.SUM:
         return _compare_sum(draw, scope)
     if form is _Form.FIELD:
-        return _compare_field(draw, scope)
+        return compare_field(draw, scope, _OPERATORS)
+    if form is _Form.NESTED:
+        return compare_nested(draw, scope)
     candidate = pick(draw, scope.comparable)
     reference = draw_reference(draw, scope, candidate)
     if form is _Form.IN:
@@ -171,33 +174,12 @@ def _compare_sum(draw: DrawFn, scope: Scope) -> Expression:
     return Comparison(pick(draw, _OPERATORS), total, Literal(pick(draw, _SUM_LIMITS), found[0].column.type))
 
 
-def _compare_field(draw: DrawFn, scope: Scope) -> Expression:
-    candidate = pick(draw, _fields(scope))
-    struct = candidate.column.type
-    if not isinstance(struct, StructType):
-        raise TypeError(f"{candidate.column.name} is {struct.ddl()}, not a struct")
-    field = struct.fields[0]
-    # always qualified: an unqualified ``column.field`` could be read as ``alias.column``
-    base = draw_reference(draw, replace(scope, features=frozenset()), candidate)
-    access = FieldAccess(base, field.name, 0)
-    observed = tuple(row[0] for row in candidate.observed if row[0] is not None)
-    stand_in = Candidate(side=candidate.side, column=Column(name=field.name, type=field.type), observed=observed)
-    if chance(draw, 30):
-        return IsNull(operand=access)
-    return Comparison(pick(draw, _OPERATORS), access, draw_constant(draw, scope, stand_in))
-
-
 def _booleans(scope: Scope) -> tuple[Candidate, ...]:
     return tuple(candidate for candidate in scope.candidates if candidate.column.type == BOOLEAN)
 
 
 def _summable(scope: Scope) -> tuple[Candidate, ...]:
     return tuple(candidate for candidate in scope.candidates if candidate.column.summable)
-
-
-def _fields(scope: Scope) -> tuple[Candidate, ...]:
-    structs = (candidate for candidate in scope.candidates if isinstance(candidate.column.type, StructType))
-    return tuple(structs)
 
 
 @st.composite

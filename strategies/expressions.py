@@ -62,9 +62,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """``t.column.field`` of a struct column; ``position`` is the field's place in the struct."""
+    """``t.column.field`` of a struct, at any depth; ``position`` is the field's place in its struct."""
 
-    base: Reference
+    base: Reference | FieldAccess
     field: str
     position: int
 
@@ -154,10 +154,25 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """``CAST(operand AS type)`` between integer types where every value fits."""
+    """``CAST(operand AS type)`` where every value fits."""
 
     operand: Expression
     type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStruct:
+    """``NAMED_STRUCT('name', value, ...)``: one value per name (R-242)."""
+
+    names: tuple[str, ...]
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """SQL text written as it is: what an invalid statement has in place of an expression. It has no value here."""
+
+    text: str
 
 
 Expression: TypeAlias = (
@@ -175,6 +190,8 @@ Expression: TypeAlias = (
     | Coalesce
     | Sum
     | Cast
+    | NamedStruct
+    | Verbatim
 )
 
 
@@ -190,7 +207,7 @@ def nodes(expression: Expression) -> Iterator[Expression]:
 
 _NODES = (
     *(Literal, Reference, FieldAccess, Comparison, And, Or, Not),
-    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast),
+    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast, NamedStruct, Verbatim),
 )
 
 TRUE = Literal(True, BOOLEAN)  # noqa: FBT003 - the first field is the SQL constant, not a switch

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference.types import ArrayType, DecimalType, MapType, StructType
+from strategies.content_labels import content_labels, type_name
 from strategies.expressions import And, Reference, Side, nodes
 from strategies.matches import is_multi_matched, match_matrix
 from strategies.settings import insert_only_optimised
 from strategies.statement import Action, Clause, ClauseKind
+from strategies.tables import visible_source
 from strategies.truth import evaluator, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from reference.case import Case, Row
-    from reference.types import DataType
     from strategies.expressions import Expression
     from strategies.statement import Statement
     from strategies.statements import DrawnMerge
@@ -24,8 +24,16 @@ if TYPE_CHECKING:
 _TRUTH = {True: "true", False: "false", None: "null"}
 
 
-def labels(merge: DrawnMerge, case: Case) -> frozenset[str]:
-    """Return what a case contains, as ``group:value`` labels."""
+def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> frozenset[str]:
+    """Return what a case contains, as ``group:value`` labels.
+
+    Args:
+        merge: what was drawn.
+        case: made from it.
+        breaks: the rule that the case's statement breaks on purpose: then nothing matches and nothing fires.
+    """
+    if breaks is not None:
+        return frozenset({"outcome:invalid", f"invalid:{breaks}", *content_labels(merge)})
     matrix = match_matrix(merge.statement.condition, merge.schemas, merge.tables.target, _source_rows(merge))
     return frozenset(
         (
@@ -38,12 +46,13 @@ def labels(merge: DrawnMerge, case: Case) -> frozenset[str]:
             *(f"setting:{name.removeprefix('spark.databricks.delta.')}={value}" for name, value in case.conf.items()),
             *_match_labels(merge, matrix, optimised=insert_only_optimised(dict(case.conf))),
             *_outcome_labels(merge, matrix),
+            *content_labels(merge),
         )
     )
 
 
 def _source_rows(merge: DrawnMerge) -> tuple[Row, ...]:
-    return merge.tables.target if merge.schemas.self_merge else merge.tables.source
+    return visible_source(merge.schemas, merge.tables)
 
 
 def _clause_labels(merge: DrawnMerge) -> Iterator[str]:
@@ -94,11 +103,11 @@ def _table_labels(merge: DrawnMerge) -> Iterator[str]:
     yield f"keys:{len(schemas.keys)}"
     yield f"partitions:{len(schemas.partition_by)}"
     for column in schemas.target:
-        yield f"type:{_type_name(column.type)}"
+        yield f"type:{type_name(column.type)}"
         if column.name in schemas.partition_by:
-            yield f"partition-type:{_type_name(column.type)}"
+            yield f"partition-type:{type_name(column.type)}"
     for name, _ in schemas.keys:
-        yield f"key-type:{_type_name(schemas.target_column(name).type)}"
+        yield f"key-type:{type_name(schemas.target_column(name).type)}"
     yield from _null_labels(merge)
     if len(set(map(repr, tables.target))) < len(tables.target):
         yield "rows:duplicate-target-rows"
@@ -200,13 +209,3 @@ def _fired(
 
 def _size(rows: int) -> str:
     return str(rows) if rows < 2 else "2-5" if rows < 6 else "6-12" if rows < 13 else "13+"  # noqa: PLR2004 - buckets
-
-
-def _type_name(data_type: DataType) -> str:
-    if isinstance(data_type, DecimalType):
-        return "DECIMAL"
-    if isinstance(data_type, StructType):
-        return "STRUCT"
-    if isinstance(data_type, ArrayType):
-        return "ARRAY"
-    return "MAP" if isinstance(data_type, MapType) else data_type.ddl()

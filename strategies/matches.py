@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strategies.tables import Tables
+from strategies.tables import Tables, visible_source
 from strategies.truth import evaluator, places
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def disambiguated(condition: Expression, schemas: Schemas, tables: Tables) -> Ta
 
 def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
     rows = tables.target
+    merged = set(map(id, visible_source(schemas, tables)))
     matrix = match_matrix(condition, schemas, rows, rows)
+    matrix = tuple(found if id(row) in merged else () for row, found in zip(rows, matrix, strict=True))
     kept: list[int] = []
     for place in range(len(rows)):
         tried = [*kept, place]

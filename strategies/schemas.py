@@ -20,21 +20,22 @@ from reference.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
-    ArrayType,
     DecimalType,
-    Field,
-    MapType,
-    StructType,
 )
-from strategies.chance import chance, pick, pick_some
-from strategies.columns import Column, Domain, Schemas, fits
+from strategies.chance import chance, pick
+from strategies.columns import Column, Domain, Schemas
+from strategies.constraints import constrained
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
-from strategies.names import draw_names, in_other_case
+from strategies.names import draw_names
+from strategies.nested import STRUCTS, TYPES
+from strategies.source_columns import WIDTHS, draw_source_columns
+from strategies.source_queries import draw_self_filter
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from reference.types import DataType
+    from strategies.columns import Check
 
 _SCALARS: tuple[DataType, ...] = (
     BOOLEAN,
@@ -53,16 +54,6 @@ _SCALARS: tuple[DataType, ...] = (
     DATE,
     TIMESTAMP,
 )
-_PAIR = StructType((Field("a", INT), Field("b", STRING)))
-_NESTED: tuple[DataType, ...] = (
-    _PAIR,
-    ArrayType(INT),
-    MapType(STRING, INT),
-    ArrayType(STRING),
-    StructType((Field("a", INT), Field("c", StructType((Field("x", BIGINT), Field("y", DOUBLE)))))),
-    ArrayType(_PAIR),
-    MapType(INT, ArrayType(STRING)),
-)
 _TYPED_KEYS: tuple[DataType, ...] = (STRING, DATE, DecimalType(10, 2), TIMESTAMP, TINYINT, SMALLINT, BINARY)
 _PARTITION_TYPES: tuple[DataType, ...] = (
     STRING,
@@ -75,7 +66,6 @@ _PARTITION_TYPES: tuple[DataType, ...] = (
     TIMESTAMP,
 )
 _PARTITIONABLE = frozenset({*_PARTITION_TYPES, TINYINT, SMALLINT})
-_WIDTHS = (TINYINT, SMALLINT, INT, BIGINT)
 
 
 def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
@@ -90,6 +80,7 @@ def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
     columns = tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True))
     partition_by = _partition_names(draw, columns, len(dedicated), features)
     key_names = names[: len(keys)]
+    columns, checks = constrained(draw, features, columns, key_names=key_names)
     ordered = _ordered(draw, columns, features)
     if Feature.SELF_MERGE in features:
         pairs = tuple((column.name, column.name) for column in ordered)
@@ -100,8 +91,11 @@ def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
             namesakes=pairs,
             partition_by=partition_by,
             self_merge=True,
+            checks=checks,
+            evolves=Feature.SCHEMA_EVOLUTION in features,
+            self_filter=draw_self_filter(draw, features, columns[0]),
         )
-    return _with_source(draw, features, ordered, key_names, partition_by)
+    return _with_source(draw, features, ordered, key_names=key_names, partition_by=partition_by, checks=checks)
 
 
 def _key_type(draw: DrawFn, features: frozenset[Feature]) -> DataType:
@@ -124,13 +118,19 @@ def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column
         if chance(draw, 50):
             columns.append(Column(name="y", type=_wide_type(draw, features), domain=Domain.WIDE))
     if uses(draw, features, Feature.NESTED_TYPES):
-        columns.append(Column(name="n", type=pick(draw, _NESTED), domain=Domain.WIDE))
+        columns.append(
+            Column(
+                name="n",
+                type=pick(draw, STRUCTS if Feature.NESTED_UPDATE in features else (*TYPES, *STRUCTS)),
+                domain=Domain.WIDE,
+            )
+        )
     return tuple(columns)
 
 
 def _number_type(draw: DrawFn, features: frozenset[Feature]) -> DataType:
     options: tuple[DataType, ...] = (INT, BIGINT)
-    return pick(draw, (*options, *_WIDTHS) if Feature.INTEGER_WIDTHS in features else options)
+    return pick(draw, (*options, *WIDTHS) if Feature.INTEGER_WIDTHS in features else options)
 
 
 def _wide_type(draw: DrawFn, features: frozenset[Feature]) -> DataType:
@@ -171,50 +171,21 @@ def _with_source(
     draw: DrawFn,
     features: frozenset[Feature],
     target: tuple[Column, ...],
+    *,
     key_names: tuple[str, ...],
     partition_by: tuple[str, ...],
+    checks: tuple[Check, ...],
 ) -> Schemas:
-    missing = _missing_names(draw, features, target, key_names)
-    namesakes: dict[str, Column] = {}
-    for column in target:
-        if column.name not in missing:
-            namesakes[column.name] = _namesake(draw, column, features)
-    source = (*namesakes.values(), *_extra_columns(draw, features))
+    namesakes, extra = draw_source_columns(draw, features, target, key_names=key_names, partition_by=partition_by)
     return Schemas(
         target=target,
-        source=_ordered(draw, source, features),
+        source=_ordered(draw, (*namesakes.values(), *extra), features),
         keys=tuple((name, namesakes[name].name) for name in key_names),
         namesakes=tuple((name, column.name) for name, column in namesakes.items()),
         partition_by=partition_by,
+        checks=checks,
+        evolves=Feature.SCHEMA_EVOLUTION in features,
     )
-
-
-def _missing_names(
-    draw: DrawFn, features: frozenset[Feature], target: tuple[Column, ...], key_names: tuple[str, ...]
-) -> tuple[str, ...]:
-    if Feature.MISSING_SOURCE_COLUMNS not in features or Feature.STAR in features:
-        return ()
-    return pick_some(draw, [column.name for column in target if column.name not in key_names])
-
-
-def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature]) -> Column:
-    # a name that starts alike and is free: no plain or awkward name starts with "src"
-    renamed = Feature.RENAMED_SOURCE_COLUMNS in features and Feature.STAR not in features and chance(draw, 60)
-    name = f"src_{column.name}" if renamed else in_other_case(draw, column.name, features)
-    if Feature.INTEGER_WIDTHS not in features or not column.is_integer:
-        return replace(column, name=name)
-    # a wide payload may only come from an equal or narrower type, small numbers fit everywhere
-    fitting = [width for width in _WIDTHS if column.domain is Domain.SMALL or fits(width, column.type)]
-    return replace(column, name=name, type=pick(draw, (column.type, *fitting)))
-
-
-def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, ...]:
-    if not uses(draw, features, Feature.EXTRA_SOURCE_COLUMNS):
-        return ()
-    extra = [Column(name="extra", type=pick(draw, (INT, STRING, BOOLEAN)))]
-    if chance(draw, 40):
-        extra.append(Column(name="more", type=BIGINT))
-    return tuple(extra)
 
 
 @st.composite

@@ -13,6 +13,7 @@ from strategies.features import Feature
 from strategies.literals import writable
 from strategies.names import in_other_case
 from strategies.statement import ClauseKind
+from strategies.tables import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,8 +75,10 @@ class Scope:
 
 def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) -> Scope:
     """Return the scope of ON and of MATCHED clauses: both tables."""
-    source_rows = tables.target if schemas.self_merge else tables.source
-    sides = ((Side.TARGET, schemas.target, tables.target), (Side.SOURCE, schemas.source, source_rows))
+    sides = (
+        (Side.TARGET, schemas.target, tables.target),
+        (Side.SOURCE, schemas.source, visible_source(schemas, tables)),
+    )
     candidates = tuple(
         _candidate(side, column, tuple(row[place] for row in rows))
         for side, columns, rows in sides

@@ -1,4 +1,4 @@
-"""Session settings and table properties of a case (R-470, R-731, P-17)."""
+"""Session settings and table properties of a case (R-244, R-251, R-470, R-731, P-17)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 from reference.case import CDF_PROPERTY
 from strategies.chance import chance, pick
 from strategies.features import Feature
+from strategies.spark_sql import expression_text
+from strategies.statement import Aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from hypothesis.strategies import DrawFn
+
+    from strategies.columns import Check
 
 _PREFIX = "spark.databricks.delta."
 INSERT_ONLY = f"{_PREFIX}merge.optimizeInsertOnlyMerge.enabled"
@@ -17,30 +23,63 @@ MATCHED_ONLY = f"{_PREFIX}merge.optimizeMatchedOnlyMerge.enabled"
 MATERIALIZE = f"{_PREFIX}merge.materializeSource"
 REPARTITION = f"{_PREFIX}merge.repartitionBeforeWrite.enabled"
 SKIP_EMPTY_COMMITS = f"{_PREFIX}skipRecordingEmptyCommits"
+AUTO_MERGE = f"{_PREFIX}schema.autoMerge.enabled"
+PRESERVE_NULL_STRUCTS = f"{_PREFIX}merge.preserveNullSourceStructs"
+PRESERVE_ON_STAR = f"{PRESERVE_NULL_STRUCTS}.updateStar"
+POLICY = "spark.sql.storeAssignmentPolicy"
+ANSI = "spark.sql.ansi.enabled"
 
 _MATERIALIZE_MODES = ("none", "all", "auto")
 _SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
 _PERCENT = 35
+_AUTO_MERGE_PERCENT = 40
+_STRUCT_PERCENT = 35
+_NO_ANSI_PERCENT = 12
 
 
 def draw_conf(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
     """Draw session settings; those left at their default are not named."""
-    if Feature.SETTINGS not in features:
-        return {}
-    conf = {}
-    if chance(draw, _PERCENT):
-        conf[MATERIALIZE] = pick(draw, _MATERIALIZE_MODES)
-    for name in _SWITCHES:
+    conf: dict[str, str] = {}
+    if Feature.SETTINGS in features:
         if chance(draw, _PERCENT):
-            conf[name] = "false"
+            conf[MATERIALIZE] = pick(draw, _MATERIALIZE_MODES)
+        for name in _SWITCHES:
+            if chance(draw, _PERCENT):
+                conf[name] = "false"
+    if Feature.SCHEMA_EVOLUTION in features:
+        conf.update(_evolution(draw, features))
+    if Feature.LEGACY_POLICY in features:
+        conf[POLICY] = "LEGACY"
+        if chance(draw, _NO_ANSI_PERCENT):
+            conf[ANSI] = "false"
+    elif Feature.STRICT_POLICY in features:
+        conf[POLICY] = "STRICT"
     return conf
 
 
-def insert_only_optimised(conf: dict[str, str]) -> bool:
+def _evolution(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
+    conf = {AUTO_MERGE: "true"} if chance(draw, _AUTO_MERGE_PERCENT) else {}
+    if Feature.NESTED_TYPES in features and chance(draw, _STRUCT_PERCENT):
+        # the second follows the first unless it is set (R-244)
+        for name in pick(
+            draw, ((PRESERVE_NULL_STRUCTS,), (PRESERVE_ON_STAR,), (PRESERVE_NULL_STRUCTS, PRESERVE_ON_STAR))
+        ):
+            conf[name] = pick(draw, ("false", "true"))
+    return conf
+
+
+def insert_only_optimised(conf: Mapping[str, str]) -> bool:
     """Tell whether insert-only merges take the path without an ambiguity check (R-320, R-402)."""
     return conf.get(INSERT_ONLY, "true") == "true"
 
 
-def table_properties(features: frozenset[Feature]) -> dict[str, str]:
-    """Return the properties of the target table (R-601)."""
-    return {CDF_PROPERTY: "true"} if Feature.CHANGE_DATA_FEED in features else {}
+def auto_merges(conf: Mapping[str, str]) -> bool:
+    """Tell whether the session has schema evolution on."""
+    return conf.get(AUTO_MERGE, "false") == "true"
+
+
+def table_properties(features: frozenset[Feature], checks: Iterable[Check] = ()) -> dict[str, str]:
+    """Return the properties of the target table: its change feed (R-601) and its CHECK constraints (R-742)."""
+    properties = {CDF_PROPERTY: "true"} if Feature.CHANGE_DATA_FEED in features else {}
+    constraints = {f"delta.constraints.{check.name}": expression_text(check.condition, Aliases()) for check in checks}
+    return {**properties, **constraints}

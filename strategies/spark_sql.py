@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from reference.types import quote
+from reference.types import STRING, quote
 from strategies.expressions import (
     And,
     Between,
@@ -16,11 +16,13 @@ from strategies.expressions import (
     In,
     IsNull,
     Literal,
+    NamedStruct,
     Not,
     Or,
     Reference,
     Side,
     Sum,
+    Verbatim,
 )
 from strategies.literals import literal
 from strategies.statement import Action, Aliases, ClauseKind
@@ -34,16 +36,18 @@ _WHEN = {
     ClauseKind.NOT_MATCHED: "WHEN NOT MATCHED",
     ClauseKind.NOT_MATCHED_BY_SOURCE: "WHEN NOT MATCHED BY SOURCE",
 }
-_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen)
+_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct)
 
 
 def statement_text(statement: Statement) -> str:
     """Write a MERGE statement as one line of Spark SQL (R-101)."""
     aliases = statement.aliases
     source = Side.TARGET if statement.self_merge else Side.SOURCE
+    relation = source.value if statement.source_query is None else f"({statement.source_query})"
+    evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
     head = (
-        f"MERGE INTO {_table(Side.TARGET, aliases.target, aliases)} "
-        f"USING {_table(source, aliases.source, aliases)} "
+        f"MERGE {evolution}INTO {_aliased(Side.TARGET.value, aliases.target, aliases)} "
+        f"USING {_aliased(relation, aliases.source, aliases)} "
         f"ON {expression_text(statement.condition, aliases)}"
     )
     return " ".join([head, *(clause_text(clause, aliases) for clause in statement.clauses)])
@@ -63,7 +67,7 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
         case Reference():
             return _reference(expression, aliases)
         case FieldAccess(base, field, _):
-            return f"{_reference(base, aliases)}.{quote(field)}"
+            return f"{expression_text(base, aliases)}.{quote(field)}"
         case Comparison(operator, left, right):
             return f"{_operand(left, aliases)} {operator.value} {_operand(right, aliases)}"
         case And(left, right):
@@ -82,13 +86,15 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
             return f"{_operand(operand, aliases)} IN ({inside})"
         case Between(operand, low, high):
             return f"{_operand(operand, aliases)} BETWEEN {_operand(low, aliases)} AND {_operand(high, aliases)}"
-        case CaseWhen() | Coalesce() | Cast():
+        case CaseWhen() | Coalesce() | Cast() | NamedStruct():
             return _call(expression, aliases)
+        case Verbatim(text):
+            return text
         case _:
             assert_never(expression)
 
 
-def _call(expression: CaseWhen | Coalesce | Cast, aliases: Aliases) -> str:
+def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct, aliases: Aliases) -> str:
     match expression:
         case CaseWhen(condition, value, otherwise):
             parts = (expression_text(part, aliases) for part in (condition, value, otherwise))
@@ -97,6 +103,10 @@ def _call(expression: CaseWhen | Coalesce | Cast, aliases: Aliases) -> str:
             return f"COALESCE({expression_text(first, aliases)}, {expression_text(second, aliases)})"
         case Cast(operand, data_type):
             return f"CAST({expression_text(operand, aliases)} AS {data_type.ddl()})"
+        case NamedStruct(names, values):
+            pairs = zip(names, values, strict=True)
+            inside = ", ".join(f"{literal(name, STRING)}, {expression_text(value, aliases)}" for name, value in pairs)
+            return f"NAMED_STRUCT({inside})"
 
 
 def _operand(expression: Expression, aliases: Aliases) -> str:
@@ -104,10 +114,10 @@ def _operand(expression: Expression, aliases: Aliases) -> str:
     return text if isinstance(expression, _ATOMS) else f"({text})"
 
 
-def _table(side: Side, alias: str | None, aliases: Aliases) -> str:
+def _aliased(relation: str, alias: str | None, aliases: Aliases) -> str:
     if alias is None:
-        return side.value
-    return f"{side.value} AS {quote(alias)}" if aliases.with_as else f"{side.value} {quote(alias)}"
+        return relation
+    return f"{relation} AS {quote(alias)}" if aliases.with_as else f"{relation} {quote(alias)}"
 
 
 def _reference(reference: Reference, aliases: Aliases) -> str:
@@ -132,11 +142,17 @@ def _action(clause: Clause, aliases: Aliases) -> str:
 
 
 def _insert(assignments: tuple[Assignment, ...], aliases: Aliases) -> str:
-    columns = ", ".join(quote(assignment.column) for assignment in assignments)
+    columns = ", ".join(_path(assignment) for assignment in assignments)
     values = ", ".join(expression_text(assignment.value, aliases) for assignment in assignments)
     return f"INSERT ({columns}) VALUES ({values})"
 
 
 def _set(assignment: Assignment, aliases: Aliases) -> str:
     prefix = f"{_qualifier(Side.TARGET, aliases)}." if assignment.qualified else ""
-    return f"{prefix}{quote(assignment.column)} = {expression_text(assignment.value, aliases)}"
+    if assignment.by_source:
+        prefix = f"{_qualifier(Side.SOURCE, aliases)}."
+    return f"{prefix}{_path(assignment)} = {expression_text(assignment.value, aliases)}"
+
+
+def _path(assignment: Assignment) -> str:
+    return ".".join(map(quote, (assignment.column, *assignment.path)))

@@ -35,12 +35,16 @@ class Assignment:
 
     Attributes:
         column: the target column as written, possibly in another case (R-120).
+        path: the fields below the column, outermost first, for a nested UPDATE (R-212).
         qualified: whether the target's alias stands before it, for UPDATE only (R-119).
+        by_source: whether the source's alias stands before it: only with schema evolution (R-231, R-232).
     """
 
     column: str
     value: Expression
+    path: tuple[str, ...] = ()
     qualified: bool = False
+    by_source: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +78,20 @@ class Aliases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A MERGE statement: clauses in SQL order, ``self_merge`` where the target is its own source (R-810)."""
+    """A MERGE statement: clauses in SQL order.
+
+    Attributes:
+        self_merge: whether the target is its own source (R-810).
+        source_query: the query that stands in the place of the source's name, without parentheses; None without one.
+        with_schema_evolution: whether the statement itself asks for schema evolution (part 2).
+    """
 
     condition: Expression
     clauses: tuple[Clause, ...]
     aliases: Aliases = Aliases()
     self_merge: bool = False
+    source_query: str | None = None
+    with_schema_evolution: bool = False
 
     def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
         """Return the clauses of one kind in statement order."""

@@ -17,6 +17,7 @@ from strategies.matches import disambiguated
 from strategies.names import draw_aliases
 from strategies.schemas import draw_schemas
 from strategies.scopes import Scope, clause_scope, whole_scope
+from strategies.source_queries import draw_source_query
 from strategies.spark_sql import statement_text
 from strategies.statement import Action, Clause, ClauseKind, Statement
 from strategies.tables import Tables, draw_tables
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from strategies.columns import Schemas
     from strategies.expressions import Expression
+    from strategies.source_queries import SourceQuery
 
 _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
     ClauseKind.MATCHED: (
@@ -38,26 +40,33 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
         (Feature.BY_SOURCE_DELETE, Action.DELETE),
     ),
 }
-_UNCONDITIONAL_PERCENT = 55
+_UNCONDITIONAL_PERCENT = 68
 _FILE_PREDICATE_PERCENT = 60
+_BOTH_WAYS_PERCENT = 20
 # An unconditional clause would hide from whom the conditions must not save: ON alone makes a match ambiguous (R-321).
 # And it would touch every file with a match, where conditions could leave some out (R-421).
-_SELDOM_UNCONDITIONAL_PERCENT = 20
+_SELDOM_UNCONDITIONAL_PERCENT = 30
 _CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnMerge:
-    """A statement with the tables it is good for, and the form of its ON condition."""
+    """A statement with the tables it is good for, the form of its ON condition, and the query that is its source."""
 
     schemas: Schemas
     tables: Tables
     statement: Statement
     on_form: OnForm
+    query: SourceQuery | None = None
 
 
 def draw_merge(
-    draw: DrawFn, features: frozenset[Feature], profile: Profile, *, insert_only_optimised: bool
+    draw: DrawFn,
+    features: frozenset[Feature],
+    profile: Profile,
+    *,
+    insert_only_optimised: bool,
+    auto_merge: bool = False,
 ) -> DrawnMerge:
     """Draw tables and a statement over them.
 
@@ -67,6 +76,7 @@ def draw_merge(
         profile: bounds of the tables and of the number of clauses.
         insert_only_optimised: whether the session runs insert-only merges on the path without an ambiguity check
             (R-320, R-402), so that several matches are harmless there.
+        auto_merge: whether the session has schema evolution on, so that the statement need not ask for it.
     """
     schemas = draw_schemas(draw, features)
     drawn = draw_tables(draw, features, schemas, profile)
@@ -74,11 +84,22 @@ def draw_merge(
     scope = whole_scope(features, schemas, drawn)
     on_form, condition = draw_on(draw, scope, schemas)
     clauses = tuple(clause for kind in ClauseKind for clause in _draw_kind(draw, kind, scope, schemas, profile))
-    statement = Statement(condition=condition, clauses=clauses, aliases=aliases, self_merge=schemas.self_merge)
+    statement = Statement(
+        condition=condition,
+        clauses=clauses,
+        aliases=aliases,
+        self_merge=schemas.self_merge,
+        with_schema_evolution=schemas.evolves and (not auto_merge or chance(draw, _BOTH_WAYS_PERCENT)),
+    )
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
     if not exempt and Feature.AMBIGUOUS not in features:
         drawn = disambiguated(condition, schemas, drawn)
-    return DrawnMerge(schemas=schemas, tables=drawn, statement=statement, on_form=on_form)
+    query = draw_source_query(draw, features, schemas, drawn, max_rows=profile.max_rows)
+    if query is not None:
+        # a query has no name of its own
+        aliases = aliases if aliases.source is not None else replace(aliases, source="s")
+        statement = replace(statement, source_query=query.text, aliases=aliases)
+    return DrawnMerge(schemas=schemas, tables=drawn, statement=statement, on_form=on_form, query=query)
 
 
 def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, profile: Profile) -> tuple[Clause, ...]:

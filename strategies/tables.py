@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from reference.types import StructType
 from strategies.chance import chance, pick
 from strategies.columns import Column, Domain, Schemas
-from strategies.domains import FRESH, domain, neighbour, small_values
+from strategies.constraints import keeping_checks, with_computed
+from strategies.domains import FRESH, domain, small_values
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.nested import feeding, or_null, with_hollow_structs
 from strategies.schemas import draw_schemas
-from strategies.values import values
+from strategies.source_keys import origins, source_key
+from strategies.truth import evaluator, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,31 +46,33 @@ class Tables:
         return tuple(row for file in self.files for row in file)
 
 
-class _KeyOrigin(Enum):
-    """Where the key of a source row comes from."""
-
-    PRESENT = "present"
-    NEAR = "near"
-    FRESH = "fresh"
-    ANY = "any"
-    NULL = "null"
-    FIRST = "first"
-
-
-_ORIGINS = (*[_KeyOrigin.PRESENT] * 5, _KeyOrigin.NEAR, *[_KeyOrigin.FRESH] * 3, _KeyOrigin.ANY)
+def visible_source(schemas: Schemas, tables: Tables) -> tuple[Row, ...]:
+    """Return the source's rows as the statement sees them; of a self-merge the target's own, or some of them."""
+    if not schemas.self_merge:
+        return tables.source
+    if schemas.self_filter is None:
+        return tables.target
+    holds = evaluator(schemas.self_filter, places((), schemas.source))
+    return tuple(row for row in tables.target if holds((), row) is True)
 
 
 def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile) -> Tables:
     """Draw the rows of both tables; a self-merge has no source rows of its own."""
     span = pick(draw, _KEY_SPANS)
-    files = _draw_files(draw, features, schemas, profile, span)
+    files = _kept(_draw_files(draw, features, schemas, profile, span), schemas)
     if Feature.DUPLICATE_TARGET_ROWS not in features:
         files = _without_repeated_keys(files, [_place(schemas.target, name) for name, _ in schemas.keys])
     if schemas.self_merge:
         return Tables(files=files, source=())
     target = tuple(row for file in files for row in file)
     source = _draw_source(draw, features, schemas, target=target, span=span, max_rows=profile.max_rows)
-    return Tables(files=files, source=source)
+    return Tables(files=files, source=with_computed(source, schemas.source))
+
+
+def _kept(files: tuple[tuple[Row, ...], ...], schemas: Schemas) -> tuple[tuple[Row, ...], ...]:
+    """Compute generated columns, and keep the rows that the table's constraints allow."""
+    kept = (keeping_checks(with_computed(file, schemas.target), schemas) for file in files)
+    return tuple(file for file in kept if file)
 
 
 def _draw_files(
@@ -89,14 +94,21 @@ def _draw_files(
 def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span: int) -> SearchStrategy[Value]:
     keys = {name for name, _ in schemas.keys}
     nulls = Feature.NULL_KEYS if column.name in keys else Feature.NULL_VALUES
+    nullable = nulls in features and not column.required
+    if column.computed is not None:
+        # None is filled in later
+        return st.sampled_from((None, None, *domain(column.type)[-2:])) if column.misfits else st.none()
     if column.domain is Domain.WIDE:
-        return values(column.type, nullable=nulls in features)
+        present = feeding(column.type, column.feeds or column.type, misfits=column.misfits)
+        if isinstance(column.type, StructType):
+            present = with_hollow_structs(column.type, present)
+        return or_null(present) if nullable else present
     if column.name in schemas.partition_by:
         # the awkward texts of a domain stand behind its plain ones
         width = _MANY_VALUES if Feature.AWKWARD_PARTITIONS in features else _PARTITION_SPAN
-        return small_values(column.type, span=width, null_weight=int(nulls in features))
+        return small_values(column.type, span=width, null_weight=int(nullable))
     width = min(span, max(2, len(domain(column.type)) - FRESH)) if column.name in keys else _VALUE_SPAN
-    return small_values(column.type, span=width, null_weight=int(nulls in features))
+    return small_values(column.type, span=width, null_weight=int(nullable))
 
 
 @st.composite
@@ -156,7 +168,7 @@ def _draw_source(
     row = _source_row(
         cells=cells,
         places=[_place(schemas.source, column.name) for column in columns],
-        key=_source_key(present=present, columns=columns, span=span, origins=_origins(features)),
+        key=source_key(present=present, columns=columns, span=span, origins=origins(features)),
     )
     # a key is not repeated in fewer than two rows
     wanted = min(2, max_rows) if Feature.DUPLICATE_SOURCE_KEYS in features else 1
@@ -167,12 +179,6 @@ def _draw_source(
     places = [_place(schemas.source, column.name) for column in columns]
     seen: set[tuple[str, ...]] = set()
     return tuple(row for row in rows if not _seen(row, places, seen))
-
-
-def _origins(features: frozenset[Feature]) -> tuple[_KeyOrigin, ...]:
-    nulls = (_KeyOrigin.NULL,) if Feature.NULL_KEYS in features else ()
-    repeated = (_KeyOrigin.FIRST,) * 3 if Feature.DUPLICATE_SOURCE_KEYS in features else ()
-    return (*_ORIGINS, *nulls, *repeated)
 
 
 def _as_source(schemas: Schemas) -> Schemas:
@@ -193,30 +199,6 @@ def _source_row(
 ) -> Row:
     key_values = dict(zip(places, draw(key), strict=True))
     return tuple(key_values[i] if i in key_values else draw(cell) for i, cell in enumerate(cells))
-
-
-@st.composite
-def _source_key(
-    draw: DrawFn,
-    *,
-    present: tuple[Row, ...],
-    columns: tuple[Column, ...],
-    span: int,
-    origins: tuple[_KeyOrigin, ...],
-) -> Row:
-    origin = pick(draw, origins)
-    if origin is _KeyOrigin.FRESH or (not present and origin is not _KeyOrigin.ANY):
-        return tuple(pick(draw, domain(column.type)[-FRESH:]) for column in columns)
-    if origin is _KeyOrigin.ANY:
-        return tuple(draw(small_values(column.type, span=span)) for column in columns)
-    key = present[0] if origin is _KeyOrigin.FIRST else pick(draw, present)
-    if origin in (_KeyOrigin.PRESENT, _KeyOrigin.FIRST):
-        return key
-    place = pick(draw, range(len(columns)))
-    if origin is _KeyOrigin.NULL:
-        return (*key[:place], None, *key[place + 1 :])
-    step = pick(draw, (1, -1))
-    return (*key[:place], neighbour(key[place], columns[place].type, step=step), *key[place + 1 :])
 
 
 def _place(columns: tuple[Column, ...], name: str) -> int:

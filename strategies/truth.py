@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
+from reference.types import STRING
 from strategies.expressions import (
     And,
     Between,
@@ -19,18 +20,21 @@ from strategies.expressions import (
     In,
     IsNull,
     Literal,
+    NamedStruct,
     Not,
     Operator,
     Or,
     Reference,
     Side,
     Sum,
+    Verbatim,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from reference.case import Row, Value
+    from reference.types import DataType
     from strategies.columns import Column
     from strategies.expressions import Expression
 
@@ -66,8 +70,13 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
         case FieldAccess(base, _, position):
             struct = evaluator(base, found)
             return lambda target, source: _field(struct(target, source), position)
-        case Cast(operand, _):
-            return evaluator(operand, found)
+        case Cast(operand, data_type):
+            return _cast(evaluator(operand, found), data_type)
+        case NamedStruct(_, values):
+            parts = [evaluator(value, found) for value in values]
+            return lambda target, source: tuple(part(target, source) for part in parts)
+        case Verbatim():
+            return lambda _target, _source: None
         case Sum():
             return _sum(expression, found)
         case CaseWhen() | Coalesce():
@@ -78,6 +87,18 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
             return _logic(expression, found)
         case _:
             assert_never(expression)
+
+
+def _cast(operand: Evaluator, data_type: DataType) -> Evaluator:
+    """Between integers nothing changes; of text only that of an integer is ever asked for."""
+    if data_type != STRING:
+        return operand
+
+    def text(target: Row, source: Row) -> Value:
+        value = operand(target, source)
+        return value if value is None else str(value)
+
+    return text
 
 
 def _sum(expression: Sum, found: Places) -> Evaluator:

@@ -1,0 +1,191 @@
+"""The swarm flags, how often each is on, and which of them need or spoil each other (techniques T22)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from types import MappingProxyType
+
+
+class Feature(Enum):
+    """What a case may use; the value is its name in reports and options."""
+
+    # clauses
+    MATCHED_UPDATE = "matched-update"
+    MATCHED_DELETE = "matched-delete"
+    INSERT = "insert"
+    BY_SOURCE_UPDATE = "not-matched-by-source-update"
+    BY_SOURCE_DELETE = "not-matched-by-source-delete"
+    SEVERAL_CLAUSES = "several-clauses-of-a-kind"
+    CONDITIONS = "conditions"
+    STAR = "star-actions"
+    EXPLICIT = "explicit-actions"
+    EXPRESSIONS = "assigned-expressions"
+    PARTIAL_INSERT = "partial-insert-lists"
+    KEY_UPDATE = "key-updates"
+    LONE_DELETE = "sole-unconditional-delete"
+    # keys and rows
+    NULL_KEYS = "null-keys"
+    NULL_VALUES = "null-values"
+    DUPLICATE_SOURCE_KEYS = "duplicate-source-keys"
+    DUPLICATE_TARGET_ROWS = "duplicate-target-rows"
+    AMBIGUOUS = "ambiguous-matches"
+    EMPTY_TARGET = "empty-target"
+    EMPTY_SOURCE = "empty-source"
+    # ON
+    SEVERAL_KEYS = "several-keys"
+    NON_EQUI_ON = "non-equi-on"
+    NULL_SAFE_ON = "null-safe-on"
+    KEY_EXPRESSION_ON = "key-expression-on"
+    TARGET_ONLY_ON = "target-only-part-of-on"
+    SOURCE_ONLY_ON = "source-only-part-of-on"
+    ONE_SIDED_ON = "one-sided-on"
+    CONSTANT_ON = "constant-on"
+    FILE_PRUNING = "file-pruning"
+    SELF_MERGE = "self-merge"
+    # table
+    PARTITIONS = "partitions"
+    AWKWARD_PARTITIONS = "awkward-partition-values"
+    CHANGE_DATA_FEED = "change-data-feed"
+    SEVERAL_FILES = "several-files"
+    # types
+    WIDE_TYPES = "wide-types"
+    TIMESTAMP_NTZ = "timestamp-ntz"
+    NESTED_TYPES = "nested-types"
+    TYPED_KEYS = "typed-keys"
+    FLOAT_KEYS = "float-keys"
+    INTEGER_WIDTHS = "integer-widths"
+    # names and columns
+    AWKWARD_NAMES = "awkward-names"
+    SPACED_NAMES = "names-with-spaces"
+    OTHER_CASE = "names-in-other-case"
+    COLUMN_ORDER = "columns-in-other-order"
+    EXTRA_SOURCE_COLUMNS = "extra-source-columns"
+    RENAMED_SOURCE_COLUMNS = "renamed-source-columns"
+    MISSING_SOURCE_COLUMNS = "missing-source-columns"
+    UNQUALIFIED_NAMES = "unqualified-names"
+    ALIASES = "aliases"
+    # schema evolution, nested data, casts, constraints
+    SCHEMA_EVOLUTION = "schema-evolution"
+    NESTED_UPDATE = "nested-updates"
+    CASTS = "casts"
+    LEGACY_POLICY = "legacy-store-assignment"
+    STRICT_POLICY = "strict-store-assignment"
+    NOT_NULL = "not-null-columns"
+    CHECKS = "check-constraints"
+    COLUMN_DEFAULTS = "column-defaults"
+    GENERATED_COLUMNS = "generated-columns"
+    VIOLATIONS = "constraint-violations"
+    # the statement as a whole
+    SUBQUERY_SOURCE = "subquery-source"
+    INVALID = "invalid-statements"
+    # session
+    SETTINGS = "settings"
+
+
+_F = Feature
+PERCENT = MappingProxyType(
+    {
+        _F.MATCHED_UPDATE: 60,
+        _F.MATCHED_DELETE: 40,
+        _F.INSERT: 70,
+        _F.BY_SOURCE_UPDATE: 37,
+        _F.BY_SOURCE_DELETE: 32,
+        _F.SEVERAL_CLAUSES: 40,
+        _F.CONDITIONS: 52,
+        _F.STAR: 50,
+        _F.EXPLICIT: 70,
+        _F.EXPRESSIONS: 50,
+        _F.PARTIAL_INSERT: 30,
+        _F.KEY_UPDATE: 30,
+        _F.LONE_DELETE: 12,
+        _F.NULL_KEYS: 45,
+        _F.NULL_VALUES: 65,
+        _F.DUPLICATE_SOURCE_KEYS: 40,
+        _F.DUPLICATE_TARGET_ROWS: 30,
+        _F.AMBIGUOUS: 7,
+        _F.EMPTY_TARGET: 3,
+        _F.EMPTY_SOURCE: 3,
+        _F.SEVERAL_KEYS: 25,
+        _F.NON_EQUI_ON: 15,
+        _F.NULL_SAFE_ON: 20,
+        _F.KEY_EXPRESSION_ON: 10,
+        _F.TARGET_ONLY_ON: 20,
+        _F.SOURCE_ONLY_ON: 15,
+        _F.ONE_SIDED_ON: 8,
+        _F.CONSTANT_ON: 4,
+        _F.FILE_PRUNING: 25,
+        _F.SELF_MERGE: 3,
+        _F.PARTITIONS: 35,
+        _F.AWKWARD_PARTITIONS: 35,
+        _F.CHANGE_DATA_FEED: 50,
+        _F.SEVERAL_FILES: 70,
+        _F.WIDE_TYPES: 35,
+        _F.TIMESTAMP_NTZ: 15,
+        _F.NESTED_TYPES: 36,
+        _F.TYPED_KEYS: 25,
+        _F.FLOAT_KEYS: 10,
+        _F.INTEGER_WIDTHS: 20,
+        _F.AWKWARD_NAMES: 22,
+        _F.SPACED_NAMES: 12,
+        _F.OTHER_CASE: 15,
+        _F.COLUMN_ORDER: 25,
+        _F.EXTRA_SOURCE_COLUMNS: 25,
+        _F.RENAMED_SOURCE_COLUMNS: 20,
+        _F.MISSING_SOURCE_COLUMNS: 15,
+        _F.UNQUALIFIED_NAMES: 20,
+        _F.ALIASES: 25,
+        _F.SCHEMA_EVOLUTION: 30,
+        _F.NESTED_UPDATE: 18,
+        _F.CASTS: 25,
+        _F.LEGACY_POLICY: 6,
+        _F.STRICT_POLICY: 4,
+        _F.NOT_NULL: 12,
+        _F.CHECKS: 10,
+        _F.COLUMN_DEFAULTS: 10,
+        _F.GENERATED_COLUMNS: 10,
+        _F.VIOLATIONS: 8,
+        _F.SUBQUERY_SOURCE: 10,
+        _F.INVALID: 4,
+        _F.SETTINGS: 40,
+    }
+)  # fmt: skip - one line per group reads as the table that it is
+
+NEEDS = (
+    (_F.LONE_DELETE, _F.MATCHED_DELETE),
+    (_F.LONE_DELETE, _F.DUPLICATE_SOURCE_KEYS),
+    (_F.AMBIGUOUS, _F.DUPLICATE_SOURCE_KEYS),
+    (_F.AMBIGUOUS, _F.CONDITIONS),
+    (_F.FILE_PRUNING, _F.CONDITIONS),
+    (_F.FILE_PRUNING, _F.SEVERAL_FILES),
+    (_F.FILE_PRUNING, _F.NULL_VALUES),
+    (_F.NESTED_UPDATE, _F.NESTED_TYPES),
+    (_F.NESTED_UPDATE, _F.EXPLICIT),
+    (_F.NESTED_UPDATE, _F.MATCHED_UPDATE),
+    (_F.COLUMN_DEFAULTS, _F.INSERT),
+    (_F.COLUMN_DEFAULTS, _F.EXPLICIT),
+    (_F.COLUMN_DEFAULTS, _F.PARTIAL_INSERT),
+)
+"""Pairs of features: without the second the first would mostly lead to nothing."""
+
+SPOILS = (
+    (_F.AMBIGUOUS, _F.LONE_DELETE),
+    (_F.FILE_PRUNING, _F.BY_SOURCE_UPDATE),
+    (_F.FILE_PRUNING, _F.BY_SOURCE_DELETE),
+    (_F.SCHEMA_EVOLUTION, _F.SPACED_NAMES),
+    (_F.LEGACY_POLICY, _F.STRICT_POLICY),
+    (_F.INVALID, _F.AMBIGUOUS),
+)
+"""Pairs of features that do not go together; the second is turned off.
+
+Several matches are then allowed (R-320); every file is read (R-420); without column mapping a changed schema cannot
+hold names with spaces; there is one policy (R-251); an invalid statement never gets as far as a match.
+"""
+
+CLAUSE_FEATURES = (
+    Feature.INSERT,
+    Feature.MATCHED_UPDATE,
+    Feature.MATCHED_DELETE,
+    Feature.BY_SOURCE_UPDATE,
+    Feature.BY_SOURCE_DELETE,
+)
+"""The features that stand for clauses, simplest first: a case has at least one of them (R-106)."""
