@@ -13,6 +13,7 @@ from merge.errors import AnalysisError, UnsupportedStatementError, from_spark
 from merge.parser import parse_merge
 from merge.source_query import plan_query
 from merge.sql_dialect import parse_name
+from merge.subqueries import bind_subqueries
 from merge.table.scan import read_table
 from merge.table.snapshot import read_snapshot
 
@@ -52,11 +53,12 @@ def run_statement(
     target = _path(parse_name(statement.target), paths)
     if target is None:
         raise _no_target(spark, statement.target, paths)
-    with _source(spark, statement, paths) as source:
+    bound = bind_subqueries(statement, lambda parts: _path(parts, paths))
+    with _source(spark, statement, paths) as source, _views(spark, bound.views):
         return run_merge(
             spark,
             path=target,
-            statement=statement,
+            statement=bound.statement,
             source=source.frame,
             source_is_delta=source.is_delta,
             source_num_rows=source.num_rows,
@@ -91,12 +93,19 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
 def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[_Source]:
     """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
     query = plan_query(text, lambda parts: _path(parts, paths))
+    with _views(spark, query.views):
+        yield _Source(frame=_analyzed(spark.sql, f"SELECT * FROM {query.text}"), is_delta=query.is_repeatable)
+
+
+@contextmanager
+def _views(spark: SparkSession, paths: Mapping[str, str]) -> Iterator[None]:
+    """Show Delta tables as temporary views; ``paths`` are by the views' names."""
     created = []
     try:
-        for view, path in query.views.items():
+        for view, path in paths.items():
             read_table(spark, read_snapshot(path)).createOrReplaceTempView(view)
             created.append(view)
-        yield _Source(frame=_analyzed(spark.sql, f"SELECT * FROM {query.text}"), is_delta=query.is_repeatable)
+        yield
     finally:
         for view in created:
             spark.catalog.dropTempView(view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from reference.array_functions import ArrayCall
 from reference.conversions import Failure, can_cast, cast, is_up_cast
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.typed import Typed, duckdb_type, identifier, typed_null
@@ -49,12 +50,23 @@ class Aligner:
             RejectedError: where the analysis must refuse the assignment (R-243, R-251).
             UnsupportedByReferenceError: where the cast was not compared between the engines.
         """
+        if value.call is not None and _are_arrays_of_structs(value.type, wanted) and not same_type(value.type, wanted):
+            return self._call(value.call, wanted)
         return Typed(
             sql=self._align(value.sql, value.type, wanted, 0, old),
             type=wanted,
             sides=value.sides,
             partial=value.partial,
         )
+
+    def _call(self, call: ArrayCall, wanted: DataType) -> Typed:
+        """Cast the operands of an array function, and evaluate it then (R-246)."""
+        assert isinstance(wanted, ArrayType), "the caller has looked"  # noqa: S101 - tells mypy
+        operands = tuple(
+            self.align(operand, wanted if isinstance(operand.type, ArrayType) else wanted.element)
+            for operand in call.operands
+        )
+        return ArrayCall(call.function, operands).typed()
 
     def _align(self, sql: str, given: DataType, wanted: DataType, depth: int, old: str | None = None) -> str:
         if given == wanted:
@@ -132,6 +144,10 @@ class Aligner:
             raise _no_cast(given, wanted)
         checked = wanted in INTEGER_BITS or isinstance(wanted, DecimalType)
         return cast(sql, given, wanted, failure, _OVERFLOW if checked else "CAST_OVERFLOW")
+
+
+def _are_arrays_of_structs(*types: DataType) -> bool:
+    return all(isinstance(data_type, ArrayType) and isinstance(data_type.element, StructType) for data_type in types)
 
 
 def _no_cast(given: DataType, wanted: DataType) -> RejectedError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from reference.arithmetic import arithmetic, divide, divide_whole, negative
+from reference.array_functions import array_call
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from reference.functions import function, same_type
@@ -110,7 +111,9 @@ class Translator:
             UnsupportedByReferenceError: where the meaning in DuckDB is not known to be Spark's.
         """
         translate = self._cases.get(type(node))
-        return function(node, self.translate) if translate is None else translate(node)
+        if translate is not None:
+            return translate(node)
+        return array_call(node, self.translate) or function(node, self.translate)
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition.

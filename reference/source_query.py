@@ -64,7 +64,7 @@ def source_relation(
             loaded = rows_to_table(rows, schema).rename_columns([f"c{i}" for i in range(len(schema.columns))])
             connection.register(f"{_TABLE}{name}", loaded)
         for probe in result.probes:
-            connection.execute(probe).fetchall()
+            connection.sql(probe).to_arrow_table()
         table = connection.sql(result.sql).to_arrow_table()
     except duckdb.Error:
         raise UnsupportedByReferenceError("a source query that fails on some row") from None

@@ -9,6 +9,7 @@ from reference.errors import UnsupportedByReferenceError
 from reference.types import ArrayType, AtomicName, AtomicType, DecimalType, MapType
 
 if TYPE_CHECKING:
+    from reference.array_functions import ArrayCall
     from reference.names import Side
     from reference.types import DataType
 
@@ -37,12 +38,14 @@ class Typed:
         type: its Spark type; VOID for an untyped NULL.
         sides: the tables whose columns it uses.
         partial: whether evaluating it can fail on some row (R-312).
+        call: an array function whose operands may be cast before it is evaluated (R-246), None for all else.
     """
 
     sql: str
     type: DataType
     sides: frozenset[Side] = frozenset()
     partial: bool = False
+    call: ArrayCall | None = None
 
 
 def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:

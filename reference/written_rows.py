@@ -47,7 +47,7 @@ class WrittenRows:
     def _failures_of(self, clause: ResolvedClause, fired: str) -> frozenset[str]:
         new_row = self.evaluation.new_rows(clause, fired)
         try:
-            self.evaluation.connection.execute(new_row).fetchall()
+            self.evaluation.connection.sql(new_row).to_arrow_table()
             return self._violations(f"({new_row})")
         except duckdb.Error:
             return frozenset(
@@ -58,7 +58,7 @@ class WrittenRows:
 
     def _failure(self, query: str) -> str | None:
         try:
-            self.evaluation.connection.execute(query).fetchall()
+            self.evaluation.connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
             return rejection_of(error).error_class
         return None

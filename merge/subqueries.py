@@ -1,0 +1,58 @@
+"""Subqueries in conditions and values: the Delta tables that they read are shown to Spark as views (R-133, R-134)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from merge.resolution.functions import subqueries
+from merge.source_query import plan_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from merge.statement import Clause, MergeStatement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSubqueries:
+    """A statement whose subqueries name views.
+
+    Attributes:
+        views: name of a temporary view to create -> path of the Delta table that it shows.
+    """
+
+    statement: MergeStatement
+    views: Mapping[str, str]
+
+
+def bind_subqueries(statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]) -> BoundSubqueries:
+    """Put views in the place of the Delta tables that subqueries read. Conditions are refused later, by R-133.
+
+    Args:
+        statement: a parsed statement.
+        path_of: gives the path of a Delta table by the parts of its name, None for any other table.
+
+    Raises:
+        UnsupportedStatementError: a subquery asks for an older version of a Delta table.
+    """
+    views: dict[str, str] = {}
+
+    def bound(text: str) -> str:
+        for query in subqueries(text):
+            plan = plan_query(query, path_of)
+            views.update(plan.views)
+            text = text.replace(query, plan.text, 1)
+        return text
+
+    def bound_clause(clause: Clause) -> Clause:
+        return replace(
+            clause,
+            condition=None if clause.condition is None else bound(clause.condition),
+            assignments=tuple(replace(a, value=bound(a.value)) for a in clause.assignments),
+        )
+
+    clauses = tuple(bound_clause(clause) for clause in statement.clauses)
+    return BoundSubqueries(
+        statement=replace(statement, condition=bound(statement.condition), clauses=clauses), views=views
+    )
