@@ -52,12 +52,12 @@ class PlantedFault:
     switched_on: Callable[[], AbstractContextManager[object]]
 
 
-def _replaced(module: ModuleType, **functions: Any) -> Callable[[], AbstractContextManager[object]]:
-    """Return a switch for some functions, under the names by which ``module`` calls them.
+def switch(owner: ModuleType | type, **functions: Any) -> Callable[[], AbstractContextManager[object]]:
+    """Return a switch for some functions of a module or class, under the names by which it calls them.
 
-    A name that the module does not have is an error, so that renaming a function cannot disarm a fault.
+    A name that it does not have is an error, so that renaming a function cannot disarm a fault.
     """
-    return lambda: mock.patch.multiple(module, **functions)
+    return lambda: mock.patch.multiple(owner, **functions)
 
 
 def _null_holds(condition_column: str) -> str:
@@ -135,60 +135,60 @@ PLANTED_FAULTS = (
         name="null-condition-taken-as-true",
         sentence="A clause fires where its condition is NULL (against R-301).",
         checks=_CHANGES,
-        switched_on=_replaced(clauses, holds=_null_holds),
+        switched_on=switch(clauses, holds=_null_holds),
     ),
     PlantedFault(
         name="last-clause-wins",
         sentence="Of several clauses that hold, the last one fires (against R-301).",
         checks=_CHANGES,
-        switched_on=_replaced(clauses, in_firing_order=_last_first),
+        switched_on=switch(clauses, in_firing_order=_last_first),
     ),
     PlantedFault(
         name="preimage-from-new-row",
         sentence="The pre-image of an updated row shows its new values (against R-610).",
         checks=frozenset({Check.CDF}),
-        switched_on=_replaced(output, preimage=_new_row),
+        switched_on=switch(output, preimage=_new_row),
     ),
     PlantedFault(
         name="deletes-not-deduplicated",
         sentence="A deleted row stands in the change feed once per matching source row (against R-614).",
         checks=frozenset({Check.CDF}),
-        switched_on=_replaced(classic, needs_deduplication=_never_deduplicates),
+        switched_on=switch(classic, needs_deduplication=_never_deduplicates),
     ),
     PlantedFault(
         name="copied-rows-counted-twice",
         sentence="numTargetRowsCopied, and with it numOutputRows, counts each copied row twice (against R-510).",
         checks=frozenset({Check.METRICS}),
-        switched_on=_replaced(metrics, copied_rows=_twice_copied),
+        switched_on=switch(metrics, copied_rows=_twice_copied),
     ),
     PlantedFault(
         name="inner-for-right-outer-join",
         sentence="Rewriting for a matched-only merge loses the unmatched rows of its files (against R-404).",
         checks=frozenset({Check.ERROR, Check.ROWS}),  # the error is the validation of record counts (R-720)
-        switched_on=_replaced(classic, rewriting_join_type=_inner_for_right_outer),
+        switched_on=switch(classic, rewriting_join_type=_inner_for_right_outer),
     ),
     PlantedFault(
         name="file-with-matches-skipped",
         sentence="A file is skipped unless each of its rows satisfies the predicate (against R-413, R-420).",
         checks=_UNREAD_ROWS,
-        switched_on=_replaced(data_skipping, compare_truths=_true_on_every_row_or_none),
+        switched_on=switch(data_skipping, compare_truths=_true_on_every_row_or_none),
     ),
     PlantedFault(
         name="multi-match-check-after-conditions",
         sentence="Only pairs on which a clause may fire count as matches of a row (against R-321).",
         checks=frozenset({Check.ERROR}),
-        switched_on=_replaced(command, find_touched_files=_finds_by_conditions),
+        switched_on=switch(command, find_touched_files=_finds_by_conditions),
     ),
     PlantedFault(
         name="insert-route-without-anti-join",
         sentence="An insert-only merge also inserts the source rows that match (against R-404).",
         checks=frozenset({Check.ROWS}),
-        switched_on=_replaced(insert_only, without_matches=_with_matches),
+        switched_on=switch(insert_only, without_matches=_with_matches),
     ),
     PlantedFault(
         name="wrong-statistics-for-null",
         sentence="A column with a NULL in a file counts as NULL throughout that file (against R-413, R-420).",
         checks=_UNREAD_ROWS,
-        switched_on=_replaced(bounds, null_count_of=_all_null_if_any),
+        switched_on=switch(bounds, null_count_of=_all_null_if_any),
     ),
 )

@@ -27,6 +27,7 @@ from reference.case_file import load_cases
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
 
 from planted_faults import PLANTED_FAULTS
+from planted_schema_faults import PLANTED_SCHEMA_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("fault", PLANTED_FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [*PLANTED_FAULTS, *PLANTED_SCHEMA_FAULTS], ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found_and_shrunk(
     fault: PlantedFault,
     seed: int,
