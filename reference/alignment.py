@@ -11,6 +11,7 @@ from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.typed import Typed, duckdb_type, identifier, typed_null
 from reference.types import INTEGER_BITS, STRING, VOID, ArrayType, DataType, DecimalType, Field, MapType, StructType
 
+_NESTED = (StructType, ArrayType, MapType)
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
 
 
@@ -132,13 +133,13 @@ class Aligner:
         return f"CASE WHEN ({sql}) IS NULL THEN CAST(NULL AS {duckdb_type(wanted)}) ELSE {rebuilt} END"
 
     def _atomic(self, sql: str, given: DataType, wanted: DataType) -> str:
-        nested = (StructType, ArrayType, MapType)
-        if isinstance(given, nested) and wanted == STRING:
-            raise UnsupportedByReferenceError("a struct, array or map cast to STRING")
-        if isinstance(given, nested) or isinstance(wanted, nested):
-            raise _no_cast(given, wanted)
-        if self.policy is StoreAssignmentPolicy.STRICT and not is_up_cast(given, wanted):
+        nested = isinstance(given, _NESTED) or isinstance(wanted, _NESTED)
+        if self.policy is StoreAssignmentPolicy.STRICT and (nested or not is_up_cast(given, wanted)):
             raise RejectedError("CANNOT_UP_CAST_DATATYPE", f"Cannot up cast {given.ddl()} to {wanted.ddl()}.")
+        if nested and wanted == STRING:
+            raise UnsupportedByReferenceError("a struct, array or map cast to STRING")
+        if nested:
+            raise _no_cast(given, wanted)
         failure = Failure.LEGACY if self.policy is StoreAssignmentPolicy.LEGACY else Failure.ERROR
         if not can_cast(given, wanted, failure):
             raise _no_cast(given, wanted)

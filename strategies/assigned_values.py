@@ -1,7 +1,7 @@
 """Assigned values: columns of either side, constants, small sums, CASE, COALESCE, explicit NULL (part 9.5).
 
 Every value has the column's type, a type that was drawn to feed it, or an integer type whose values fit (R-250,
-R-251). Partition columns take small values only, never the empty string (R-744).
+R-251). Partition columns take small values only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from reference.types import BIGINT, INT, INTEGER_BITS, StructType
+from strategies.array_calls import array_operands, draw_array_call
 from strategies.chance import chance, pick
 from strategies.columns import Column, Domain
 from strategies.conditions import draw_condition
@@ -43,6 +44,7 @@ class _Form(Enum):
     COALESCE = "coalesce"
     CAST = "cast between integer types"
     FIELD = "field of a struct"
+    ARRAY = "array function"
 
 
 _PLAIN = (*[_Form.NAMESAKE] * 4, *[_Form.LITERAL] * 2, _Form.NULL)
@@ -63,6 +65,8 @@ def draw_value(draw: DrawFn, slot: Slot) -> Expression:
     forms = (*_PLAIN, *_RICH) if rich else _PLAIN
     if rich and any(True for _ in fitting_fields(slot)):
         forms = (*forms, *(_Form.FIELD,) * 4)
+    if rich and array_operands(slot):
+        forms = (*forms, *(_Form.ARRAY,) * 6)
     match pick(draw, forms):
         case _Form.NULL:
             return NULL if slot.nullable else constant(draw, slot)
@@ -75,6 +79,8 @@ def draw_value(draw: DrawFn, slot: Slot) -> Expression:
             return CaseWhen(condition, *_two(draw, slot))
         case _Form.COALESCE:
             return Coalesce(*_two(draw, slot))
+        case _Form.ARRAY:
+            return draw_array_call(draw, slot)
         case _Form.FIELD:
             return _field(draw, slot)
         case _Form.COLUMN:

@@ -31,6 +31,7 @@ _SWAP_PERCENT = 20
 _QUALIFIED_PERCENT = 20
 _ALL_COLUMNS_PERCENT = 40
 _NEW_COLUMNS_PERCENT = 45
+_NEW_FIELD_PERCENT = 60
 _BY_SOURCE_PERCENT = 15
 _PATHS_PERCENT = 80
 _LISTED_GENERATED_PERCENT = 25
@@ -102,6 +103,7 @@ def _set(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterat
             leaf = Column(name=path[-1], type=data_type, domain=Domain.WIDE)
             value = draw_value(draw, field_slot(scope, leaf))
             yield Assignment(column=name, path=cased_path(draw, path, features), value=value, qualified=True)
+        yield from _new_fields(draw, scope, schemas, column)
         return
     value = draw_value(draw, draw_slot(draw, scope, schemas, column))
     by_source = _reads_as_source(scope, schemas, column) and chance(draw, _BY_SOURCE_PERCENT)
@@ -109,11 +111,32 @@ def _set(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterat
     yield Assignment(column=name, value=value, qualified=qualified and not by_source, by_source=by_source)
 
 
+def _new_fields(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterator[Assignment]:
+    """Assign a field that only the source's struct has: evolution adds it (R-231, R-233)."""
+    meant = schemas.namesake(column.name)
+    if meant is None or not _reads_as_source(scope, schemas, column) or not chance(draw, _NEW_FIELD_PERCENT):
+        return
+    if isinstance(meant.type, StructType) and isinstance(column.type, StructType):
+        own = {field.name.lower() for field in column.type.fields}
+        for field in meant.type.fields:
+            if field.name.lower() not in own:
+                leaf = Column(name=field.name, type=field.type, domain=Domain.WIDE)
+                # by the target's alias it would have to be there already
+                yield Assignment(
+                    column=meant.name,
+                    path=(field.name,),
+                    value=draw_value(draw, field_slot(scope, leaf)),
+                    by_source=chance(draw, _BY_SOURCE_PERCENT),
+                )
+
+
 def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
     """Tell whether evolution reads ``s.column = ...`` as an assignment to the target's column (R-232)."""
     sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
     meant = schemas.namesake(column.name)
-    return schemas.evolves and sees_source and meant is not None and meant.name.lower() == column.name.lower()
+    if not schemas.evolves or not sees_source or meant is None:
+        return False
+    return schemas.folded(meant.name) == schemas.folded(column.name)
 
 
 def _new_columns(draw: DrawFn, scope: Scope, schemas: Schemas, *, qualifiable: bool) -> list[Assignment]:

@@ -13,9 +13,10 @@ from strategies.columns import table_schema, target_schema
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
 from strategies.invalid import draw_broken
 from strategies.labels import labels
-from strategies.settings import auto_merges, draw_conf, insert_only_optimised, table_properties
+from strategies.settings import DROP_NULL_COLUMNS, auto_merges, draw_conf, insert_only_optimised, table_properties
 from strategies.spark_sql import statement_text
 from strategies.statements import DrawnMerge, draw_merge
+from strategies.unusual import draw_twins, draw_void
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -32,8 +33,8 @@ class DrawnCase:
     Attributes:
         merge: the statement as values and the rows and columns it was drawn over.
         enabled: the swarm flags that were on; what they led to is in ``features``.
-        breaks: number of the rule that the case's statement breaks on purpose, so that it must be refused; ``merge``
-            then holds the statement as it was before. None for a valid one.
+        breaks: number of the rule that the case breaks on purpose, so that it must be refused; ``merge`` then holds
+            the statement as it was before. None for a valid one.
         features: labels of what the case really contains, such as ``clause:matched/update``, ``on:equality`` or
             ``files:3``; what a run counts to know what it tested.
     """
@@ -64,8 +65,15 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     )
     broken = draw_broken(draw, merge.statement, merge.schemas) if uses(draw, enabled, Feature.INVALID) else None
     statement = merge.statement if broken is None else broken.statement
-    case = _case(merge, statement, conf, table_properties(enabled, merge.schemas.checks))
     breaks = None if broken is None else broken.rule
+    source = _source(merge)
+    if source is not None and merge.query is None:
+        source = draw_twins(draw, enabled, source)
+        void = draw_void(draw, enabled, statement, source)
+        if void is not None:
+            source, conf, breaks = void, {**conf, DROP_NULL_COLUMNS: "true"}, "R-144"
+    properties = table_properties(draw, enabled, merge.schemas.checks, insert_only=statement.insert_only)
+    case = _case(merge, source, statement, conf, properties)
     return DrawnCase(
         case=case, merge=merge, enabled=enabled, features=labels(merge, case, breaks=breaks), breaks=breaks
     )
@@ -82,7 +90,9 @@ def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
     return draw(drawn_cases(profile=profile)).case
 
 
-def _case(merge: DrawnMerge, statement: Statement, conf: dict[str, str], properties: dict[str, str]) -> Case:
+def _case(
+    merge: DrawnMerge, source: Source | None, statement: Statement, conf: dict[str, str], properties: dict[str, str]
+) -> Case:
     schemas, tables = merge.schemas, merge.tables
     target = Target(
         schema=target_schema(schemas.target),
@@ -90,15 +100,16 @@ def _case(merge: DrawnMerge, statement: Statement, conf: dict[str, str], propert
         partition_by=schemas.partition_by,
         properties=properties,
     )
-    source = None if schemas.self_merge else _source(merge)
     sql = statement_text(statement)
     # the name comes from the contents, so that one case has one name wherever it is drawn
     digest = blake2b(repr((target, source, sql, conf)).encode(errors="surrogatepass"), digest_size=_ID_BYTES)
     return Case(id=f"drawn-{digest.hexdigest()}", target=target, source=source, sql=sql, conf=conf)
 
 
-def _source(merge: DrawnMerge) -> Source:
+def _source(merge: DrawnMerge) -> Source | None:
     """Return the table that the statement reads: behind a query another one than the rows that it sees."""
+    if merge.schemas.self_merge:
+        return None
     if merge.query is None:
         return Source(schema=table_schema(merge.schemas.source), rows=merge.tables.source)
     return Source(schema=table_schema(merge.query.columns), rows=merge.query.rows)

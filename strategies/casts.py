@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 _CENTS, _FINE = DecimalType(10, 2), DecimalType(12, 4)
 _WHOLE_DIGITS = 5
 _MISFIT_COLUMN_PERCENT = 12
-_CONFLICT_PERCENT = 8
+_OVERFLOW_PERCENT = 25
+_CONFLICT_PERCENT = 5
 _INTEGERS = (INT, BIGINT, SMALLINT, TINYINT)
 _FLOATING = (DOUBLE, FLOAT)
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -73,8 +74,11 @@ def draw_origin(draw: DrawFn, column: Column, features: frozenset[Feature]) -> C
     origins = origins_of(column.type, features)
     if not origins:
         return column
-    misfits = chance(draw, 40 if Feature.LEGACY_POLICY in features else _MISFIT_COLUMN_PERCENT)
-    return replace(column, type=pick(draw, origins), domain=Domain.WIDE, feeds=column.type, misfits=misfits)
+    origin = pick(draw, origins)
+    # a number that is too large fails in a way of its own
+    percent = _OVERFLOW_PERCENT if _is_number(origin) and column.is_integer else _MISFIT_COLUMN_PERCENT
+    misfits = chance(draw, 40 if Feature.LEGACY_POLICY in features else percent)
+    return replace(column, type=origin, domain=Domain.WIDE, feeds=column.type, misfits=misfits)
 
 
 def origins_of(to: DataType, features: frozenset[Feature]) -> tuple[DataType, ...]:

@@ -19,7 +19,7 @@ class Domain(Enum):
     """Where the cells of a column come from."""
 
     SMALL = "small"
-    """``strategies.domains``: few values, safe to add up, never the empty string"""
+    """``strategies.domains``: few values, safe to add up; the empty string only in partition columns"""
     WIDE = "wide"
     """``strategies.values``: whatever the type holds; never added up, never a partition value"""
 
@@ -87,6 +87,7 @@ class Schemas:
         partition_by: the target's partition columns, in the order of partitioning.
         checks: the target's CHECK constraints.
         evolves: whether schema evolution is on.
+        case_sensitive: whether names of columns that differ in case are different names (R-120).
         self_filter: which of its own rows the target is merged with, where a query is the source; None for all.
     """
 
@@ -98,6 +99,7 @@ class Schemas:
     self_merge: bool = False
     checks: tuple[Check, ...] = ()
     evolves: bool = False
+    case_sensitive: bool = False
     self_filter: Expression | None = None
 
     def target_column(self, name: str) -> Column:
@@ -122,8 +124,12 @@ class Schemas:
     @property
     def new_columns(self) -> tuple[Column, ...]:
         """The source columns whose names the target lacks: what evolution may add (R-231, R-233)."""
-        own = {column.name.lower() for column in self.target}
-        return tuple(column for column in self.source if column.name.lower() not in own)
+        own = {self.folded(column.name) for column in self.target}
+        return tuple(column for column in self.source if self.folded(column.name) not in own)
+
+    def folded(self, name: str) -> str:
+        """Return what the session compares of a name (R-120)."""
+        return name if self.case_sensitive else name.lower()
 
 
 def table_schema(columns: tuple[Column, ...]) -> Schema:
@@ -159,8 +165,7 @@ def fits(narrow: DataType, wide: DataType) -> bool:
 def assignable(origin: Column, column: Column, *, to_partition: bool) -> bool:
     """Tell whether the values of ``origin`` fit ``column``: all of them, or those that it was drawn to feed (R-251).
 
-    Partition columns take small values only, which are never the empty string (R-744); so do columns from which
-    others are computed, so that no sum overflows.
+    Partition columns take small values only; so do columns from which others are computed, so that no sum overflows.
     """
     small_only = to_partition or column.bounded
     if small_only and origin.domain is Domain.WIDE:

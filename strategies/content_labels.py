@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from reference.types import ArrayType, DecimalType, MapType, StructType
 from strategies.casts import is_implicit
 from strategies.expressions import nodes
+from strategies.settings import APPEND_ONLY
 from strategies.statement import Action, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reference.case import Case
     from reference.types import DataType
     from strategies.columns import Column
     from strategies.statements import DrawnMerge
@@ -28,6 +30,28 @@ def content_labels(merge: DrawnMerge) -> Iterator[str]:
         yield f"query:{'union' if ' UNION ALL ' in text else 'filter' if ' WHERE ' in text else 'projection'}"
         if merge.schemas.self_merge:
             yield "query:over-target"
+
+
+def unusual_labels(merge: DrawnMerge, case: Case) -> Iterator[str]:
+    """Yield what few cases contain: odd schemas, names and orders."""
+    kinds = [list(ClauseKind).index(clause.kind) for clause in merge.statement.clauses]
+    if kinds != sorted(kinds):
+        yield "kinds:interleaved"
+    if not case.target.schema.columns:
+        yield "target:no-columns"
+    if APPEND_ONLY in case.target.properties:
+        yield "target:append-only"
+    names = [] if case.source is None else case.source.schema.names
+    if len({name.lower() for name in names}) < len(names):
+        yield "source:twin-names"
+    known = {column.name.lower() for column in (*merge.schemas.target, *merge.schemas.source)}
+    if any(name.startswith("_c") for name in known):
+        yield "name:reserved"
+    if (merge.statement.aliases.source or "").lower() in known:
+        yield "name:alias-of-column"
+    places = [case.target.schema.names.index(name) for name in case.target.partition_by]
+    if any(row[place] == "" for row in case.target.rows for place in places):
+        yield "partition:empty-text"
 
 
 def type_name(data_type: DataType) -> str:

@@ -1,7 +1,7 @@
 """Small overlapping values of a type: keys, numbers that are summed, partition values (techniques T23, P22).
 
 A domain is short and ordered: its neighbours are near misses, its end is what no target key has at first. It never
-holds the empty string, so that its values may become partition values (R-744).
+holds the empty string, which a partition column has by flag only (R-744).
 """
 
 from __future__ import annotations

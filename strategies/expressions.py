@@ -170,9 +170,21 @@ class NamedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """SQL text written as it is: what an invalid statement has in place of an expression. It has no value here."""
+    """SQL text written as it is: what an invalid statement has in place of an expression, or the statement's time.
+
+    Its value is told beside it; an invalid text has none.
+    """
 
     text: str
+    value: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayCall:
+    """A function that gives an array, ``array_union`` for one: an assigned value only (R-246)."""
+
+    function: str
+    arguments: tuple[Expression, ...]
 
 
 Expression: TypeAlias = (
@@ -192,6 +204,7 @@ Expression: TypeAlias = (
     | Cast
     | NamedStruct
     | Verbatim
+    | ArrayCall
 )
 
 
@@ -207,7 +220,7 @@ def nodes(expression: Expression) -> Iterator[Expression]:
 
 _NODES = (
     *(Literal, Reference, FieldAccess, Comparison, And, Or, Not),
-    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast, NamedStruct, Verbatim),
+    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast, NamedStruct, Verbatim, ArrayCall),
 )
 
 TRUE = Literal(True, BOOLEAN)  # noqa: FBT003 - the first field is the SQL constant, not a switch

@@ -78,8 +78,18 @@ class Feature(Enum):
     # the statement as a whole
     SUBQUERY_SOURCE = "subquery-source"
     INVALID = "invalid-statements"
+    INTERLEAVED = "interleaved-clause-kinds"
+    STATEMENT_TIME = "statement-time"
+    LAYOUT_AMBIGUITY = "ambiguity-in-pruned-files"
     # session
     SETTINGS = "settings"
+    CASE_SENSITIVE = "case-sensitive-session"
+    # unusual tables and names
+    UNUSUAL_SCHEMAS = "schemas-without-columns-or-types"
+    RESERVED_NAMES = "names-of-change-columns"
+    DUPLICATE_SOURCE_NAMES = "duplicate-source-names"
+    ALIAS_OF_COLUMN = "alias-equal-to-a-column"
+    APPEND_ONLY = "append-only-target"
 
 
 _F = Feature
@@ -102,7 +112,7 @@ PERCENT = MappingProxyType(
         _F.NULL_VALUES: 65,
         _F.DUPLICATE_SOURCE_KEYS: 40,
         _F.DUPLICATE_TARGET_ROWS: 30,
-        _F.AMBIGUOUS: 7,
+        _F.AMBIGUOUS: 4,
         _F.EMPTY_TARGET: 3,
         _F.EMPTY_SOURCE: 3,
         _F.SEVERAL_KEYS: 25,
@@ -145,12 +155,24 @@ PERCENT = MappingProxyType(
         _F.GENERATED_COLUMNS: 10,
         _F.VIOLATIONS: 8,
         _F.SUBQUERY_SOURCE: 10,
-        _F.INVALID: 4,
+        _F.INVALID: 3,
+        _F.INTERLEAVED: 8,
+        _F.STATEMENT_TIME: 5,
+        _F.LAYOUT_AMBIGUITY: 2,
         _F.SETTINGS: 40,
+        _F.CASE_SENSITIVE: 4,
+        _F.UNUSUAL_SCHEMAS: 2,
+        _F.RESERVED_NAMES: 3,
+        _F.DUPLICATE_SOURCE_NAMES: 2,
+        _F.ALIAS_OF_COLUMN: 2,
+        _F.APPEND_ONLY: 2.5,
     }
 )  # fmt: skip - one line per group reads as the table that it is
 
 NEEDS = (
+    (_F.LAYOUT_AMBIGUITY, _F.AMBIGUOUS),
+    (_F.LAYOUT_AMBIGUITY, _F.FILE_PRUNING),
+    (_F.LAYOUT_AMBIGUITY, _F.MATCHED_UPDATE),
     (_F.LONE_DELETE, _F.MATCHED_DELETE),
     (_F.LONE_DELETE, _F.DUPLICATE_SOURCE_KEYS),
     (_F.AMBIGUOUS, _F.DUPLICATE_SOURCE_KEYS),
@@ -164,21 +186,35 @@ NEEDS = (
     (_F.COLUMN_DEFAULTS, _F.INSERT),
     (_F.COLUMN_DEFAULTS, _F.EXPLICIT),
     (_F.COLUMN_DEFAULTS, _F.PARTIAL_INSERT),
+    (_F.UNUSUAL_SCHEMAS, _F.SCHEMA_EVOLUTION),
+    (_F.UNUSUAL_SCHEMAS, _F.STAR),
 )
 """Pairs of features: without the second the first would mostly lead to nothing."""
 
 SPOILS = (
+    (_F.LAYOUT_AMBIGUITY, _F.INSERT),
+    (_F.LAYOUT_AMBIGUITY, _F.BY_SOURCE_UPDATE),
+    (_F.LAYOUT_AMBIGUITY, _F.BY_SOURCE_DELETE),
+    (_F.LAYOUT_AMBIGUITY, _F.LONE_DELETE),
+    (_F.LAYOUT_AMBIGUITY, _F.INVALID),
     (_F.AMBIGUOUS, _F.LONE_DELETE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_UPDATE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_DELETE),
     (_F.SCHEMA_EVOLUTION, _F.SPACED_NAMES),
     (_F.LEGACY_POLICY, _F.STRICT_POLICY),
     (_F.INVALID, _F.AMBIGUOUS),
+    (_F.CASE_SENSITIVE, _F.OTHER_CASE),
+    (_F.CASE_SENSITIVE, _F.DUPLICATE_SOURCE_NAMES),
+    (_F.UNUSUAL_SCHEMAS, _F.INVALID),
+    (_F.UNUSUAL_SCHEMAS, _F.SELF_MERGE),
+    (_F.UNUSUAL_SCHEMAS, _F.SUBQUERY_SOURCE),
+    (_F.UNUSUAL_SCHEMAS, _F.SPACED_NAMES),
 )
 """Pairs of features that do not go together; the second is turned off.
 
 Several matches are then allowed (R-320); every file is read (R-420); without column mapping a changed schema cannot
-hold names with spaces; there is one policy (R-251); an invalid statement never gets as far as a match.
+hold names with spaces; there is one policy (R-251); an invalid statement never gets as far as a match. Only a merge
+with nothing but MATCHED clauses leaves out files by their conditions (R-322).
 """
 
 CLAUSE_FEATURES = (

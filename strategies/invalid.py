@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from strategies.rewriting import Break
     from strategies.statement import Statement
 
+_TRIES = 3
+_RAREST = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Broken:
@@ -29,36 +32,59 @@ class Broken:
 
 
 def draw_broken(draw: DrawFn, statement: Statement, schemas: Schemas) -> Broken | None:
-    """Break one rule of a valid statement; None where the rule that was picked finds nothing to break."""
-    rule, breaks = pick(draw, _FAULTS)
-    broken = breaks(draw, statement, schemas)
-    return None if broken is None else Broken(broken, rule)
+    """Break one rule of a valid statement; None where all rules that were picked find nothing to break."""
+    for _ in range(_TRIES):
+        rule, breaks = pick(draw, _FAULTS)
+        broken = breaks(draw, statement, schemas)
+        if broken is not None:
+            return Broken(broken, rule)
+    return None
 
 
+def _one_of(*faults: Break) -> Break:
+    """Make one fault of several that break the same rule, so that each rule counts alike."""
+
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+        return pick(draw, faults)(draw, statement, schemas)
+
+    return breaks
+
+
+# those that need most of a statement first; they stand in the list several times
+_SELDOM_POSSIBLE: tuple[tuple[str, Break], ...] = (
+    ("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),
+    ("R-224", assignment_faults.nested_insert),
+    ("R-238", condition_faults.duplicate_source_columns),
+    ("R-227", assignment_faults.default_keyword),
+    ("R-214", assignment_faults.through_no_struct),
+    ("R-225", assignment_faults.duplicate_insert),
+    ("R-108", assignment_faults.arity),
+    ("R-134", assignment_faults.aggregate_value),
+)
 _FAULTS: tuple[tuple[str, Break], ...] = (
-    ("R-117", condition_faults.unresolved_condition),
-    ("R-117", assignment_faults.unresolved_value),
-    ("R-117", assignment_faults.unresolved_column),
+    (
+        "R-117",
+        _one_of(
+            condition_faults.unresolved_condition,
+            assignment_faults.unresolved_value,
+            assignment_faults.unresolved_column,
+        ),
+    ),
     ("R-118", condition_faults.ambiguous),
     ("R-119", assignment_faults.source_on_the_left),
     ("R-107", condition_faults.early_unconditional),
-    ("R-108", assignment_faults.arity),
     ("R-130", condition_faults.condition_of("RAND() < 2")),
     ("R-131", condition_faults.condition_of("COUNT({column}) > 0")),
     ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
-    ("R-133", condition_faults.condition_of("(SELECT 1) = 1")),
-    ("R-133", condition_faults.condition_of("EXISTS (SELECT 1)")),
-    ("R-134", assignment_faults.aggregate_value),
+    (
+        "R-133",
+        _one_of(condition_faults.condition_of("(SELECT 1) = 1"), condition_faults.condition_of("EXISTS (SELECT 1)")),
+    ),
     ("R-135", condition_faults.not_boolean),
-    ("R-210", assignment_faults.conflict),
-    ("R-210", assignment_faults.prefix_conflict),
-    ("R-224", assignment_faults.nested_insert),
-    ("R-214", assignment_faults.through_no_struct),
-    ("R-225", assignment_faults.duplicate_insert),
-    ("R-227", assignment_faults.default_keyword),
+    *_SELDOM_POSSIBLE * 2,
+    *_SELDOM_POSSIBLE[:_RAREST],
     ("R-201", assignment_faults.star_without_column),
     ("R-243", assignment_faults.other_fields),
     ("R-251", assignment_faults.array_into_scalar),
-    ("R-238", condition_faults.duplicate_source_columns),
     ("R-106", condition_faults.no_clause),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strategies.content_labels import content_labels, type_name
+from strategies.content_labels import content_labels, type_name, unusual_labels
 from strategies.expressions import And, Reference, Side, nodes
 from strategies.matches import is_multi_matched, match_matrix
 from strategies.settings import insert_only_optimised
@@ -47,6 +47,7 @@ def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> froze
             *_match_labels(merge, matrix, optimised=insert_only_optimised(dict(case.conf))),
             *_outcome_labels(merge, matrix),
             *content_labels(merge),
+            *unusual_labels(merge, case),
         )
     )
 

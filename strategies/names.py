@@ -28,6 +28,8 @@ _ALIASES = (
     Aliases(target="target", source="source"),
 )
 _OFTEN = 60
+_RESERVED = {"v": "_change_type", "w": "_commit_version"}
+"""Names of the change feed's columns: ordinary ones where the feed is off (R-632)."""
 
 
 def draw_names(draw: DrawFn, plain: Sequence[str], features: frozenset[Feature]) -> tuple[str, ...]:
@@ -35,9 +37,13 @@ def draw_names(draw: DrawFn, plain: Sequence[str], features: frozenset[Feature])
     pool = (_AWKWARD if Feature.AWKWARD_NAMES in features else ()) + (
         _SPACED if Feature.SPACED_NAMES in features else ()
     )
+    reserved = Feature.RESERVED_NAMES in features and Feature.CHANGE_DATA_FEED not in features
     names: list[str] = []
     for name in plain:
         free = [awkward for awkward in pool if awkward not in names]
+        if reserved and name in _RESERVED and chance(draw, _OFTEN):
+            names.append(_RESERVED[name])
+            continue
         names.append(pick(draw, free) if free and chance(draw, _OFTEN) else name)
     return tuple(names)
 

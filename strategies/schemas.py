@@ -93,6 +93,7 @@ def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
             self_merge=True,
             checks=checks,
             evolves=Feature.SCHEMA_EVOLUTION in features,
+            case_sensitive=Feature.CASE_SENSITIVE in features,
             self_filter=draw_self_filter(draw, features, columns[0]),
         )
     return _with_source(draw, features, ordered, key_names=key_names, partition_by=partition_by, checks=checks)
@@ -185,6 +186,7 @@ def _with_source(
         partition_by=partition_by,
         checks=checks,
         evolves=Feature.SCHEMA_EVOLUTION in features,
+        case_sensitive=Feature.CASE_SENSITIVE in features,
     )
 
 

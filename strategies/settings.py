@@ -1,4 +1,4 @@
-"""Session settings and table properties of a case (R-244, R-251, R-470, R-731, P-17)."""
+"""Session settings and table properties of a case (R-120, R-244, R-251, R-470, R-731, P-17)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reference.case import CDF_PROPERTY
 from strategies.chance import chance, pick
-from strategies.features import Feature
+from strategies.features import Feature, uses
 from strategies.spark_sql import expression_text
 from strategies.statement import Aliases
 
@@ -28,13 +28,17 @@ PRESERVE_NULL_STRUCTS = f"{_PREFIX}merge.preserveNullSourceStructs"
 PRESERVE_ON_STAR = f"{PRESERVE_NULL_STRUCTS}.updateStar"
 POLICY = "spark.sql.storeAssignmentPolicy"
 ANSI = "spark.sql.ansi.enabled"
+CASE_SENSITIVE = "spark.sql.caseSensitive"
+DROP_NULL_COLUMNS = f"{_PREFIX}createDataFrame.dropNullColumns"
+APPEND_ONLY = "delta.appendOnly"
 
 _MATERIALIZE_MODES = ("none", "all", "auto")
 _SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
 _PERCENT = 35
 _AUTO_MERGE_PERCENT = 40
 _STRUCT_PERCENT = 35
-_NO_ANSI_PERCENT = 12
+_NO_ANSI_PERCENT = 4
+_APPEND_ONLY_PERCENT = 15
 
 
 def draw_conf(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
@@ -54,6 +58,8 @@ def draw_conf(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
             conf[ANSI] = "false"
     elif Feature.STRICT_POLICY in features:
         conf[POLICY] = "STRICT"
+    if Feature.CASE_SENSITIVE in features:
+        conf[CASE_SENSITIVE] = "true"
     return conf
 
 
@@ -78,8 +84,13 @@ def auto_merges(conf: Mapping[str, str]) -> bool:
     return conf.get(AUTO_MERGE, "false") == "true"
 
 
-def table_properties(features: frozenset[Feature], checks: Iterable[Check] = ()) -> dict[str, str]:
-    """Return the properties of the target table: its change feed (R-601) and its CHECK constraints (R-742)."""
+def table_properties(
+    draw: DrawFn, features: frozenset[Feature], checks: Iterable[Check] = (), *, insert_only: bool = False
+) -> dict[str, str]:
+    """Draw the properties of the target: its change feed (R-601), CHECK constraints (R-742), append-only (R-743)."""
     properties = {CDF_PROPERTY: "true"} if Feature.CHANGE_DATA_FEED in features else {}
+    # where rows are only added such a table has no objection, elsewhere it mostly has
+    if uses(draw, features, Feature.APPEND_ONLY, percent=90 if insert_only else _APPEND_ONLY_PERCENT):
+        properties[APPEND_ONLY] = "true"
     constraints = {f"delta.constraints.{check.name}": expression_text(check.condition, Aliases()) for check in checks}
     return {**properties, **constraints}

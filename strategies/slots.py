@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strategies.nested import Leaf
     from strategies.scopes import Candidate, Scope
 
-_BROKEN_PERCENT = 50
+_BROKEN_PERCENT = 65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

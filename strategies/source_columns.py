@@ -27,6 +27,7 @@ _EXTRA_NESTED: tuple[DataType, ...] = (
 )
 _CAST_PERCENT = 55
 _NEW_COLUMN_PERCENT = 60
+_CASE_VARIANT_PERCENT = 22
 
 
 def draw_source_columns(
@@ -79,7 +80,10 @@ def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature], *, fix
     star_needs_names = Feature.STAR in features and (Feature.SCHEMA_EVOLUTION not in features or column.required)
     renamed = Feature.RENAMED_SOURCE_COLUMNS in features and not star_needs_names and chance(draw, 60)
     name = f"src_{column.name}" if renamed else in_other_case(draw, column.name, features)
-    violated = Feature.VIOLATIONS in features and column.required and chance(draw, 60)
+    if Feature.CASE_SENSITIVE in features and name.isascii() and chance(draw, 0 if fixed else _CASE_VARIANT_PERCENT):
+        # another column to this session, and one that evolution cannot add beside the target's
+        name = name.swapcase()
+    violated = Feature.VIOLATIONS in features and column.required and chance(draw, 85)
     plain = Column(
         name=name, type=column.type, domain=column.domain, required=column.required and not violated, misfits=violated
     )
@@ -105,6 +109,9 @@ def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, 
         return ()
     options = (*_EXTRA, *_EXTRA_NESTED) if evolves else _EXTRA
     extra = [_extra(pick(draw, options))]
+    if Feature.RESERVED_NAMES in features and evolves and chance(draw, 50):
+        # no name for a column of a table with a change feed
+        extra = [replace(extra[0], name="_commit_timestamp")]
     if chance(draw, 40):
         extra.append(Column(name="more", type=BIGINT))
     return tuple(extra)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from reference.types import STRING, quote
 from strategies.expressions import (
     And,
+    ArrayCall,
     Between,
     CaseWhen,
     Cast,
@@ -36,7 +37,7 @@ _WHEN = {
     ClauseKind.NOT_MATCHED: "WHEN NOT MATCHED",
     ClauseKind.NOT_MATCHED_BY_SOURCE: "WHEN NOT MATCHED BY SOURCE",
 }
-_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct)
+_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct, ArrayCall)
 
 
 def statement_text(statement: Statement) -> str:
@@ -86,7 +87,7 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
             return f"{_operand(operand, aliases)} IN ({inside})"
         case Between(operand, low, high):
             return f"{_operand(operand, aliases)} BETWEEN {_operand(low, aliases)} AND {_operand(high, aliases)}"
-        case CaseWhen() | Coalesce() | Cast() | NamedStruct():
+        case CaseWhen() | Coalesce() | Cast() | NamedStruct() | ArrayCall():
             return _call(expression, aliases)
         case Verbatim(text):
             return text
@@ -94,7 +95,7 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
             assert_never(expression)
 
 
-def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct, aliases: Aliases) -> str:
+def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct | ArrayCall, aliases: Aliases) -> str:
     match expression:
         case CaseWhen(condition, value, otherwise):
             parts = (expression_text(part, aliases) for part in (condition, value, otherwise))
@@ -107,6 +108,8 @@ def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct, aliases: Aliases
             pairs = zip(names, values, strict=True)
             inside = ", ".join(f"{literal(name, STRING)}, {expression_text(value, aliases)}" for name, value in pairs)
             return f"NAMED_STRUCT({inside})"
+        case ArrayCall(function, arguments):
+            return f"{function}({', '.join(expression_text(argument, aliases) for argument in arguments)})"
 
 
 def _operand(expression: Expression, aliases: Aliases) -> str:

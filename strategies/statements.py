@@ -21,6 +21,8 @@ from strategies.source_queries import draw_source_query
 from strategies.spark_sql import statement_text
 from strategies.statement import Action, Clause, ClauseKind, Statement
 from strategies.tables import Tables, draw_tables
+from strategies.unusual import draw_bare_insert, draw_column_alias, draw_without_columns
+from strategies.wording import interleaved, with_statement_time
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -81,16 +83,22 @@ def draw_merge(
     schemas = draw_schemas(draw, features)
     drawn = draw_tables(draw, features, schemas, profile)
     aliases = draw_aliases(draw, features)
+    bare = draw_without_columns(draw, features, schemas, drawn, auto_merge=auto_merge)
+    if bare is not None:
+        insert = draw_bare_insert(draw, aliases, asks=bare[0].evolves and not auto_merge)
+        return DrawnMerge(schemas=bare[0], tables=bare[1], statement=insert, on_form=OnForm.CONSTANT)
+    aliases = draw_column_alias(draw, features, schemas, aliases)
     scope = whole_scope(features, schemas, drawn)
     on_form, condition = draw_on(draw, scope, schemas)
     clauses = tuple(clause for kind in ClauseKind for clause in _draw_kind(draw, kind, scope, schemas, profile))
     statement = Statement(
         condition=condition,
-        clauses=clauses,
+        clauses=interleaved(draw, features, clauses),
         aliases=aliases,
         self_merge=schemas.self_merge,
         with_schema_evolution=schemas.evolves and (not auto_merge or chance(draw, _BOTH_WAYS_PERCENT)),
     )
+    statement = with_statement_time(draw, features, statement)
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
     if not exempt and Feature.AMBIGUOUS not in features:
         drawn = disambiguated(condition, schemas, drawn)
@@ -120,6 +128,8 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
 
 
 def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
+    if Feature.LAYOUT_AMBIGUITY in features:
+        return 0
     if kind is ClauseKind.MATCHED and not _CONDITIONAL.isdisjoint(features):
         return _SELDOM_UNCONDITIONAL_PERCENT
     return _UNCONDITIONAL_PERCENT
@@ -138,9 +148,9 @@ def _clause(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope: 
 
 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
-    prunes = kind is ClauseKind.MATCHED and uses(
-        draw, scope.features, Feature.FILE_PRUNING, percent=_FILE_PREDICATE_PERCENT
-    )
+    # every clause must leave out files, or none is left out
+    percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else _FILE_PREDICATE_PERCENT
+    prunes = kind is ClauseKind.MATCHED and uses(draw, scope.features, Feature.FILE_PRUNING, percent=percent)
     return draw_file_predicate(draw, scope) if prunes else draw_condition(draw, scope)
 
 

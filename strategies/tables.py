@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from reference.types import StructType
+from reference.types import STRING, StructType
 from strategies.chance import chance, pick
 from strategies.columns import Column, Domain, Schemas
 from strategies.constraints import keeping_checks, with_computed
@@ -93,7 +93,8 @@ def _draw_files(
 
 def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span: int) -> SearchStrategy[Value]:
     keys = {name for name, _ in schemas.keys}
-    nulls = Feature.NULL_KEYS if column.name in keys else Feature.NULL_VALUES
+    is_key = column.name in keys
+    nulls = Feature.NULL_KEYS if is_key else Feature.NULL_VALUES
     nullable = nulls in features and not column.required
     if column.computed is not None:
         # None is filled in later
@@ -106,8 +107,11 @@ def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span:
     if column.name in schemas.partition_by:
         # the awkward texts of a domain stand behind its plain ones
         width = _MANY_VALUES if Feature.AWKWARD_PARTITIONS in features else _PARTITION_SPAN
+        if Feature.AWKWARD_PARTITIONS in features and column.type == STRING and not column.required | is_key:
+            # stored as NULL (R-744)
+            return st.sampled_from((*domain(STRING)[:width], *("",) * 3, *(None,) * nullable))
         return small_values(column.type, span=width, null_weight=int(nullable))
-    width = min(span, max(2, len(domain(column.type)) - FRESH)) if column.name in keys else _VALUE_SPAN
+    width = min(span, max(2, len(domain(column.type)) - FRESH)) if is_key else _VALUE_SPAN
     return small_values(column.type, span=width, null_weight=int(nullable))
 
 
@@ -182,7 +186,7 @@ def _draw_source(
 
 
 def _as_source(schemas: Schemas) -> Schemas:
-    """Name the source's partition namesakes, so that their cells fit partitions too (R-744)."""
+    """Name the source's partition namesakes, so that their cells fit partitions too."""
     names = dict(schemas.namesakes)
     return Schemas(
         target=schemas.source,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from reference.types import STRING
 from strategies.expressions import (
     And,
+    ArrayCall,
     Between,
     CaseWhen,
     Cast,
@@ -75,7 +76,9 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
         case NamedStruct(_, values):
             parts = [evaluator(value, found) for value in values]
             return lambda target, source: tuple(part(target, source) for part in parts)
-        case Verbatim():
+        case Verbatim(_, told):
+            return lambda _target, _source: told
+        case ArrayCall():
             return lambda _target, _source: None
         case Sum():
             return _sum(expression, found)

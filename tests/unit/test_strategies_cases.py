@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from strategies import DrawnCase
     from strategies.expressions import Expression
 
+RESERVED = {"_change_type", "_commit_version", "_commit_timestamp"}
 FEW = settings(max_examples=30, deadline=None, database=None)
 
 
@@ -36,7 +37,7 @@ def test_files_can_be_written_as_delta(drawn: tuple[DrawnCase, ...]) -> None:
     for case in (each.case for each in drawn):
         names = case.target.schema.names
         places = [names.index(name) for name in case.target.partition_by]
-        assert len(places) < len(names)
+        assert len(places) < len(names) or not (names or case.target.files)
         for file in case.target.files:
             assert file
             assert len({repr([row[place] for place in places]) for row in file}) == 1
@@ -53,8 +54,8 @@ def test_tables_keep_to_their_bounds(drawn: tuple[DrawnCase, ...]) -> None:
             assert all(len(row) == len(case.source.schema.columns) for row in case.source.rows)
 
 
-def test_no_empty_string_reaches_a_partition_column(drawn: tuple[DrawnCase, ...]) -> None:
-    """Neither rows nor assigned values bring the empty string there (R-744)."""
+def test_the_empty_string_reaches_a_partition_column_by_flag_only(drawn: tuple[DrawnCase, ...]) -> None:
+    """Rows and assigned values bring the empty string there only where it was asked for (R-744)."""
     for each in drawn:
         schemas_ = each.merge.schemas
         strings = [name for name in schemas_.partition_by if schemas_.target_column(name).type == STRING]
@@ -63,22 +64,25 @@ def test_no_empty_string_reaches_a_partition_column(drawn: tuple[DrawnCase, ...]
             namesake = schemas_.namesake(name)
             assert namesake is None or namesake.domain is Domain.SMALL
             place = each.case.target.schema.names.index(name)
-            assert all(row[place] != "" for row in each.case.target.rows)
+            allowed = Feature.AWKWARD_PARTITIONS in each.enabled
+            assert allowed or all(row[place] != "" for row in each.case.target.rows)
             for value in (outcome for assigned in _assigned(each, name) for outcome in _outcomes(assigned)):
                 assert not isinstance(value, FieldAccess)
                 assert not isinstance(value, Reference) or _reads_small(each, value)
-                assert not isinstance(value, Literal) or value.value != ""
+                assert allowed or not isinstance(value, Literal) or value.value != ""
 
 
 def test_names_are_unique_in_any_case(drawn: tuple[DrawnCase, ...]) -> None:
-    """No two columns of a table differ by case alone, none equals an alias or starts with an underscore."""
+    """No two columns of a table differ by case alone, none equals a plain alias or starts with an underscore."""
     for case in (each.case for each in drawn):
         for table in (case.target, case.source):
             if table is not None:
                 lowered = [name.lower() for name in table.schema.names]
-                assert len(set(lowered)) == len(lowered)
+                # twins have a flag of their own (R-823)
+                assert len(set(lowered)) == len(lowered) - lowered.count("twin") // 2
                 assert not {"t", "s", "tgt", "src", "target", "source"}.intersection(lowered)
-                assert not any(name.startswith("_") for name in lowered)
+                # the change feed's names have a flag of their own (R-632)
+                assert {name for name in lowered if name.startswith("_")} <= RESERVED
 
 
 def test_only_the_last_clause_of_a_kind_lacks_a_condition(drawn: tuple[DrawnCase, ...]) -> None:

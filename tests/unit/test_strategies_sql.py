@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,6 +28,7 @@ from strategies.expressions import (
     TRUE,
     UNKNOWN,
     And,
+    ArrayCall,
     Between,
     CaseWhen,
     Cast,
@@ -48,6 +50,11 @@ from strategies.expressions import (
 from strategies.literals import literal, writable
 from strategies.spark_sql import expression_text, statement_text
 from strategies.statement import Action, Aliases, Assignment, Clause, ClauseKind, Statement
+
+if TYPE_CHECKING:
+    from reference.case import Value
+    from reference.types import DataType
+    from strategies.expressions import Expression
 
 T_ID = Reference(side=Side.TARGET, name="id")
 S_ID = Reference(side=Side.SOURCE, name="id")
@@ -74,9 +81,9 @@ ONE = Literal(1, INT)
         (None, None, "NULL"),
     ],
 )
-def test_literals_are_typed_and_escaped(value: object, data_type: object, expected: str) -> None:
+def test_literals_are_typed_and_escaped(value: Value, data_type: DataType | None, expected: str) -> None:
     """Every constant reads as exactly its typed value."""
-    assert literal(value, data_type) == expected  # type: ignore[arg-type] - the table above mixes all types
+    assert literal(value, data_type) == expected
 
 
 def test_nested_types_have_no_literal() -> None:
@@ -110,13 +117,15 @@ def test_values_that_text_cannot_carry_are_not_writable() -> None:
             "NAMED_STRUCT('a', 1, 'it\\'s', CAST(NULL AS STRING))",
         ),
         (And(TRUE, Verbatim("(RAND() < 2)")), "TRUE AND ((RAND() < 2))"),
+        (ArrayCall("array_distinct", (S_ID,)), "array_distinct(s.id)"),
+        (ArrayCall("array_remove", (S_ID, ONE)), "array_remove(s.id, 1)"),
         (Reference(side=Side.SOURCE, name="back`tick", qualified=False), "`back``tick`"),
         (IsNull(operand=S_ID, negated=True), "s.id IS NOT NULL"),
     ],
 )
-def test_expressions_keep_their_structure(expression: object, expected: str) -> None:
+def test_expressions_keep_their_structure(expression: Expression, expected: str) -> None:
     """Parentheses stand wherever precedence could regroup an expression."""
-    assert expression_text(expression, Aliases()) == expected  # type: ignore[arg-type] - the table mixes all nodes
+    assert expression_text(expression, Aliases()) == expected
 
 
 def test_statement_with_every_clause() -> None:
