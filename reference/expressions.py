@@ -14,25 +14,24 @@ from sqlglot import exp
 
 from reference.arithmetic import arithmetic, divide, divide_whole, negative
 from reference.array_functions import array_call
+from reference.constructors import constructed
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from reference.functions import function, same_type
 from reference.literals import cast_literal, decimal_literal, integer_literal, text_literal
 from reference.nested_casts import cast_value
 from reference.statement import is_name, name_parts
-from reference.typed import Typed, combine, identifier
+from reference.typed import Typed, combine
 from reference.types import (
     BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
-    FLOAT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VOID,
     ArrayType,
-    Field,
     MapType,
     StructType,
 )
@@ -91,10 +90,6 @@ class Translator:
             exp.If: self._if,
             exp.Cast: self._cast,
             exp.HexString: self._hex,
-            exp.Struct: self._struct,
-            exp.Array: self._array,
-            exp.VarMap: self._map,
-            exp.Bracket: self._bracket,
             exp.CurrentTimestamp: self._now,
             exp.CurrentDate: self._now,
             exp.Localtimestamp: self._now,
@@ -113,7 +108,8 @@ class Translator:
         translate = self._cases.get(type(node))
         if translate is not None:
             return translate(node)
-        return array_call(node, self.translate) or function(node, self.translate)
+        found = constructed(node, self.translate) or array_call(node, self.translate)
+        return function(node, self.translate) if found is None else found
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition.
@@ -254,24 +250,6 @@ class Translator:
     def _hex(self, node: exp.Expr) -> Typed:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
 
-    def _struct(self, node: exp.Expr) -> Typed:
-        fields, operands = [], []
-        for item in node.expressions:
-            if not isinstance(item, exp.PropertyEQ) or not isinstance(item.this, exp.Identifier):
-                raise UnsupportedByReferenceError("a struct without field names")
-            operand = self.translate(item.expression)
-            fields.append(Field(item.this.name, operand.type))
-            operands.append(operand)
-        packed = ", ".join(f"{identifier(f.name)} := {o.sql}" for f, o in zip(fields, operands, strict=True))
-        return combine(f"struct_pack({packed})", StructType(tuple(fields)), *operands)
-
-    def _array(self, node: exp.Expr) -> Typed:
-        operands = same_type([self.translate(item) for item in node.expressions])
-        if not operands or operands[0].type == VOID:
-            raise UnsupportedByReferenceError("an array without typed elements")
-        listed = ", ".join(operand.sql for operand in operands)
-        return combine(f"list_value({listed})", ArrayType(operands[0].type), *operands)
-
     def _binary(self, node: exp.Expr) -> Typed:
         left, right = self.translate(node.this), self.translate(node.expression)
         if isinstance(node, exp.Div):
@@ -279,29 +257,6 @@ class Translator:
         if isinstance(node, exp.IntDiv):
             return divide_whole(left, right)
         return arithmetic(node, left, right)
-
-    def _bracket(self, node: exp.Expr) -> Typed:
-        """Look up a key; an index may be outside its array, which is an error, and only literals are simple."""
-        container, (key_node, *more) = self.translate(node.this), node.expressions
-        key = self.translate(key_node)
-        if more or not isinstance(container.type, MapType) or container.type.key != key.type:
-            raise UnsupportedByReferenceError("an element of anything but a map")
-        if key.type in (FLOAT, DOUBLE) or isinstance(key.type, ArrayType | StructType):
-            raise UnsupportedByReferenceError("a key of a type that Spark compares in its own way")
-        return combine(f"({container.sql})[{key.sql}]", container.type.value, container, key)
-
-    def _map(self, node: exp.Expr) -> Typed:
-        keys, values = node.args["keys"].expressions, node.args["values"].expressions
-        literals = [str(key.this) for key in keys if isinstance(key, exp.Literal)]
-        if not keys or len(set(literals)) != len(keys):
-            raise UnsupportedByReferenceError("a map whose keys are not distinct literals")
-        typed_keys = same_type([self.translate(key) for key in keys])
-        typed_values = same_type([self.translate(value) for value in values])
-        if typed_values[0].type == VOID:
-            raise UnsupportedByReferenceError("a map without typed values")
-        listed = ", ".join(f"{k.sql}: {v.sql}" for k, v in zip(typed_keys, typed_values, strict=True))
-        data_type = MapType(typed_keys[0].type, typed_values[0].type)
-        return combine(f"MAP {{{listed}}}", data_type, *typed_keys, *typed_values)
 
 
 def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from reference.alignment import Aligner
+from reference.clause_names import ClauseNames
 from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.evaluation import TABLES, Evaluation
@@ -124,19 +125,21 @@ def _resolver(
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
     return Resolver(
-        target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
-        source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
+        names=ClauseNames(
+            target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
+            source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
+            case_sensitive=settings.case_sensitive,
+            evolution=evolution,
+            drops_null_columns=settings.drops_null_columns,
+        ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection()),
         clock=dt.datetime.now(dt.UTC),
-        case_sensitive=settings.case_sensitive,
         aligner=Aligner(
             policy=settings.policy,
             evolution=evolution,
             preserve_null_structs=settings.preserve_null_structs,
             preserve_null_structs_of_star=settings.preserve_null_structs_of_star,
         ),
-        evolution=evolution,
-        drops_null_columns=settings.drops_null_columns,
     )
 
 

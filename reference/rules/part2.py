@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sqlglot import exp
-
-from reference.alignment import has_target_only_fields, same_type
+from reference.alignment import same_type
+from reference.rules.assigned import (
+    array_function,
+    by_name,
+    casts,
+    coerces,
+    lazy,
+    nested,
+    null_on_the_way,
+    null_struct,
+    other_fields,
+    rounds,
+    several_fields,
+)
 from reference.rules.evidence import Evidence, Rule
 from reference.statement import Action, Kind
-from reference.typed import identifier
-from reference.types import (
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGER_BITS,
-    STRING,
-    TIMESTAMP,
-    ArrayType,
-    DecimalType,
-    Field,
-    MapType,
-    StructType,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reference.assignments import Assigned
-    from reference.types import DataType
-
-_ARRAY_FUNCTIONS = ("array_union", "array_intersect", "array_except", "array_remove", "array_distinct")
 _NO_WIDENING = "tables with type widening are refused by name, and without it no column changes its type"
 
 
@@ -49,145 +37,6 @@ def _idle_star(e: Evidence) -> bool:
 def _updates_partly(e: Evidence) -> bool:
     width = 0 if e.merge is None else len(e.merge.final_schema.columns)
     return any(len({a.path[0] for a in clause.assigned}) < width for clause, _ in e.fired_clauses(Action.UPDATE))
-
-
-def _nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:
-    """Go through assigned fields of structs, with the rows on which they are."""
-    for _, assigned, rows in e.fired_assignments():
-        if len(assigned.path) > 1:
-            yield assigned, rows
-
-
-def _null_on_the_way(e: Evidence) -> bool:
-    for assigned, rows in _nested(e):
-        sql = f"o{_index(e, assigned.path[0])}"
-        for part in assigned.path[1:]:
-            if e.holds(f"SELECT 1 FROM {rows} AND ({sql}) IS NULL"):
-                return True
-            sql = f"({sql}).{identifier(part)}"
-    return False
-
-
-def _several_fields(e: Evidence) -> bool:
-    for clause, _ in e.fired_clauses(Action.UPDATE):
-        columns = [a.path[0].lower() for a in clause.assigned if len(a.path) > 1]
-        if len(set(columns)) < len(columns):
-            return True
-    return False
-
-
-def _index(e: Evidence, name: str) -> int:
-    names = [] if e.merge is None else [column.name.lower() for column in e.merge.final_schema.columns]
-    return names.index(name.lower())
-
-
-def _wanted(e: Evidence, assigned: Assigned) -> DataType | None:
-    """Give the final type of what is assigned; None where it has no place (R-220)."""
-    fields: tuple[Field, ...] = () if e.merge is None else e.merge.final_schema.columns
-    found: DataType | None = None
-    for part in assigned.path:
-        found = next((f.type for f in fields if f.name.lower() == part.lower()), None)
-        fields = found.fields if isinstance(found, StructType) else ()
-    return found
-
-
-def _aligned(e: Evidence) -> Iterator[tuple[DataType, DataType, Assigned, str]]:
-    """Go through fired assignments as (type given, type wanted, assignment, rows)."""
-    for _, assigned, rows in e.fired_assignments():
-        wanted = _wanted(e, assigned)
-        if wanted is not None:
-            yield assigned.value.type, wanted, assigned, rows
-
-
-def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[DataType, DataType]]:
-    """Pair the types of two values, members by name; structs are paired themselves too."""
-    yield given, wanted
-    if isinstance(given, StructType) and isinstance(wanted, StructType):
-        by_name = {field.name.lower(): field.type for field in given.fields}
-        for field in wanted.fields:
-            if field.name.lower() in by_name:
-                yield from _leaves(by_name[field.name.lower()], field.type)
-    elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
-        yield from _leaves(given.element, wanted.element)
-    elif isinstance(given, MapType) and isinstance(wanted, MapType):
-        yield from _leaves(given.key, wanted.key)
-        yield from _leaves(given.value, wanted.value)
-
-
-def _pairs(e: Evidence) -> Iterator[tuple[DataType, DataType]]:
-    for given, wanted, _, _ in _aligned(e):
-        yield from _leaves(given, wanted)
-
-
-def _structs(e: Evidence) -> Iterator[tuple[StructType, StructType]]:
-    for given, wanted in _pairs(e):
-        if isinstance(given, StructType) and isinstance(wanted, StructType):
-            yield given, wanted
-
-
-def _by_name(e: Evidence) -> bool:
-    return any([f.name for f in given.fields] != [f.name for f in wanted.fields] for given, wanted in _structs(e))
-
-
-def _other_fields(e: Evidence) -> bool:
-    rejected = e.rejected("DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION")
-    return rejected or any(has_target_only_fields(given, wanted) for given, wanted in _structs(e))
-
-
-def _null_struct(e: Evidence, *, same: bool) -> bool:
-    for given, wanted, assigned, rows in _aligned(e):
-        structs = isinstance(given, StructType) and isinstance(wanted, StructType)
-        comparable = structs and same_type(given, wanted) is same and (same or e.evolution)
-        if comparable and e.holds(f"SELECT 1 FROM {rows} AND ({assigned.value.sql}) IS NULL"):
-            return True
-    return False
-
-
-def _array_function(e: Evidence) -> bool:
-    if e.prediction is None:
-        return False
-    called = (value.sql(dialect="databricks").lower() for value in e.values())
-    return any(text.startswith(_ARRAY_FUNCTIONS) for text in called)
-
-
-def _casts(e: Evidence) -> bool:
-    return any(given != wanted and not same_type(given, wanted) for given, wanted in _pairs(e))
-
-
-def _rounds(e: Evidence) -> bool:
-    for given, wanted in _pairs(e):
-        fraction = given in (FLOAT, DOUBLE) or isinstance(given, DecimalType)
-        smaller = isinstance(given, DecimalType) and isinstance(wanted, DecimalType) and wanted.scale < given.scale
-        if smaller or (fraction and wanted in INTEGER_BITS) or (given in (FLOAT, DOUBLE) and wanted == STRING):
-            return True
-        if given == TIMESTAMP and (wanted == DATE or wanted in INTEGER_BITS):
-            return True
-    return False
-
-
-def _lazy(e: Evidence) -> bool:
-    """Look for a value that could fail, in a clause that does not fire on every row of its kind."""
-    for clause, assigned, rows in e.fired_assignments():
-        wanted = _wanted(e, assigned)
-        partial = assigned.value.partial or (wanted is not None and assigned.value.type == STRING and wanted != STRING)
-        if partial and e.holds(f"SELECT 1 FROM {rows.split(' WHERE ')[0]} WHERE NOT ({rows.split(' WHERE ')[1]})"):
-            return clause.condition is not None
-    return False
-
-
-def _coerces(e: Evidence) -> bool:
-    """Look for a comparison of a column with a literal or a column of another type."""
-    types = {c.name.lower(): c.type for c in e.case.target.schema.columns}
-    other = {} if e.source_schema is None else {c.name.lower(): c.type for c in e.source_schema.columns}
-    for condition in e.conditions() if e.prediction is not None else ():
-        for node in condition.find_all(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ):
-            left, right = node.this, node.expression
-            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-                a = types.get(left.name.lower()) or other.get(left.name.lower())
-                b = other.get(right.name.lower()) or types.get(right.name.lower())
-                if a is not None and b is not None and a != b:
-                    return True
-    return False
 
 
 def _assigns_new_column(e: Evidence) -> bool:
@@ -257,14 +106,14 @@ RULES = (
     Rule(number="R-204", title="a star that never fires evolves the schema", reached=_idle_star),
     Rule(number="R-210", title="conflicting assignments", reached=lambda e: e.rejected("DELTA_CONFLICT_SET_COLUMN")),
     Rule(number="R-211", title="unassigned columns keep their value", reached=_updates_partly),
-    Rule(number="R-212", title="nested fields are assigned", reached=lambda e: any(True for _ in _nested(e))),
-    Rule(number="R-213", title="nested field of a NULL struct", reached=_null_on_the_way),
+    Rule(number="R-212", title="nested fields are assigned", reached=lambda e: any(True for _ in nested(e))),
+    Rule(number="R-213", title="nested field of a NULL struct", reached=null_on_the_way),
     Rule(
         number="R-214",
         title="path through a non-struct",
         reached=lambda e: e.rejected("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "INVALID_EXTRACT_BASE_FIELD_TYPE"),
     ),
-    Rule(number="R-215", title="several fields of one struct", reached=_several_fields),
+    Rule(number="R-215", title="several fields of one struct", reached=several_fields),
     Rule(
         number="R-216",
         title="unknown column at alignment",
@@ -310,27 +159,27 @@ RULES = (
     ),
     Rule(number="R-240", title="dependent columns", out_of_reach=_NO_WIDENING),
     Rule(number="R-241", title="values of new columns", reached=_evolved_rows),
-    Rule(number="R-242", title="structs by field name", reached=_by_name),
-    Rule(number="R-243", title="field sets of structs", reached=_other_fields),
+    Rule(number="R-242", title="structs by field name", reached=by_name),
+    Rule(number="R-243", title="field sets of structs", reached=other_fields),
     Rule(
         number="R-244",
         title="NULL structs and target-only fields",
-        reached=lambda e: _null_struct(e, same=False),
+        reached=lambda e: null_struct(e, same=False),
     ),
-    Rule(number="R-245", title="NULL of the same struct type", reached=lambda e: _null_struct(e, same=True)),
-    Rule(number="R-246", title="array functions", reached=_array_function),
-    Rule(number="R-250", title="assigned values are cast", reached=_casts),
+    Rule(number="R-245", title="NULL of the same struct type", reached=lambda e: null_struct(e, same=True)),
+    Rule(number="R-246", title="array functions", reached=array_function),
+    Rule(number="R-250", title="assigned values are cast", reached=casts),
     Rule(
         number="R-251",
         title="store assignment policy",
-        reached=lambda e: _casts(e) or e.rejected("CANNOT_UP_CAST_DATATYPE", "CAST_INVALID_INPUT", "DATATYPE_MISMATCH"),
+        reached=lambda e: casts(e) or e.rejected("CANNOT_UP_CAST_DATATYPE", "CAST_INVALID_INPUT", "DATATYPE_MISMATCH"),
     ),
     Rule(
         number="R-252",
         title="overflow of a store cast",
         reached=lambda e: e.rejected("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"),
     ),
-    Rule(number="R-253", title="rounding in casts", reached=_rounds),
-    Rule(number="R-254", title="values are computed where their clause fires", reached=_lazy),
-    Rule(number="R-255", title="coercion in conditions", reached=_coerces),
+    Rule(number="R-253", title="rounding in casts", reached=rounds),
+    Rule(number="R-254", title="values are computed where their clause fires", reached=lazy),
+    Rule(number="R-255", title="coercion in conditions", reached=coerces),
 )

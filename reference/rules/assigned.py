@@ -1,0 +1,180 @@
+"""What assigned values are beside the columns that take them: other types, other fields, NULL structs, nested paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from reference.alignment import has_target_only_fields, same_type
+from reference.statement import Action
+from reference.typed import identifier
+from reference.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    Field,
+    MapType,
+    StructType,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference.assignments import Assigned
+    from reference.rules.evidence import Evidence
+    from reference.types import DataType
+
+_ARRAY_FUNCTIONS = ("array_union", "array_intersect", "array_except", "array_remove", "array_distinct")
+
+
+def nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:
+    """Go through assigned fields of structs, with the rows on which they are."""
+    for _, assigned, rows in e.fired_assignments():
+        if len(assigned.path) > 1:
+            yield assigned, rows
+
+
+def null_on_the_way(e: Evidence) -> bool:
+    """Tell whether a nested assignment led through a NULL struct (R-213)."""
+    for assigned, rows in nested(e):
+        sql = f"o{_index(e, assigned.path[0])}"
+        for part in assigned.path[1:]:
+            if e.holds(f"SELECT 1 FROM {rows} AND ({sql}) IS NULL"):
+                return True
+            sql = f"({sql}).{identifier(part)}"
+    return False
+
+
+def several_fields(e: Evidence) -> bool:
+    """Tell whether one UPDATE assigned several fields of one column (R-215)."""
+    for clause, _ in e.fired_clauses(Action.UPDATE):
+        columns = [a.path[0].lower() for a in clause.assigned if len(a.path) > 1]
+        if len(set(columns)) < len(columns):
+            return True
+    return False
+
+
+def _index(e: Evidence, name: str) -> int:
+    names = [] if e.merge is None else [column.name.lower() for column in e.merge.final_schema.columns]
+    return names.index(name.lower())
+
+
+def _wanted(e: Evidence, assigned: Assigned) -> DataType | None:
+    """Give the final type of what is assigned; None where it has no place (R-220)."""
+    fields: tuple[Field, ...] = () if e.merge is None else e.merge.final_schema.columns
+    found: DataType | None = None
+    for part in assigned.path:
+        found = next((f.type for f in fields if f.name.lower() == part.lower()), None)
+        fields = found.fields if isinstance(found, StructType) else ()
+    return found
+
+
+def _aligned(e: Evidence) -> Iterator[tuple[DataType, DataType, Assigned, str]]:
+    """Go through fired assignments as (type given, type wanted, assignment, rows)."""
+    for _, assigned, rows in e.fired_assignments():
+        wanted = _wanted(e, assigned)
+        if wanted is not None:
+            yield assigned.value.type, wanted, assigned, rows
+
+
+def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[DataType, DataType]]:
+    """Pair the types of two values, members by name; structs are paired themselves too."""
+    yield given, wanted
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        by_name = {field.name.lower(): field.type for field in given.fields}
+        for field in wanted.fields:
+            if field.name.lower() in by_name:
+                yield from _leaves(by_name[field.name.lower()], field.type)
+    elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        yield from _leaves(given.element, wanted.element)
+    elif isinstance(given, MapType) and isinstance(wanted, MapType):
+        yield from _leaves(given.key, wanted.key)
+        yield from _leaves(given.value, wanted.value)
+
+
+def _pairs(e: Evidence) -> Iterator[tuple[DataType, DataType]]:
+    for given, wanted, _, _ in _aligned(e):
+        yield from _leaves(given, wanted)
+
+
+def _structs(e: Evidence) -> Iterator[tuple[StructType, StructType]]:
+    for given, wanted in _pairs(e):
+        if isinstance(given, StructType) and isinstance(wanted, StructType):
+            yield given, wanted
+
+
+def by_name(e: Evidence) -> bool:
+    """Tell whether a struct was assigned whose fields have another order, case or number (R-242)."""
+    return any([f.name for f in given.fields] != [f.name for f in wanted.fields] for given, wanted in _structs(e))
+
+
+def other_fields(e: Evidence) -> bool:
+    """Tell whether a struct was assigned that lacks fields, or was refused for its fields (R-243)."""
+    rejected = e.rejected("DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION")
+    return rejected or any(has_target_only_fields(given, wanted) for given, wanted in _structs(e))
+
+
+def null_struct(e: Evidence, *, same: bool) -> bool:
+    """Tell whether a NULL struct was assigned, of the column's own type or of another one (R-244, R-245)."""
+    for given, wanted, assigned, rows in _aligned(e):
+        structs = isinstance(given, StructType) and isinstance(wanted, StructType)
+        comparable = structs and same_type(given, wanted) is same and (same or e.evolution)
+        if comparable and e.holds(f"SELECT 1 FROM {rows} AND ({assigned.value.sql}) IS NULL"):
+            return True
+    return False
+
+
+def array_function(e: Evidence) -> bool:
+    """Tell whether a value is directly a call of an array function (R-246)."""
+    if e.prediction is None:
+        return False
+    called = (value.sql(dialect="databricks").lower() for value in e.values())
+    return any(text.startswith(_ARRAY_FUNCTIONS) for text in called)
+
+
+def casts(e: Evidence) -> bool:
+    """Tell whether a value was cast to its column (R-250)."""
+    return any(given != wanted and not same_type(given, wanted) for given, wanted in _pairs(e))
+
+
+def rounds(e: Evidence) -> bool:
+    """Tell whether a cast may have rounded or cut something off (R-253)."""
+    for given, wanted in _pairs(e):
+        fraction = given in (FLOAT, DOUBLE) or isinstance(given, DecimalType)
+        smaller = isinstance(given, DecimalType) and isinstance(wanted, DecimalType) and wanted.scale < given.scale
+        if smaller or (fraction and wanted in INTEGER_BITS) or (given in (FLOAT, DOUBLE) and wanted == STRING):
+            return True
+        if given == TIMESTAMP and (wanted == DATE or wanted in INTEGER_BITS):
+            return True
+    return False
+
+
+def lazy(e: Evidence) -> bool:
+    """Look for a value that could fail, in a clause that does not fire on every row of its kind."""
+    for clause, assigned, rows in e.fired_assignments():
+        wanted = _wanted(e, assigned)
+        partial = assigned.value.partial or (wanted is not None and assigned.value.type == STRING and wanted != STRING)
+        if partial and e.holds(f"SELECT 1 FROM {rows.split(' WHERE ')[0]} WHERE NOT ({rows.split(' WHERE ')[1]})"):
+            return clause.condition is not None
+    return False
+
+
+def coerces(e: Evidence) -> bool:
+    """Look for a comparison of a column with a literal or a column of another type."""
+    types = {c.name.lower(): c.type for c in e.case.target.schema.columns}
+    other = {} if e.source_schema is None else {c.name.lower(): c.type for c in e.source_schema.columns}
+    for condition in e.conditions() if e.prediction is not None else ():
+        for node in condition.find_all(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ):
+            left, right = node.this, node.expression
+            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+                a = types.get(left.name.lower()) or other.get(left.name.lower())
+                b = other.get(right.name.lower()) or types.get(right.name.lower())
+                if a is not None and b is not None and a != b:
+                    return True
+    return False
