@@ -49,7 +49,7 @@ def array_call(sql: str) -> ArrayCall | None:
     tokens = tokenize(sql)
     while tokens[0].token_type is TokenType.L_PAREN and _closes_last(tokens, 0):
         tokens = tokens[1:-1]
-    if len(tokens) < 2 or tokens[0].text.lower() not in _ARRAY_FUNCTIONS or not _closes_last(tokens, 1):  # noqa: PLR2004
+    if len(tokens) < 2 or tokens[0].text.lower() not in _ARRAY_FUNCTIONS or not _closes_last(tokens, 1):  # noqa: PLR2004 - a name and a bracket
         return None
     return ArrayCall(tokens[0].text.lower(), tuple(_arguments(sql, tokens[2:-1])))
 

@@ -92,7 +92,9 @@ def resolve_references_and_schema(
         resolve_clause(clause, scope, evolution=merge.with_schema_evolution, clock=clock, types=types)
         for clause in merge.clauses
     )
-    return BoundMerge(condition=on, clauses=clauses, final_schema=_final_schema(merge, clauses, case_sensitive))
+    return BoundMerge(
+        condition=on, clauses=clauses, final_schema=_final_schema(merge, clauses, case_sensitive=case_sensitive)
+    )
 
 
 def resolve_clause(
@@ -174,7 +176,7 @@ def _expand_star(
         )
 
 
-def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], case_sensitive: bool) -> StructType:  # noqa: FBT001
+def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case_sensitive: bool) -> StructType:
     """Add what the clauses that may do so assign from the source (R-230, R-233)."""
     target = merge.target.schema
     if not merge.with_schema_evolution:
