@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reference.case import Case
     from reference.outcome import EngineResult
 
@@ -15,14 +17,25 @@ class Capabilities:
     """What an engine can be held against; a check it lacks is reported as unsupported, never as passed.
 
     Attributes:
+        error_class: whether errors carry Delta's and Spark's classes; without it, that both sides fail is all that
+            can be compared.
         exact_metric_names: whether a commit must report exactly the 22 metrics of R-510 (R-501).
+        metric_names: the metrics that the engine reports, where it reports some of them only; None for all.
+        reasons: why a check is not made, by the check's name (``rows``, ``schema``, ``metrics``, ``cdf``, ``error``,
+            ``commit``, ``path``, ``unchanged``), or by a metric's name.
+        features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
+            ``Unsupported`` to every one of them; saved cases may still use them.
     """
 
     rows: bool = True
+    schema: bool = True
     metrics: bool = True
     cdf: bool = True
     error_class: bool = True
     exact_metric_names: bool = False
+    metric_names: frozenset[str] | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    features_off: frozenset[str] = frozenset()
 
 
 @runtime_checkable
@@ -44,3 +57,16 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release what the engine holds; called once."""
+
+
+class VersionedEngine(Engine, Protocol):
+    """An engine whose class can also drive other released versions than the installed one (``NAME@VERSION``)."""
+
+    @classmethod
+    def at_version(cls, version: str) -> Self:
+        """Return an engine that runs a released version in an environment of its own, out of this process.
+
+        Raises:
+            UserInputError: where there is no such version.
+            EngineDownError: where it cannot be installed here.
+        """
