@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import delta_jars
 from harness.errors import EngineDownError
 
 if TYPE_CHECKING:
@@ -89,10 +90,28 @@ _FIXED_SETTINGS: Mapping[str, str] = {
 }
 
 
+def request_delta() -> None:
+    """Ask that the session of this process, when it starts, can run Delta Lake too.
+
+    Jars can only be given to a JVM that is not running yet; so whoever needs Delta Lake says so before.
+    """
+    _Wanted.delta = True
+
+
+class _Wanted:
+    delta = False
+
+
+def has_delta(session: SparkSession) -> bool:
+    """Tell whether a session was started with Delta Lake."""
+    return "DeltaSparkSessionExtension" in (session.conf.get("spark.sql.extensions", "") or "")
+
+
 def start_session(profile: Profile = Profile.TINY) -> SparkSession:
     """Start Spark, or return the session that runs.
 
-    The JVM's own output goes to a log file, never to the terminal. Python workers run this interpreter.
+    The JVM's own output goes to a log file, never to the terminal. Python workers run this interpreter. The session
+    can run Delta Lake where that was requested before.
 
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start; the message says what to do.
@@ -112,6 +131,7 @@ def start_session(profile: Profile = Profile.TINY) -> SparkSession:
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **(delta_jars.session_settings() if _Wanted.delta else {}),
     }
     for name, value in settings.items():
         builder = builder.config(name, value)

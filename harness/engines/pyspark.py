@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import tempfile
-import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +12,23 @@ from py4j.protocol import Py4JError
 
 from harness.delta_tables import UnwritableTableError, write_source, write_target
 from harness.engine import Capabilities
-from harness.errors import EngineDownError
+from harness.engines.spark_case import (
+    PLANNER_SETTINGS,
+    SOURCE_VIEW,
+    case_settings,
+    class_of,
+    down_if_gone,
+    full_name,
+    local_relation,
+    profile_of,
+    reads_source_from_table,
+    require_alive,
+)
 from harness.observation import is_unchanged, observe
-from harness.spark_session import Profile, apply_profile, settings_of, start_session
+from harness.spark_session import Profile, apply_profile, start_session
 from merge import merge_sql
-from merge.conf import DROP_NULL_COLUMNS, SETTING_NAMES
+from merge.conf import SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
-from reference.arrow import rows_to_table
 from reference.outcome import MergePath, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
@@ -28,27 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from merge.command import MergeResult
-    from reference.case import Case, Source
+    from reference.case import Case
     from reference.outcome import EngineResult
-
-_SOURCE_VIEW = "source"
-
-# Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
-_SPARK_SETTINGS = frozenset(
-    {
-        "spark.sql.adaptive.enabled",
-        "spark.sql.autoBroadcastJoinThreshold",
-        "spark.sql.codegen.factoryMode",
-        "spark.sql.codegen.wholeStage",
-        "spark.sql.files.maxRecordsPerFile",
-        "spark.sql.session.timeZone",
-        "spark.sql.shuffle.partitions",
-    }
-)
-_WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
-# How the cases from Delta's suites spell a setting (R-144).
-_OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
-
 
 class PySparkEngine:
     """Runs a case through ``merge.merge_sql`` on a fresh Delta table.
@@ -89,7 +79,7 @@ class PySparkEngine:
                 tables = stack.enter_context(_tables(spark, case, directory))
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
-            stack.enter_context(_settings(spark, case))
+            stack.enter_context(case_settings(spark, case))
             return _merge(spark, case, tables)
 
     def close(self) -> None:
@@ -106,42 +96,17 @@ class PySparkEngine:
 
     def _switch(self, spark: SparkSession, profile: Profile) -> None:
         if profile is not self._profile:
-            with _down_if_gone(spark):
+            with down_if_gone(spark):
                 apply_profile(spark, profile)
             self._profile = profile
 
 
-def profile_of(case: Case) -> Profile:
-    """Choose the profile of Spark settings for a case: ``production`` for one in three.
-
-    A case whose author states how many files are written runs with one task per stage, on which that number depends
-    (R-542).
-    """
-    if _states_files(case):
-        return Profile.TINY
-    return Profile.PRODUCTION if _draw(case, "profile") % 3 == 0 else Profile.TINY
-
-
-def reads_source_from_table(case: Case) -> bool:
-    """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation."""
-    return _states_files(case) or _draw(case, "source") % 4 != 0
-
-
-def _states_files(case: Case) -> bool:
-    return case.expect is not None and bool(_WRITER_METRICS & (case.expect.metrics or {}).keys())
-
-
-def _draw(case: Case, purpose: str) -> int:
-    # Rows are left out, so that a case under reduction stays on its lane while rows go.
-    return zlib.crc32(f"{purpose}\n{case.target.schema.ddl()}\n{case.sql}".encode())
-
-
 def _unknown_setting(case: Case) -> str | None:
-    return next((name for name in case.conf if not _is_known(_OTHER_SPELLINGS.get(name, name))), None)
+    return next((name for name in case.conf if not _is_known(full_name(name))), None)
 
 
 def _is_known(setting: str) -> bool:
-    return setting in SETTING_NAMES or setting in _SPARK_SETTINGS
+    return setting in SETTING_NAMES or setting in PLANNER_SETTINGS
 
 
 @contextmanager
@@ -159,24 +124,12 @@ def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[dict[s
         else:
             yield {**tables, "source": str(directory / "source")}
             return
-    with _down_if_gone(spark):
-        _local_relation(spark, case.source)
+    with down_if_gone(spark):
+        local_relation(spark, case.source)
     try:
         yield tables
     finally:
-        spark.catalog.dropTempView(_SOURCE_VIEW)
-
-
-def _local_relation(spark: SparkSession, source: Source) -> None:
-    data = rows_to_table(source.rows, source.schema)
-    spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(_SOURCE_VIEW)
-
-
-@contextmanager
-def _settings(spark: SparkSession, case: Case) -> Iterator[None]:
-    settings = {_OTHER_SPELLINGS.get(name, name): value for name, value in case.conf.items()}
-    with settings_of(spark, settings):
-        yield
+        spark.catalog.dropTempView(SOURCE_VIEW)
 
 
 def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineResult:
@@ -191,8 +144,8 @@ def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineRes
             error_class=error.error_class, message=error.message, unchanged=is_unchanged(case.target, path)
         )
     except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer, and compared
-        _require_alive(spark, error)
-        return Rejection(error_class=_class_of(error), message=str(error), unchanged=is_unchanged(case.target, path))
+        require_alive(spark, error)
+        return Rejection(error_class=class_of(error), message=str(error), unchanged=is_unchanged(case.target, path))
     return _observed(path, result)
 
 
@@ -207,31 +160,3 @@ def _unsupported_reason(error: UnsupportedTableError | UnsupportedStatementError
     return error.feature
 
 
-def _class_of(error: Exception) -> str:
-    """Name an error that is no ``MergeError``: by Spark's condition if it has one, else by its Python class."""
-    condition = getattr(error, "getCondition", None)
-    return (condition() if callable(condition) else None) or type(error).__name__
-
-
-@contextmanager
-def _down_if_gone(spark: SparkSession) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        _require_alive(spark, error)
-        raise
-
-
-def _require_alive(spark: SparkSession, error: Exception) -> None:
-    """Ask Spark for the least it can do.
-
-    Raises:
-        EngineDownError: when it does not answer.
-    """
-    try:
-        spark.range(1).schema  # noqa: B018 - the analysis is the question
-    except Exception as second:
-        raise EngineDownError(
-            f"Spark is gone ({type(second).__name__}) after {type(error).__name__}: {error}. "
-            "Run the case again; if Spark ended for lack of memory, free some or use smaller tables."
-        ) from second

@@ -1,0 +1,245 @@
+"""The engine ``delta-spark``: Delta Lake's own MERGE on Spark, by SQL."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from harness.clause_order import in_sql_order
+from harness.compare_rows import same_rows
+from harness.delta_jars import delta_version
+from harness.delta_schema import schema_from_json
+from harness.delta_tables import UnwritableTableError, write_source, write_target
+from harness.engine import Capabilities
+from harness.engines.spark_case import (
+    SOURCE_VIEW,
+    case_settings,
+    class_of,
+    down_if_gone,
+    draw,
+    full_name,
+    local_relation,
+    profile_of,
+    reads_source_from_table,
+    require_alive,
+)
+from harness.errors import EngineDownError
+from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
+from harness.spark_session import Profile, apply_profile, has_delta, request_delta, start_session
+from reference.arrow import table_to_rows
+from reference.outcome import Outcome, Rejection, Unsupported
+from reference.types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from reference.case import Case, Row
+    from reference.outcome import EngineResult
+
+_TARGET = "target"
+_NO_PATH = "Delta Lake does not report which path of R-402 a merge took"
+
+# A table of a few rows needs no parallel reading of its log, and a run of thousands of tables no memory of old ones.
+_SESSION_SETTINGS = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.delta.log.cacheSize": "20",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+}
+
+
+class DeltaSparkEngine:
+    """Runs a case through ``MERGE INTO`` of Delta Lake on a fresh table that the harness writes.
+
+    Metrics come from DESCRIBE HISTORY, change rows from ``readChangeFeed``. The rows of the table are read from its
+    files; for one case in four Spark reads them as well, and two readers that differ are a rejection of class
+    ``MERGECHECK_UNREADABLE_TABLE``. Profile and source are chosen as for ``pyspark``, so that both engines can be
+    held against each other.
+
+    Args:
+        spark: the session to use, started with Delta Lake; without one, the session of this process.
+    """
+
+    name = "delta-spark"
+    capabilities = Capabilities(
+        exact_metric_names=True,
+        reasons={"path": _NO_PATH},
+        # Names that only tables with column mapping can hold.
+        features_off=frozenset({"names-with-spaces"}),
+    )
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self.version = delta_version()
+        self._spark = spark
+        self._owns_session = spark is None
+        self._profile: Profile | None = None
+        if spark is None:
+            request_delta()
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case in a table of its own, which is gone afterwards.
+
+        Raises:
+            EngineDownError: when Spark does not start or is gone, or was started without Delta Lake.
+        """
+        for name in case.conf:
+            if not full_name(name).startswith("spark."):
+                return Unsupported(f"setting {name}")
+        spark = self._session()
+        self._switch(spark, profile_of(case))
+        with ExitStack() as stack:
+            directory = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
+            )
+            path = directory / _TARGET
+            try:
+                write_target(case.target, path)
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            stack.enter_context(case_settings(spark, case))
+            try:
+                stack.enter_context(_tables(spark, case, directory))
+                spark.sql(in_sql_order(case.sql))
+            except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
+                return _rejection(spark, case, path, error)
+            return _observed(spark, case, path)
+
+    def close(self) -> None:
+        """Stop the session, if this engine started it."""
+        if self._spark is not None and self._owns_session:
+            with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
+                self._spark.stop()
+        self._spark = None
+
+    def _session(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = start_session()
+        if self._profile is None:
+            if not has_delta(self._spark):
+                raise EngineDownError(
+                    "the Spark session of this process was started without Delta Lake; "
+                    "make the engine delta-spark before the session starts"
+                )
+            for name, value in _SESSION_SETTINGS.items():
+                self._spark.conf.set(name, value)
+        return self._spark
+
+    def _switch(self, spark: SparkSession, profile: Profile) -> None:
+        if profile is not self._profile:
+            with down_if_gone(spark):
+                apply_profile(spark, profile)
+            self._profile = profile
+
+
+@contextmanager
+def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[None]:
+    """Name the case's tables ``target`` and ``source`` while this lasts."""
+    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{directory / _TARGET}'")
+    try:
+        if case.source is not None:
+            _source(spark, case, directory)
+        yield
+    finally:
+        with suppress(Exception):  # a JVM that is gone is found out by whoever asks next
+            spark.sql(f"DROP TABLE IF EXISTS {_TARGET}")
+            spark.catalog.dropTempView(SOURCE_VIEW)
+
+
+def _source(spark: SparkSession, case: Case, directory: Path) -> None:
+    source = case.source
+    if source is None:
+        return
+    if reads_source_from_table(case):
+        with suppress(UnwritableTableError):  # a local relation holds what no table can: VOID, two columns of one name
+            write_source(source, directory / SOURCE_VIEW)
+            path = str(directory / SOURCE_VIEW)
+            spark.read.format("delta").load(path).createOrReplaceTempView(SOURCE_VIEW)
+            return
+    local_relation(spark, source)
+
+
+def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception) -> Rejection:
+    require_alive(spark, error)
+    return Rejection(error_class=_class_of(error), message=_message(error), unchanged=is_unchanged(case.target, path))
+
+
+def _class_of(error: Exception) -> str:
+    """Give the class of the innermost error that has one: Spark wraps what fails in a task."""
+    if not isinstance(error, Py4JJavaError):
+        found = class_of(error)
+        if found != type(error).__name__:
+            return found
+        cause = getattr(error, "_origin", None) or getattr(error, "_cause", None)
+        return (_java_condition(cause) if cause is not None else None) or found
+    return _java_condition(error.java_exception) or str(error.java_exception.getClass().getSimpleName())
+
+
+def _java_condition(throwable: object) -> str | None:
+    while throwable is not None:
+        with suppress(Py4JError, TypeError):
+            condition = throwable.getCondition()  # type: ignore[attr-defined]
+            if condition:
+                return str(condition)
+        throwable = throwable.getCause() if hasattr(throwable, "getCause") else None
+    return None
+
+
+def _message(error: Exception) -> str:
+    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+    return text.split("\n\tat ")[0]
+
+
+def _observed(spark: SparkSession, case: Case, path: Path) -> Outcome | Rejection:
+    seen = observe(path, metrics={}, taken=None)
+    if isinstance(seen, Rejection):
+        return seen
+    try:
+        if draw(case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, path)) is not None:
+            return other
+        if not seen.committed:
+            return seen
+        return replace(seen, metrics=_history_metrics(spark, path), cdf=_change_feed(spark, seen, path))
+    except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
+        require_alive(spark, error)
+        message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {_message(error)}"
+        return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def _other_rows(spark: SparkSession, seen: Outcome, path: Path) -> Rejection | None:
+    """Read the table by Spark too; None where it sees the same rows as the files show."""
+    if not seen.schema.columns:
+        return None
+    rows = _collect(spark.read.format("delta").load(str(path)), seen.schema)
+    if same_rows(seen.rows, rows, seen.schema):
+        return None
+    message = f"Spark reads {len(rows)} rows that differ from the {len(seen.rows)} rows of the table's files"
+    return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def _history_metrics(spark: SparkSession, path: Path) -> dict[str, int]:
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").select("operationMetrics").first()
+    metrics = {} if history is None else history[0] or {}
+    return {name: int(text) for name, text in metrics.items()}
+
+
+def _change_feed(spark: SparkSession, seen: Outcome, path: Path) -> tuple[Row, ...] | None:
+    if seen.cdf is None:
+        return None
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    feed = reader.option("startingVersion", 1).option("endingVersion", 1).load(str(path))
+    schema = Schema((*seen.schema.columns, Field("_change_type", STRING)))
+    return _collect(feed.drop("_commit_version", "_commit_timestamp"), schema)
+
+
+def _collect(frame: DataFrame, schema: Schema) -> tuple[Row, ...]:
+    found = schema_from_json(json.dumps(frame.schema.jsonValue()))
+    if found.names != schema.names:
+        raise ValueError(f"columns {found.names}, but the table has {schema.names}")
+    return table_to_rows(frame.toArrow(), found)

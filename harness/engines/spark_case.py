@@ -1,0 +1,113 @@
+"""What every engine on Spark does for a case: settings, profile, source relation; an error or a lost JVM?"""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from harness.errors import EngineDownError
+from harness.spark_session import Profile, settings_of
+from merge.conf import DROP_NULL_COLUMNS
+from reference.arrow import rows_to_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from reference.case import Case, Source
+
+SOURCE_VIEW = "source"
+
+# Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
+PLANNER_SETTINGS = frozenset(
+    {
+        "spark.sql.adaptive.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.codegen.factoryMode",
+        "spark.sql.codegen.wholeStage",
+        "spark.sql.files.maxRecordsPerFile",
+        "spark.sql.session.timeZone",
+        "spark.sql.shuffle.partitions",
+    }
+)
+_WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
+# How the cases from Delta's suites spell a setting (R-144).
+_OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
+
+
+def profile_of(case: Case) -> Profile:
+    """Choose the profile of Spark settings for a case: ``production`` for one in three.
+
+    A case whose author states how many files are written runs with one task per stage, on which that number depends
+    (R-542).
+    """
+    if _states_files(case):
+        return Profile.TINY
+    return Profile.PRODUCTION if draw(case, "profile") % 3 == 0 else Profile.TINY
+
+
+def reads_source_from_table(case: Case) -> bool:
+    """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation."""
+    return _states_files(case) or draw(case, "source") % 4 != 0
+
+
+def _states_files(case: Case) -> bool:
+    return case.expect is not None and bool(_WRITER_METRICS & (case.expect.metrics or {}).keys())
+
+
+def draw(case: Case, purpose: str) -> int:
+    """Give a number that follows from the case and the purpose alone."""
+    # Rows are left out, so that a case under reduction stays on its lane while rows go.
+    return zlib.crc32(f"{purpose}\n{case.target.schema.ddl()}\n{case.sql}".encode())
+
+
+def full_name(setting: str) -> str:
+    """Give the full name of a setting that a case spells as Delta's suites do."""
+    return _OTHER_SPELLINGS.get(setting, setting)
+
+
+def local_relation(spark: SparkSession, source: Source) -> None:
+    """Make a source that is no table the view ``source``."""
+    data = rows_to_table(source.rows, source.schema)
+    spark.createDataFrame(data, schema=source.schema.ddl()).createOrReplaceTempView(SOURCE_VIEW)
+
+
+@contextmanager
+def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
+    """Hold the session at the case's settings for a while."""
+    settings = {full_name(name): value for name, value in case.conf.items()}
+    with settings_of(spark, settings):
+        yield
+
+
+def class_of(error: Exception) -> str:
+    """Name an error that is no ``MergeError``: by Spark's condition if it has one, else by its Python class."""
+    condition = getattr(error, "getCondition", None)
+    return (condition() if callable(condition) else None) or type(error).__name__
+
+
+@contextmanager
+def down_if_gone(spark: SparkSession) -> Iterator[None]:
+    """Turn a failure that comes of a lost JVM into ``EngineDownError``."""
+    try:
+        yield
+    except Exception as error:
+        require_alive(spark, error)
+        raise
+
+
+def require_alive(spark: SparkSession, error: Exception) -> None:
+    """Ask Spark for the least it can do.
+
+    Raises:
+        EngineDownError: when it does not answer.
+    """
+    try:
+        spark.range(1).schema  # noqa: B018 - the analysis is the question
+    except Exception as second:
+        raise EngineDownError(
+            f"Spark is gone ({type(second).__name__}) after {type(error).__name__}: {error}. "
+            "Run the case again; if Spark ended for lack of memory, free some or use smaller tables."
+        ) from second
