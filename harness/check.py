@@ -170,6 +170,9 @@ class _Phases:
             mismatches=found.mismatches,
             reason=reason,
             unsupported_checks=found.unsupported,
+            unsupported_reasons={
+                check.value: why for check in found.unsupported if (why := engine.capabilities.reasons.get(check.value))
+            },
             seconds=sum(self.seconds.values()),
             phase_seconds=dict(self.seconds),
         )

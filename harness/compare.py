@@ -19,7 +19,7 @@ from harness.verdict import Check, Mismatch
 from reference.outcome import Bound, Outcome, Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from harness.engine import Capabilities
     from reference.case import Expectation, Row
@@ -46,7 +46,7 @@ class Comparison:
 def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities) -> Comparison:
     """Hold a successful merge against the reference (P-1 to P-3, R-402, R-732)."""
     checks: list[tuple[Check, Callable[[], tuple[Mismatch, ...]] | None]] = [
-        (Check.SCHEMA, lambda: _schema(prediction.schema, outcome, against=REFERENCE) if capabilities.rows else ()),
+        (Check.SCHEMA, _schema_check(prediction, outcome, capabilities)),
         (Check.ROWS, (lambda: _rows(prediction, outcome)) if capabilities.rows else None),
         (Check.METRICS, _metrics_check(prediction, outcome, capabilities)),
         (Check.CDF, (lambda: _cdf(prediction, outcome)) if capabilities.cdf else None),
@@ -55,7 +55,11 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
     ]
     return Comparison(
         mismatches=tuple(m for _, compare in checks if compare is not None for m in compare()),
-        unsupported=tuple(check for check, compare in checks if compare is None),
+        unsupported=tuple(
+            check
+            for check, compare in checks
+            if compare is None or (check is Check.METRICS and capabilities.metric_names is not None)
+        ),
     )
 
 
@@ -123,14 +127,19 @@ def compare_expectation(
     wanted = expect.schema or schema
     mismatches: list[Mismatch] = []
     unsupported: list[Check] = []
-    if expect.schema is not None:
+    if expect.schema is not None and not capabilities.schema:
+        unsupported.append(Check.SCHEMA)
+    elif expect.schema is not None:
         mismatches += schema_mismatches(expect.schema, result.schema, against=EXPECT, complete=False)
     if expect.rows is not None:
         mismatches += _row_difference(Check.ROWS, EXPECT, expect.rows, result.rows, (wanted, result.schema))
     if expect.metrics is not None:
         if _has_metrics(result, capabilities):
             bounds = {name: Bound(value, value) for name, value in expect.metrics.items()}
-            mismatches += metric_mismatches(bounds, result.metrics, against=EXPECT, exact_names=False)
+            reported = _reported(bounds, capabilities)
+            mismatches += metric_mismatches(reported, result.metrics, against=EXPECT, exact_names=False)
+            if len(reported) < len(bounds):
+                unsupported.append(Check.METRICS)
         else:
             unsupported.append(Check.METRICS)
     if expect.cdf is not None:
@@ -160,6 +169,20 @@ def _has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
     return capabilities.metrics and (bool(outcome.metrics) or outcome.committed is not False)
 
 
+def _schema_check(
+    prediction: Prediction, outcome: Outcome, capabilities: Capabilities
+) -> Callable[[], tuple[Mismatch, ...]] | None:
+    if not (capabilities.schema and capabilities.rows):
+        return None
+    return lambda: _schema(prediction.schema, outcome, against=REFERENCE)
+
+
+def _reported(wanted: Mapping[str, Bound], capabilities: Capabilities) -> dict[str, Bound]:
+    """Leave out the metrics that the engine says it does not report; the check then counts as not fully made."""
+    names = capabilities.metric_names
+    return {name: bound for name, bound in wanted.items() if names is None or name in names}
+
+
 def _metrics_check(
     prediction: Prediction, outcome: Outcome, capabilities: Capabilities
 ) -> Callable[[], tuple[Mismatch, ...]] | None:
@@ -167,7 +190,10 @@ def _metrics_check(
         return None
     return lambda: tuple(
         metric_mismatches(
-            prediction.metrics, outcome.metrics, against=REFERENCE, exact_names=capabilities.exact_metric_names
+            _reported(prediction.metrics, capabilities),
+            outcome.metrics,
+            against=REFERENCE,
+            exact_names=capabilities.exact_metric_names,
         )
     )
 

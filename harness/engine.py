@@ -25,6 +25,8 @@ class Capabilities:
             ``commit``, ``path``, ``unchanged``), or by a metric's name.
         features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
             ``Unsupported`` to every one of them; saved cases may still use them.
+        conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
+            each, simplest first; they change how a merge runs, never what it must answer.
     """
 
     rows: bool = True
@@ -36,6 +38,7 @@ class Capabilities:
     metric_names: frozenset[str] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     features_off: frozenset[str] = frozenset()
+    conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @runtime_checkable

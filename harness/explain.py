@@ -6,14 +6,14 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from harness.render import printable, settings_lines, statement_lines, table_lines
-from harness.report import difference_lines, headline
+from harness.report import check_name, difference_lines, headline
 from harness.value_text import row_text
 from reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.verdict import CaseReport
+    from harness.verdict import CaseReport, Check
     from reference.case import Row
     from reference.outcome import Bound
     from reference.types import Schema
@@ -39,8 +39,12 @@ def explain_lines(report: CaseReport) -> list[str]:
     if report.mismatches:
         lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
     if report.unsupported_checks:
-        lines += [f"not checked: {', '.join(check.value for check in report.unsupported_checks)}"]
+        lines += ["not checked", *_indented([_not_checked(report, check) for check in report.unsupported_checks])]
     return [line.rstrip() for line in lines]
+
+
+def _not_checked(report: CaseReport, check: Check) -> str:
+    return f"{check_name(check):<11}{printable(report.unsupported_reasons.get(check.value, ''))}"
 
 
 def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, *, before: Schema) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -99,13 +100,20 @@ def _typed(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any JSON
 
 
 def _is_low(bound: Value, value: Value) -> bool:
-    return bool(value != value or bound <= value)  # noqa: PLR0124 - NaN is above every bound (R-801)
+    return bool(_is_nan(value) or bound <= value)
 
 
 def _is_high(bound: Value, value: Value) -> bool:
+    if _is_nan(bound):
+        return True
     if isinstance(bound, dt.datetime):  # cut at milliseconds, and pruning allows for it (R-804)
         return bool(value < bound + _MILLISECOND) if bound < _last(bound) else True
     return bool(value <= bound)
+
+
+def _is_nan(value: Value) -> bool:
+    """Tell whether a value is NaN, which stands above every other number (R-801)."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _last(bound: dt.datetime) -> dt.datetime:

@@ -127,4 +127,6 @@ def _remarks(report: CaseReport) -> dict[str, Any]:
     remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
     if report.unsupported_checks:
         remarks["unsupported_checks"] = [check.value for check in report.unsupported_checks]
+    if report.unsupported_reasons:
+        remarks["unsupported_reasons"] = dict(report.unsupported_reasons)
     return remarks

@@ -215,7 +215,8 @@ def _silence_query_log() -> None:
     """Keep PySpark from printing each analysis error that it also raises, stack trace of the JVM included."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 - part of the same late import
 
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 @contextmanager

@@ -29,7 +29,8 @@ def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by:
     Raises:
         ValueError: where a column's type in the file is not one that evolves to the table's.
     """
-    data = pq.ParquetFile(path / unquote(file["path"])).read()
+    # Spark writes timestamps as INT96, whose years 1 to 9999 do not fit into nanoseconds.
+    data = pq.ParquetFile(path / unquote(file["path"]), coerce_int96_timestamp_unit="us").read()
     texts = file.get("partitionValues") or {}
     inside = [c for c in schema.columns if c.name in data.column_names and c.name not in partition_by]
     wanted = as_nullable(Schema(tuple(inside)))

@@ -68,7 +68,8 @@ class CaseReport:
     Attributes:
         result: the engine's answer; None where the engine is down.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
-        unsupported_checks: checks that were not made because the engine lacks the capability.
+        unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
+        unsupported_reasons: why, by the check's name, where the engine says so.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 
@@ -81,5 +82,6 @@ class CaseReport:
     mismatches: tuple[Mismatch, ...] = ()
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()
+    unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)

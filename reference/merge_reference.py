@@ -26,6 +26,8 @@ from reference.statement import Action, Kind, parse_statement
 from reference.written_rows import WrittenRows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference.case import Case, Row
     from reference.resolution import Resolved
     from reference.settings import Settings
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from reference.types import Schema
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+_DUPLICATES = "DELTA_DUPLICATE_COLUMNS_FOUND.DATA"
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
@@ -46,6 +49,42 @@ def evaluate(case: Case) -> Reference:
         return Reference(answer=Unsupported(unsupported.reason))
     finally:
         run.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedCase:
+    """A case whose statement is resolved, and the rows that its source gives."""
+
+    statement: Statement
+    merge: Resolved
+    source_schema: Schema
+    source_rows: tuple[Row, ...]
+
+
+def resolve_case(case: Case, columns: Callable[[str, Schema], tuple[str, ...]]) -> ResolvedCase:
+    """Resolve a case's statement for another executor than the reference's own.
+
+    Args:
+        case: what to resolve.
+        columns: gives the DuckDB SQL of each column of a relation, by the relation's qualifier and its schema.
+
+    Raises:
+        RejectedError: where the specification refuses the statement at analysis.
+        UnsupportedByReferenceError: where the reference does not know what it means.
+    """
+    settings = read_settings(case)
+    statement = parse_statement(case.sql)
+    source_schema, source_rows = find_source(case, statement, case_sensitive=settings.case_sensitive)
+    evolution = statement.schema_evolution or settings.schema_evolution
+    resolver = _resolver(case, statement, source_schema, settings, evolution=evolution)
+    target, source = resolver.names.target, resolver.names.source
+    names = replace(
+        resolver.names,
+        target=replace(target, values=columns(target.qualifier, target.schema)),
+        source=replace(source, values=columns(source.qualifier, source.schema)),
+    )
+    merge = replace(resolver, names=names).resolve(statement)
+    return ResolvedCase(statement=statement, merge=merge, source_schema=source_schema, source_rows=source_rows)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +101,7 @@ class _Run:
         try:
             return self._evaluate()
         except RejectedError as rejected:
-            return Reference(answer=_rejection(rejected))
+            return Reference(answer=_rejection(rejected, also=self._found_earlier(rejected)))
         except duckdb.Error as error:
             return Reference(answer=_rejection(rejection_of(error)))
 
@@ -78,6 +117,13 @@ class _Run:
         _check_reserved_names(merge.final_schema, case)
         self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
         return _run(self.evaluation, case, settings, source_rows, self.source_schema)
+
+    def _found_earlier(self, rejected: RejectedError) -> frozenset[str]:
+        """Name the class of a fault that evolution may meet before the names of a clause are resolved."""
+        names = [] if self.source_schema is None else [name.lower() for name in self.source_schema.names]
+        twice = len(set(names)) < len(names)
+        ambiguous = rejected.error_class == "AMBIGUOUS_REFERENCE"
+        return frozenset({_DUPLICATES}) if ambiguous and twice and self.evolution else frozenset()
 
     @property
     def evolution(self) -> bool:
@@ -110,12 +156,12 @@ def _check_reserved_names(schema: Schema, case: Case) -> None:
         raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
 
 
-def _rejection(rejected: RejectedError) -> Rejection:
+def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:
     return Rejection(
         error_class=rejected.error_class,
         message=rejected.message,
         unchanged=True,
-        other_classes=rejected.other_classes,
+        other_classes=rejected.other_classes | also,
     )
 
 

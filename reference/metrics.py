@@ -15,8 +15,8 @@ def predict_metrics(
     path: MergePath,
     *,
     change_data_feed: bool,
-    written_tuples: int | None,
-    change_tuples: int | None,
+    written_tuples: Bound | None,
+    change_tuples: Bound | None,
 ) -> dict[str, Bound]:
     """Give the range of every metric of R-510.
 
@@ -63,10 +63,12 @@ def predict_metrics(
     }
 
 
-def _num_files(num_rows: int, num_tuples: int | None) -> Bound:
+def _num_files(num_rows: int, num_tuples: Bound | None) -> Bound:
     if num_rows == 0:
         return Bound(0, 0)
-    return Bound(1, num_rows) if num_tuples is None else Bound(num_tuples, num_tuples)
+    if num_tuples is None or num_tuples.high is None:
+        return Bound(1, num_rows)
+    return Bound(num_tuples.low, min(num_tuples.high, num_rows))
 
 
 def _some_bytes(num_files_or_rows: int) -> Bound:

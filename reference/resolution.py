@@ -120,7 +120,7 @@ class Resolver:
     def _old_row(self, final: Schema) -> tuple[Typed, ...]:
         """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241)."""
         present = [
-            Typed(sql=f"t{index}", type=column.type, sides=frozenset({Side.TARGET}))
+            Typed(sql=self.names.target.value(index), type=column.type, sides=frozenset({Side.TARGET}))
             for index, column in enumerate(self.names.target.schema.columns)
         ]
         convert = Aligner(evolution=True)
@@ -169,8 +169,8 @@ class Resolver:
 
 
 def _target_only(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
-    """Translate the top-level conjuncts that use the target only; a conjunct without columns is none (R-321)."""
+    """Translate the top-level conjuncts that use no source column: those without any column too (R-321)."""
     conjuncts = condition.unnest()
     parts = list(conjuncts.flatten()) if isinstance(conjuncts, exp.And) else [conjuncts]
     typed = [translator.condition(part) for part in parts]
-    return tuple(part for part in typed if part.sides == frozenset({Side.TARGET}))
+    return tuple(part for part in typed if part.sides <= frozenset({Side.TARGET}))

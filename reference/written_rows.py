@@ -10,11 +10,14 @@ import duckdb
 from reference.evaluation import COPIED, FIRED_IN, Evaluation
 from reference.failures import rejection_of
 from reference.layout import partition_indexes
+from reference.outcome import Bound
 from reference.statement import Action, Kind
+from reference.types import STRING
 
 if TYPE_CHECKING:
     from reference.constraints import RowCheck
     from reference.resolution import ResolvedClause
+    from reference.types import DataType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,21 +84,29 @@ class WrittenRows:
                 found.add(check.error_class)
         return frozenset(found)
 
-    def num_written_tuples(self, *, rewrites: bool) -> int:
+    def num_written_tuples(self, *, rewrites: bool) -> Bound:
         """Count the partition tuples of the rows that are written (R-543)."""
         names = self._partition_columns()
         parts = [f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM inserted)"]
         if rewrites:
             parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM updated)")
             parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('o', named='c')} FROM {COPIED})")
-        return self.evaluation.count(f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)}))")
+        return self._num_tuples(" UNION ALL ".join(parts))
 
-    def num_change_tuples(self) -> int:
+    def num_change_tuples(self) -> Bound:
         """Count the partition tuples of the change rows (R-543)."""
-        changes = self.evaluation.change_query()
-        return self.evaluation.count(
-            f"SELECT count(*) FROM (SELECT DISTINCT {self._partition_columns()} FROM ({changes}))"
-        )
+        return self._num_tuples(f"SELECT {self._partition_columns()} FROM ({self.evaluation.change_query()})")
+
+    def _num_tuples(self, rows: str) -> Bound:
+        """Count distinct tuples; an empty text, stored as NULL (R-744), may have been a tuple of its own before."""
+        tuples = f"SELECT DISTINCT * FROM ({rows})"
+        texts = [i for i in partition_indexes(self.evaluation.target) if self._column_type(i) == STRING]
+        ways = " * ".join(f"(CASE WHEN c{i} IS NULL THEN 2 ELSE 1 END)" for i in texts) or "1"
+        low = self.evaluation.count(f"SELECT count(*) FROM ({tuples})")
+        return Bound(low, self.evaluation.count(f"SELECT coalesce(sum({ways}), 0) FROM ({tuples})"))
+
+    def _column_type(self, index: int) -> DataType:
+        return self.evaluation.target.schema.columns[index].type
 
     def _partition_columns(self) -> str:
         return ", ".join(f"c{index}" for index in partition_indexes(self.evaluation.target)) or "1"
