@@ -93,8 +93,8 @@ def primary_mismatch(report: CaseReport) -> Mismatch:
 
 
 def fingerprint(report: CaseReport) -> Fingerprint | None:
-    """Return the fingerprint of a report, None unless its verdict is a mismatch."""
-    if report.verdict is not Verdict.MISMATCH or not report.mismatches:
+    """Return the fingerprint of a report, None unless its verdict is a mismatch that no deviation explains."""
+    if report.verdict is not Verdict.MISMATCH or not report.mismatches or report.deviations:
         return None
     first = primary_mismatch(report)
     detail = report.result.error_class if isinstance(report.result, Rejection) else ""

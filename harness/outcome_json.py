@@ -48,6 +48,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "counts": counts,
         "unsupported": dict(unsupported_reasons(reports)),
         "rejected": dict(rejection_classes(reports)),
+        "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
         "rules": dict(sorted(Counter(rule for report in reports for rule in report.reference.facts.rules).items())),
         "cases": cases,
         "unreadable": list(unreadable),
@@ -80,6 +81,9 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "flaky": summary.num_flaky,
         "unsupported": dict(summary.unsupported),
         "rejected": dict(summary.rejected),
+        "deviations": dict(summary.deviations),
+        "deviating": summary.num_deviating,
+        "not_checked": dict(summary.not_checked),
         "multi_matched": summary.num_multi_matched,
         "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
         "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
@@ -125,6 +129,8 @@ def _bound(bound: Bound) -> int | dict[str, int | None]:
 
 def _remarks(report: CaseReport) -> dict[str, Any]:
     remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
+    if report.deviations:
+        remarks["deviation"] = list(report.deviations)
     if report.unsupported_checks:
         remarks["unsupported_checks"] = [check.value for check in report.unsupported_checks]
     if report.unsupported_reasons:

@@ -68,7 +68,8 @@ def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
 def headline(report: CaseReport) -> str:
     """Say the verdict in one line: what differs, on which engine, in which case."""
     checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
-    parts = [f"{report.verdict.value.upper().replace('_', ' ')}  {', '.join(checks)}".rstrip()]
+    verdict = "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
+    parts = [f"{verdict}  {', '.join(checks)}".rstrip()]
     parts += [f"engine {report.engine} {report.engine_version}".rstrip(), "reference duckdb", f"case {report.case.id}"]
     return "   ".join(parts)
 

@@ -6,7 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from harness.check import check_case
+from harness.deviations import Deviations
 from harness.engines import load_engine
+from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
 from harness.search import Search
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from harness.statistics import Summary
     from harness.verdict import CaseReport
 
+NONE_KNOWN = Deviations()
 _SCHEMA = parse_schema("id BIGINT, v STRING")
 WARM_UP = Case(
     id="warm-up",
@@ -53,10 +56,16 @@ def open_engine(name: str) -> Iterator[Engine]:
         engine.close()
 
 
-def check_one(case: Case, engine: Engine) -> CaseReport:
-    """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine."""
+def check_one(case: Case, engine: Engine, deviations: Deviations = NONE_KNOWN) -> CaseReport:
+    """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
+
+    Args:
+        case: what to check.
+        engine: the system under test.
+        deviations: what is known of it; a mismatch that they explain carries their ids.
+    """
     with interrupts_kept():
-        return check_case(case, engine)
+        return deviations.annotated(check_case(case, engine))
 
 
 def fuzz_engine(
@@ -68,8 +77,11 @@ def fuzz_engine(
     findings: Path = FINDINGS_DIRECTORY,
     cases: SearchStrategy[Case] | None = None,
     limits: ShrinkLimits | None = None,
+    deviations: Deviations = NONE_KNOWN,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
+
+    The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``).
 
     Raises:
         EngineDownError: where the engine does not even take the first case.
@@ -78,11 +90,11 @@ def fuzz_engine(
     engine.run(WARM_UP)  # start-up is not the budget's business
 
     def check(case: Case) -> CaseReport:
-        return check_one(case, engine)
+        return check_one(case, engine, deviations)
 
     return Search(
         check=check,
-        cases=cases if cases is not None else _all_cases(),
+        cases=cases if cases is not None else cases_for(engine),
         engine=engine.name,
         engine_version=engine.version,
         seed=seed,
@@ -111,8 +123,20 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
         yield kept, "the process was lost while this case ran"
 
 
-def _all_cases() -> SearchStrategy[Case]:
+def cases_for(engine: Engine) -> SearchStrategy[Case]:
+    """Return the random cases for an engine: without the features it lacks, with settings of its own.
+
+    Raises:
+        UserInputError: where the engine's capabilities name a feature that there is not.
+    """
     import strategies  # noqa: PLC0415 - replay and run draw nothing and need not wait for the import
 
-    drawn: SearchStrategy[Case] = strategies.cases()
-    return drawn
+    known = {feature.value: feature for feature in strategies.Feature}
+    unknown = sorted(engine.capabilities.features_off - known.keys())
+    if unknown:
+        raise UserInputError(
+            f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
+            f"Its capabilities may name: {', '.join(sorted(known))}"
+        )
+    profile = strategies.Profile().without(*(known[name] for name in sorted(engine.capabilities.features_off)))
+    return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)

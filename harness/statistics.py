@@ -50,6 +50,9 @@ class Summary:
         clauses_present: cases by (kind, action) of their clauses; clauses_fired: those where it fired on a row.
         rules: cases by the number of the rule of the specification that they reached.
         findings: number of mismatching cases by finding id, the finding itself included.
+        deviations: mismatching cases by the id of the known deviation that explains them.
+        num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
+        not_checked: cases by the check that was not made, or not in full, because the engine cannot say.
     """
 
     seed: int
@@ -68,6 +71,9 @@ class Summary:
     paths: Mapping[MergePath, int]
     rules: Mapping[str, int]
     findings: Mapping[str, int]
+    deviations: Mapping[str, int]
+    num_deviating: int
+    not_checked: Mapping[str, int]
 
     @property
     def num_verified(self) -> int:
@@ -76,8 +82,9 @@ class Summary:
 
     @property
     def verified_share(self) -> float:
-        """Verified cases among all, 0 where there are none."""
-        return self.num_verified / self.num_cases if self.num_cases else 0.0
+        """Verified cases among all that do not deviate in a known way, 0 where there are none."""
+        num_cases = self.num_cases - self.num_deviating
+        return self.num_verified / num_cases if num_cases else 0.0
 
     @property
     def changed_share(self) -> float:
@@ -103,6 +110,9 @@ class Statistics:
     paths: Counter[MergePath] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
+    deviations: Counter[str] = field(default_factory=Counter)
+    num_deviating: int = 0
+    not_checked: Counter[str] = field(default_factory=Counter)
 
     def add(self, report: CaseReport) -> None:
         """Count one case."""
@@ -112,6 +122,9 @@ class Statistics:
             self.unsupported[report.reason or "no reason given"] += 1
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
             self.rejected[report.result.error_class] += 1
+        self.deviations.update(report.deviations)
+        self.num_deviating += bool(report.deviations)
+        self.not_checked.update(check.value for check in report.unsupported_checks)
         facts = report.reference.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_multi_matched += facts.multi_matched
@@ -145,6 +158,9 @@ class Statistics:
             paths=dict(self.paths),
             rules=dict(self.rules),
             findings=dict(self.findings),
+            deviations=dict(self.deviations),
+            num_deviating=self.num_deviating,
+            not_checked=dict(self.not_checked),
         )
 
 
@@ -154,11 +170,17 @@ def denominator_line(summary: Summary) -> str:
         f"verified {summary.num_verified} ({summary.verified_share:.0%})",
         f"both rejected {summary.verdicts.get(Verdict.BOTH_REJECTED, 0)}{_in_brackets(summary.rejected)}",
         f"unsupported {summary.verdicts.get(Verdict.UNSUPPORTED, 0)}{_in_brackets(summary.unsupported)}",
-        f"mismatch {summary.verdicts.get(Verdict.MISMATCH, 0)}",
+        *([f"deviates {summary.num_deviating}{_in_brackets(summary.deviations)}"] if summary.num_deviating else []),
+        f"mismatch {summary.verdicts.get(Verdict.MISMATCH, 0) - summary.num_deviating}",
         f"flaky {summary.num_flaky}",
         f"engine down {summary.verdicts.get(Verdict.ENGINE_ERROR, 0)}",
     ]
     return "  ".join(parts)
+
+
+def not_checked_line(summary: Summary) -> str:
+    """Say which checks were not made, or not in full, because the engine cannot say, and in how many cases."""
+    return "not checked: " + ", ".join(f"{check} {n}" for check, n in Counter(summary.not_checked).most_common())
 
 
 def coverage_lines(summary: Summary) -> tuple[str, ...]:

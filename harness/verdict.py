@@ -70,6 +70,7 @@ class CaseReport:
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_reasons: why, by the check's name, where the engine says so.
+        deviations: ids of the entries that explain every mismatch; empty where something is unexplained.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 
@@ -83,5 +84,6 @@ class CaseReport:
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()
     unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
+    deviations: tuple[str, ...] = ()
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)

@@ -116,6 +116,7 @@ class Facts:
         clauses_present: (kind, action) of every clause of the statement.
         num_changed_rows: inserted + updated + deleted rows.
         multi_matched: whether a target row has two or more matching source rows (R-320).
+        equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
         rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """
 
@@ -124,6 +125,7 @@ class Facts:
     clauses_fired: frozenset[tuple[str, str]] = frozenset()
     num_changed_rows: int = 0
     multi_matched: bool = False
+    equality_on: bool = False
     rules: frozenset[str] = frozenset()
 
 

@@ -54,12 +54,15 @@ class Resolved:
 
     Attributes:
         on_target_only: the conjuncts of ON that use the target only (R-420).
+        on_is_equality: whether ON has a conjunct that equates a value of one table with one of the other, and none
+            without columns, so that an executor can join by keys.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
     """
 
     on: Typed
     on_target_only: tuple[Typed, ...]
+    on_is_equality: bool
     clauses: tuple[ResolvedClause, ...]
     final_schema: Schema
     old: tuple[Typed, ...]
@@ -107,6 +110,7 @@ class Resolver:
         return Resolved(
             on=on.condition(statement.on),
             on_target_only=_target_only(statement.on, on),
+            on_is_equality=_is_equality(statement.on, on),
             clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
             final_schema=final,
             old=old,
@@ -166,6 +170,23 @@ class Resolver:
             return values.updated(assigned)
         check_insert(assigned, self.names.target.schema, case_sensitive=self.names.case_sensitive)
         return values.inserted(assigned)
+
+
+def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    whole = condition.unnest()
+    return [part for one in whole.flatten() for part in _conjuncts(one)] if isinstance(whole, exp.And) else [whole]
+
+
+def _is_equality(condition: exp.Expr, translator: Translator) -> bool:
+    each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
+    found = False
+    for part in _conjuncts(condition):
+        if not translator.condition(part).sides:
+            return False
+        if isinstance(part, exp.EQ | exp.NullSafeEQ):
+            sides = [translator.translate(operand).sides for operand in (part.this, part.expression)]
+            found = found or set(sides) == set(each)
+    return found
 
 
 def _target_only(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:

@@ -11,16 +11,25 @@ import click
 
 from harness import events
 from harness.cli.progress import Progress
-from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from harness.cli.terminal import (
+    deviation_options,
+    emit_json,
+    engine_option,
+    json_option,
+    known_deviations,
+    notice,
+    show,
+)
 from harness.errors import ExitCode
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
 from harness.rule_counts import known_rules, rule_counts, rules_line
-from harness.statistics import Stop, coverage_lines, denominator_line
+from harness.statistics import Stop, coverage_lines, denominator_line, not_checked_line
 from harness.verdict import Verdict
 
 if TYPE_CHECKING:
+    from harness.deviations import Deviations
     from harness.search import Budget
     from harness.statistics import Summary
 
@@ -56,6 +65,7 @@ DEFAULT_FLOOR = 0.6
     show_default=True,
     help="Least share of verified cases; below it the run is inconclusive (exit 4).",
 )
+@deviation_options
 @json_option
 def fuzz(
     *,
@@ -66,6 +76,8 @@ def fuzz(
     max_findings: int | None,
     findings_directory: Path,
     floor: float,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
     as_json: bool,
 ) -> int:
     """Run random cases until the budget is spent (500 cases where none is given)."""
@@ -77,7 +89,10 @@ def fuzz(
         seed = secrets.randbelow(2**31)
     budget = Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings)
     saved: list[events.FindingSaved] = []
-    summary = _run(engine_name, seed=seed, budget=budget, findings=findings_directory, saved=saved)
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    summary = _run(
+        engine_name, seed=seed, budget=budget, findings=findings_directory, saved=saved, deviations=deviations
+    )
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
@@ -108,10 +123,20 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
             f"a row changed in {summary.changed_share:.0%} of the verified; {summary.num_multi_matched} multi-matched"
         ),
         denominator_line(summary),
+        *([not_checked_line(summary)] if summary.not_checked else []),
     )
 
 
-def _run(engine_name: str, *, seed: int, budget: Budget, findings: Path, saved: list[events.FindingSaved]) -> Summary:
+def _run(
+    engine_name: str,
+    *,
+    seed: int,
+    budget: Budget,
+    findings: Path,
+    saved: list[events.FindingSaved],
+    deviations: Deviations,
+) -> Summary:
+    from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
     from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
 
     def keep(event: events.Event) -> None:
@@ -123,8 +148,13 @@ def _run(engine_name: str, *, seed: int, budget: Budget, findings: Path, saved: 
     with Progress() as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
+            confirm(deviations, engine, notice)
             listener = events.broadcast(progress, keep)
-            return fuzz_engine(engine, seed=seed, budget=budget, listener=listener, findings=findings)
+            summary = fuzz_engine(
+                engine, seed=seed, budget=budget, listener=listener, findings=findings, deviations=deviations
+            )
+            warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
+            return summary
 
 
 def _document(

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from harness.cli.terminal import (
+    deviation_options,
+    emit_json,
+    engine_option,
+    json_option,
+    known_deviations,
+    notice,
+    show,
+)
 from harness.corpus import load_corpus
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
@@ -18,6 +26,7 @@ from harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from harness.corpus import Corpus, SavedCase
+    from harness.deviations import Deviations
     from harness.verdict import CaseReport
 
 MAX_SHORT_LINES = 4
@@ -35,22 +44,34 @@ MAX_SHORT_LINES = 4
     metavar="DIR",
     help="Where ids of findings are looked up.",
 )
+@deviation_options
 @json_option
-def replay(*, paths: tuple[str, ...], engine_name: str, findings_directory: Path, as_json: bool) -> int:
+def replay(
+    *,
+    paths: tuple[str, ...],
+    engine_name: str,
+    findings_directory: Path,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
+    as_json: bool,
+) -> int:
     """Check saved cases again: case files, folders of them, or ids of findings."""
     corpus = load_corpus(paths, findings=FindingsDirectory(findings_directory))
     for message in corpus.unreadable:
         notice(f"not read: {message}")
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
-    reports, interrupted = _check_all(corpus, engine_name)
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    reports, interrupted = _check_all(corpus, engine_name, deviations)
     if as_json:
         emit_json(replay_json([report for _, report in reports], corpus.unreadable))
     else:
         _print_result(reports, corpus)
     if interrupted:
         return ExitCode.INTERRUPTED
-    return exit_code([report.verdict for _, report in reports], num_unreadable=len(corpus.unreadable))
+    # what is known of the engine does not fail a run
+    verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report in reports]
+    return exit_code(verdicts, num_unreadable=len(corpus.unreadable))
 
 
 def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
@@ -66,14 +87,18 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(corpus: Corpus, engine_name: str) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
+def _check_all(
+    corpus: Corpus, engine_name: str, deviations: Deviations
+) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
+    from harness.known_deviations import confirm  # noqa: PLC0415 - the same
     from harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
 
     reports: list[tuple[SavedCase, CaseReport]] = []
     with open_engine(engine_name) as engine:
+        confirm(deviations, engine, notice)
         try:
             for saved in corpus.cases:
-                reports.append((saved, check_one(saved.case, engine)))  # noqa: PERF401 - what is done survives Ctrl+C
+                reports.append((saved, check_one(saved.case, engine, deviations)))  # noqa: PERF401 - what is done survives Ctrl+C
         except KeyboardInterrupt:
             return reports, True
     return reports, False
@@ -85,7 +110,9 @@ def _print_result(reports: list[tuple[SavedCase, CaseReport]], corpus: Corpus) -
         show(mismatch_report(report, path=saved.path) + "\n")
     else:
         for saved, report in reports:
-            if report.verdict is Verdict.MISMATCH:
+            if report.deviations:
+                show(f"DEVIATES  {report.case.id}  {saved.path}\n  {', '.join(report.deviations)}")
+            elif report.verdict is Verdict.MISMATCH:
                 show("\n".join(_short(saved, report)))
             elif report.verdict is Verdict.ENGINE_ERROR:
                 show(f"ENGINE ERROR  {report.case.id}  {saved.path}\n  {report.reason}")
@@ -106,6 +133,7 @@ def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
     details = {
         Verdict.BOTH_REJECTED.value: rejection_classes(reports),
         Verdict.UNSUPPORTED.value: unsupported_reasons(reports),
+        Verdict.MISMATCH.value: Counter(f"known: {name}" for report in reports for name in report.deviations),
     }
     for name, count in counts:
         if count or name == Verdict.AGREE.value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, engine_option, json_option, show
+from harness.cli.terminal import deviation_options, emit_json, engine_option, json_option, known_deviations, show
 from harness.corpus import find_case_file
 from harness.errors import ExitCode, UserInputError
 from harness.explain import explain_lines
@@ -17,6 +17,7 @@ from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
+    from harness.deviations import Deviations
     from harness.verdict import CaseReport
     from reference.case import Case
 
@@ -39,6 +40,7 @@ EXIT_CODES = {
     "--source", type=click.Path(path_type=Path), metavar="FILE", help="A .parquet or .csv file, or a Delta folder."
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it calls the tables target and source.")
+@deviation_options
 @json_option
 def run(
     *,
@@ -48,6 +50,8 @@ def run(
     target: Path | None,
     source: Path | None,
     sql: str | None,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
     as_json: bool,
 ) -> int:
     """Run one case and explain it: tables, statement, what the engine did, what the reference says.
@@ -62,12 +66,15 @@ def run(
         return _run_real(engine_name, target=target, source=source, sql=sql, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
-    report = _check(_one_case(case, case_id), engine_name)
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    report = _check(_one_case(case, case_id), engine_name, deviations)
     if as_json:
         emit_json(run_json(report))
     else:
         show("\n".join(explain_lines(report)))
-    return EXIT_CODES[report.verdict]
+        for deviation in report.deviations:
+            show(f"DEVIATES {deviation}: {deviations.reason(deviation)}")
+    return ExitCode.AGREE if report.deviations else EXIT_CODES[report.verdict]
 
 
 def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
@@ -75,7 +82,7 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
     from harness.real_report import real_json, real_lines  # noqa: PLC0415 - the same
 
     with unchanged(target):
-        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name)
+        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, None)
     if as_json:
         emit_json(real_json(report))
     else:
@@ -83,11 +90,11 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
     return EXIT_CODES[report.verdict]
 
 
-def _check(case: Case, engine_name: str) -> CaseReport:
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
+def _check(case: Case, engine_name: str, deviations: Deviations | None) -> CaseReport:
+    from harness.session import NONE_KNOWN, check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
 
     with open_engine(engine_name) as engine:
-        return check_one(case, engine)
+        return check_one(case, engine, deviations or NONE_KNOWN)
 
 
 def _one_case(name: str, case_id: str | None) -> Case:

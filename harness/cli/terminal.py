@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,11 +17,14 @@ from harness.render import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.deviations import Deviations
+
 _STYLES = {
     "AGREE": "bold green",
     "BOTH REJECTED": "bold green",
     "OK": "bold green",
     "MISMATCH": "bold red",
+    "DEVIATES": "bold yellow",
     "CRASHED": "bold red",
     "FIX": "bold red",
     "UNSUPPORTED": "bold yellow",
@@ -41,6 +45,38 @@ def engine_option() -> Callable[[Any], Any]:
         metavar="NAME",
         help="A registered engine, or package.module:Class.",
     )
+
+
+def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which deviations of engines are known."""
+    for option in (
+        click.option(
+            "--no-deviations", is_flag=True, help="Explain nothing away: known deviations are mismatches like others."
+        ),
+        click.option(
+            "--deviations",
+            "deviation_files",
+            type=click.Path(path_type=Path, dir_okay=False),
+            multiple=True,
+            metavar="FILE",
+            help="More known deviations, besides those that come along (docs/deviations.md).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def known_deviations(files: tuple[Path, ...], *, none: bool) -> Deviations:
+    """Read the deviations that a command was given.
+
+    Raises:
+        UserInputError: for a file that is no list of deviations.
+    """
+    from harness.deviations import Deviations, load_deviations  # noqa: PLC0415 - --help need not wait for DuckDB
+
+    if none and files:
+        raise click.UsageError("give either --deviations or --no-deviations")
+    return Deviations() if none else load_deviations(files)
 
 
 def make_streams_safe() -> None:

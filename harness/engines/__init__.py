@@ -26,13 +26,16 @@ def engine_names() -> tuple[str, ...]:
 
 
 def load_engine(name: str) -> Engine:
-    """Start an engine by its registered name or as ``package.module:Class``.
+    """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
 
     Raises:
         UserInputError: where the name says no engine, or the class is none.
         EngineDownError: where the engine itself does not start.
     """
-    make = _from_path(name) if ":" in name else _from_entry_point(name)
+    plain, at, version = name.partition("@")
+    make = _from_path(plain) if ":" in plain else _from_entry_point(plain)
+    if at:
+        make = _at_version(make, plain, version)
     if not callable(make):
         raise UserInputError(
             f"engine {name!r} is a {type(make).__name__}; give a class or a function without arguments"
@@ -45,6 +48,30 @@ def load_engine(name: str) -> Engine:
             "An engine has the members of harness.engine.Engine."
         )
     return engine
+
+
+def _at_version(make: object, name: str, version: str) -> Callable[[], object]:
+    """Ask an engine's class for another release than the installed one.
+
+    Raises:
+        UserInputError: where the engine runs one release only, or no version is given.
+    """
+    choose = getattr(make, "at_version", None)
+    if not version:
+        raise UserInputError(f"no version after {name}@: give a released one, such as {name}@1.2.3, or leave @ out")
+    if not callable(choose):
+        able = [entry.name for entry in entry_points(group=GROUP) if _has_versions(entry)]
+        raise UserInputError(
+            f"engine {name!r} runs the installed version only; others run: {', '.join(sorted(able)) or 'none'}"
+        )
+    return lambda: choose(version)
+
+
+def _has_versions(entry: EntryPoint) -> bool:
+    try:
+        return hasattr(entry.load(), "at_version")
+    except (ImportError, AttributeError):
+        return False
 
 
 def _from_entry_point(name: str) -> Callable[[], object]:

@@ -1,0 +1,173 @@
+"""What a deviation may say of the cases that it is about: a closed vocabulary over a case and its facts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reference.errors import RejectedError, UnsupportedByReferenceError
+from reference.outcome import Rejection
+from reference.statement import Action, Kind, parse_statement
+from reference.types import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from harness.verdict import CaseReport
+    from reference.case import Case
+    from reference.statement import Statement
+    from reference.types import DataType
+
+
+class BadPredicateError(ValueError):
+    """A word or a value that no predicate has; the message says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicate:
+    """A condition on a case: every word must hold."""
+
+    words: Mapping[str, Any]
+
+    def holds(self, report: CaseReport) -> bool:
+        """Tell whether the case of a report is one of those."""
+        return all(_WORDS[word].holds(value, report) for word, value in self.words.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    kind: type
+    holds: Callable[[Any, CaseReport], bool]
+    is_pattern: bool = False
+
+
+def parse_predicate(table: Mapping[str, Any]) -> Predicate:
+    """Check the words of a predicate.
+
+    Raises:
+        BadPredicateError: for an unknown word, or a value of the wrong kind.
+    """
+    for word, value in table.items():
+        if word not in _WORDS:
+            raise BadPredicateError(word)
+        _check_value(word, value)
+    return Predicate(words=dict(table))
+
+
+def _check_value(word: str, value: Any) -> None:  # noqa: ANN401 - any TOML value
+    known = _WORDS[word]
+    is_right_kind = type(value) is known.kind
+    if not is_right_kind:
+        raise BadPredicateError(f"{word} = {value!r} must be a {_KINDS[known.kind]}")
+    if known.kind is list and not all(isinstance(item, str) for item in value):
+        raise BadPredicateError(f"{word} = {value!r} must be a list of texts")
+    if known.is_pattern:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise BadPredicateError(f"{word} = {value!r} is no regular expression: {error}") from error
+    if word.endswith("clauses") and (unknown := set(value) - _CLAUSES):
+        raise BadPredicateError(f"{word} has {sorted(unknown)}, allowed: {sorted(_CLAUSES)}")
+
+
+_KINDS = {bool: "boolean", str: "text", list: "list", dict: "table"}
+_CLAUSES = {
+    f"{kind.value}/{action.value}"
+    for kind in Kind
+    for action in Action
+    if (action is Action.INSERT) == (kind is Kind.NOT_MATCHED)
+}
+
+
+def _statement(case: Case) -> Statement | None:
+    try:
+        return parse_statement(case.sql)
+    except (RejectedError, UnsupportedByReferenceError):
+        return None
+
+
+def _clauses(report: CaseReport) -> set[str]:
+    statement = _statement(report.case)
+    if statement is None:
+        return set()
+    return {f"{c.kind.value}/{c.action.value}" for c in statement.clauses}
+
+
+def _is_sole_matched_delete(report: CaseReport) -> bool:
+    statement = _statement(report.case)
+    matched = () if statement is None else statement.of(Kind.MATCHED)
+    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
+
+def _evolves(report: CaseReport) -> bool:
+    statement = _statement(report.case)
+    conf = report.case.conf.get("spark.databricks.delta.schema.autoMerge.enabled", "false")
+    return (statement is not None and statement.schema_evolution) or conf.lower() == "true"
+
+
+def _reference_class(pattern: str, report: CaseReport) -> bool:
+    answer = report.reference.answer
+    return isinstance(answer, Rejection) and re.fullmatch(pattern, answer.error_class) is not None
+
+
+def _has_setting(wanted: dict[str, Any], report: CaseReport) -> bool:
+    conf = report.case.conf
+    return any(str(conf.get(name, "")).lower() == str(value).lower() for name, value in wanted.items())
+
+
+def _column_names(report: CaseReport) -> list[str]:
+    source = report.case.source
+    return [*report.case.target.schema.names, *(source.schema.names if source is not None else ())]
+
+
+def _has_nested(kinds: tuple[type, ...], report: CaseReport) -> bool:
+    source = report.case.source
+    columns = [*report.case.target.schema.columns, *(source.schema.columns if source is not None else ())]
+    return any(_contains(column.type, kinds) for column in columns)
+
+
+def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
+    if isinstance(data_type, kinds):
+        return True
+    if isinstance(data_type, StructType):
+        return any(_contains(field.type, kinds) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return _contains(data_type.element, kinds)
+    return isinstance(data_type, MapType) and (_contains(data_type.key, kinds) or _contains(data_type.value, kinds))
+
+
+def _type_names(pattern: str, report: CaseReport) -> bool:
+    source = report.case.source
+    ddl = [report.case.target.schema.ddl(), "" if source is None else source.schema.ddl()]
+    return any(re.search(pattern, text) for text in ddl)
+
+
+_WORDS: Mapping[str, _Word] = {
+    "clauses": _Word(list, lambda value, report: set(value) <= _clauses(report)),
+    "no_clauses": _Word(list, lambda value, report: not set(value) & _clauses(report)),
+    "sole_matched_delete": _Word(bool, lambda value, report: _is_sole_matched_delete(report) == value),
+    "evolution": _Word(bool, lambda value, report: _evolves(report) == value),
+    "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),
+    "partitioned": _Word(bool, lambda value, report: bool(report.case.target.partition_by) == value),
+    "self_merge": _Word(bool, lambda value, report: (report.case.source is None) == value),
+    "structs": _Word(bool, lambda value, report: _has_nested((StructType,), report) == value),
+    "nested": _Word(bool, lambda value, report: _has_nested((StructType, ArrayType, MapType), report) == value),
+    "multi_matched": _Word(bool, lambda value, report: report.reference.facts.multi_matched == value),
+    "equality_on": _Word(bool, lambda value, report: report.reference.facts.equality_on == value),
+    "reached_rules": _Word(list, lambda value, report: set(value) <= report.reference.facts.rules),
+    "reference_error": _Word(str, _reference_class, is_pattern=True),
+    "settings": _Word(dict, _has_setting),
+    "column_name": _Word(
+        str, lambda value, report: any(re.search(value, name) for name in _column_names(report)), is_pattern=True
+    ),
+    "partition_column_name": _Word(
+        str,
+        lambda value, report: any(re.search(value, name) for name in report.case.target.partition_by),
+        is_pattern=True,
+    ),
+    "schema": _Word(str, _type_names, is_pattern=True),
+    "sql": _Word(str, lambda value, report: re.search(value, report.case.sql) is not None, is_pattern=True),
+}
+WORDS = tuple(_WORDS)
+"""The words of the vocabulary."""
