@@ -1,0 +1,177 @@
+"""Known deviations: what they explain, what they must not hide, and that a typo stops the run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.check import check_case
+from harness.deviations import Deviations, StaleDeviationError, load_deviations
+from harness.engine import Capabilities
+from harness.errors import UserInputError
+from harness.findings import fingerprint
+from harness.known_deviations import confirm, warn_of_unused
+from harness.verdict import Verdict
+from reference import evaluate
+from reference.case_file import parse_cases
+from reference.outcome import Outcome, Prediction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reference.case import Case
+    from reference.outcome import EngineResult
+
+_CASE = {
+    "format_version": 1,
+    "id": "one-row",
+    "target": {"schema": "id INT, v STRING", "files": [[[1, "a"], [2, "b"]]]},
+    "source": {"schema": "id INT, v STRING", "rows": [[1, "x"]]},
+    "sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+}
+_ENTRY = """
+[[deviation]]
+id = "loses-a-row"
+engine = "losing"
+versions = ">=1.0,<2.0"
+when = { clauses = ["matched/update"], equality_on = true }
+difference = ["rows missing_rows", "rows P-9"]
+reason = "it loses the last row"
+link = "https://example.org/1"
+review = 2999-01-01
+case = "case.json"
+"""
+
+
+class Losing:
+    """Answers as the reference does, without the last row; may count wrongly too."""
+
+    name = "losing"
+    capabilities = Capabilities(cdf=False, schema=False, metric_names=frozenset({"numTargetRowsUpdated"}))
+
+    def __init__(self, version: str = "1.5", *, loses: bool = True, miscounts: bool = False) -> None:
+        self.version = version
+        self._loses = loses
+        self._miscounts = miscounts
+
+    def run(self, case: Case) -> EngineResult:
+        answer = evaluate(case).answer
+        assert isinstance(answer, Prediction)
+        updated = answer.metrics["numTargetRowsUpdated"].low + self._miscounts
+        rows = sorted(answer.rows)[:-1] if self._loses else answer.rows
+        return Outcome(schema=answer.schema, rows=tuple(rows), metrics={"numTargetRowsUpdated": updated})
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Deviations:
+    return _load(tmp_path, _ENTRY)
+
+
+def _load(folder: Path, text: str) -> Deviations:
+    (folder / "case.json").write_text(json.dumps(_CASE), encoding="utf-8")
+    path = folder / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_deviations([path], packaged=False)
+
+
+def _case(**changes: object) -> Case:
+    return parse_cases(json.dumps({**_CASE, **changes}), name="test", lines=False)[0]
+
+
+def test_a_known_deviation_is_explained_and_is_no_finding(known: Deviations) -> None:
+    report = known.annotated(check_case(_case(), Losing()))
+    assert report.verdict is Verdict.MISMATCH  # the contract's word stays
+    assert report.deviations == ("loses-a-row",)
+    assert fingerprint(report) is None
+
+
+def test_an_entry_hides_no_other_difference_of_the_same_case(known: Deviations) -> None:
+    report = known.annotated(check_case(_case(), Losing(miscounts=True)))
+    assert report.deviations == ()
+    assert fingerprint(report) is not None
+
+
+@pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
+def test_another_version_is_not_explained(known: Deviations, version: str) -> None:
+    assert known.explain(check_case(_case(), Losing(version))) == ()
+
+
+def test_another_engine_is_not_explained(known: Deviations) -> None:
+    report = replace(check_case(_case(), Losing()), engine="another")
+    assert known.explain(report) == ()
+
+
+def test_a_case_that_the_predicate_does_not_hold_for_is_not_explained(known: Deviations) -> None:
+    delete = _case(sql="MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    engine = Losing()
+    engine.capabilities = replace(engine.capabilities, metrics=False)
+    assert known.explain(check_case(delete, engine)) == ()
+
+
+def test_agreement_is_never_annotated(known: Deviations) -> None:
+    assert known.annotated(check_case(_case(), Losing(loses=False))).deviations == ()
+
+
+def test_an_entry_that_no_longer_applies_stops_the_run(known: Deviations) -> None:
+    known.check_examples(Losing(), check_case)  # it still applies
+    with pytest.raises(StaleDeviationError, match=r"loses-a-row.*no longer describes losing 1\.5.*agree") as caught:
+        known.check_examples(Losing(loses=False), check_case)
+    assert caught.value.exit_code == 1
+    known.check_examples(Losing("2.1", loses=False), check_case)  # not about this release
+
+
+def test_an_entry_whose_case_differs_otherwise_stops_the_run(known: Deviations) -> None:
+    with pytest.raises(StaleDeviationError, match="numTargetRowsUpdated"):
+        known.check_examples(Losing(miscounts=True), check_case)
+
+
+def test_review_dates_and_unused_entries_are_said(tmp_path: Path) -> None:
+    past = _load(tmp_path, _ENTRY.replace("2999-01-01", "2020-01-01"))
+    said: list[str] = []
+    confirm(past, Losing(), said.append)
+    assert "2020-01-01" in said[0]
+    assert past.due(Losing(), dt.date(2019, 1, 1)) == ()
+    warn_of_unused(past, Losing(), set(), said.append)
+    assert "loses-a-row" in said[1]
+    warn_of_unused(past, Losing(), {"loses-a-row"}, said.append)
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("engine =", "engin =", "unknown key 'engin'.*did you mean 'engine'"),
+        ("equality_on", "equality_onn", "unknown word 'equality_onn'.*did you mean 'equality_on'"),
+        ("equality_on = true", 'equality_on = "yes"', "must be a boolean"),
+        ("matched/update", "matched/upsert", "allowed: .*matched/update"),
+        (">=1.0,<2.0", "1.0 to 2.0", "is no range"),
+        ("review = 2999-01-01", 'review = "2999-01-01"', "must be a date"),
+        ('difference = ["rows missing_rows", "rows P-9"]', 'difference = ["rows"]', "check kind"),
+        ('link = "https://example.org/1"', "", "lacks link"),
+        ("case.json", "nowhere.json", "case cannot be read"),
+        ("[[deviation]]", "[[deviations]]", "nothing else"),
+        ('id = "loses-a-row"', 'id = "x', "is no TOML"),
+        ('reason = "it', 'message = "("\nreason = "it', "no regular expression"),
+        ("clauses = ", 'sql = "(", clauses = ', "no regular expression"),
+    ],
+)
+def test_a_typo_stops_the_run(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in _ENTRY
+    with pytest.raises(UserInputError, match=message):
+        _load(tmp_path, _ENTRY.replace(old, new))
+
+
+def test_an_id_that_stands_twice_stops_the_run(tmp_path: Path) -> None:
+    with pytest.raises(UserInputError, match="stands twice"):
+        _load(tmp_path, _ENTRY + _ENTRY)
+
+
+def test_the_packaged_entries_can_be_read() -> None:
+    assert {entry.engine for entry in load_deviations().entries} <= {"delta-spark", "delta-rs", "duckdb"}
