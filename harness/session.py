@@ -12,13 +12,14 @@ from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
 from harness.search import Search
+from reference import evaluate
 from reference.case import CDF_PROPERTY, Case, Source, Target
 from reference.case_file import load_cases
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from harness.shrink import ShrinkLimits
     from harness.statistics import Summary
     from harness.verdict import CaseReport
+    from reference.outcome import Reference
 
 NONE_KNOWN = Deviations()
 _SCHEMA = parse_schema("id BIGINT, v STRING")
@@ -56,16 +58,23 @@ def open_engine(name: str) -> Iterator[Engine]:
         engine.close()
 
 
-def check_one(case: Case, engine: Engine, deviations: Deviations = NONE_KNOWN) -> CaseReport:
+def check_one(
+    case: Case,
+    engine: Engine,
+    deviations: Deviations = NONE_KNOWN,
+    *,
+    reference: Callable[[Case], Reference] = evaluate,
+) -> CaseReport:
     """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
 
     Args:
         case: what to check.
         engine: the system under test.
         deviations: what is known of it; a mismatch that they explain carries their ids.
+        reference: evaluates the case; where several engines run one case, its answer is made once.
     """
     with interrupts_kept():
-        return deviations.annotated(check_case(case, engine))
+        return deviations.annotated(check_case(case, engine, reference=reference))
 
 
 def fuzz_engine(

@@ -11,6 +11,7 @@ import click
 from harness.cli.cases import cases
 from harness.cli.doctor import doctor
 from harness.cli.fuzz import fuzz
+from harness.cli.matrix import matrix
 from harness.cli.replay import replay
 from harness.cli.rules import rules
 from harness.cli.run import run
@@ -43,7 +44,7 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, rules, cases, doctor):
+for command in (run, fuzz, replay, matrix, rules, cases, doctor):
     cli.add_command(command)
 
 

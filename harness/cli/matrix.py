@@ -1,0 +1,146 @@
+"""``mergecheck matrix``: features x engines from one stream of random cases."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, notice, show, stdout
+from harness.errors import ExitCode, UserInputError
+from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.engine import Engine
+    from harness.matrix import Column, Matrix
+    from reference.case import Case
+
+DEFAULT_MAX_CASES = 200
+_EVERY = 25  # cases between two progress lines
+
+
+@click.command()
+@click.option(
+    "--engine",
+    "engine_names",
+    multiple=True,
+    metavar="NAME",
+    help="An engine, as for fuzz; give the option once for each. Without it: all that are registered.",
+)
+@click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
+@click.option("--max-time", "max_seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after S seconds.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
+@click.option(
+    "--findings",
+    "findings_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where the minimal case of each difference is kept.",
+)
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the table for the docs."
+)
+@deviation_options
+@json_option
+def matrix(
+    *,
+    engine_names: tuple[str, ...],
+    max_cases: int | None,
+    max_seconds: float | None,
+    seed: int | None,
+    findings_directory: Path,
+    markdown: Path | None,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
+    as_json: bool,
+) -> int:
+    """Run one stream of random cases on several engines: what each agrees on, deviates in, cannot do."""
+    from harness.engines import engine_names as registered  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.matrix import MatrixRun  # noqa: PLC0415 - the same
+    from harness.matrix_text import markdown as page  # noqa: PLC0415 - the same
+    from harness.matrix_text import matrix_json, rich_table, summary_lines  # noqa: PLC0415 - the same
+    from reference import evaluate  # noqa: PLC0415 - the same
+
+    names = engine_names or registered()
+    if len(set(names)) < len(names):
+        raise UserInputError(f"an engine is named twice: {', '.join(names)}")
+    if max_cases is None and max_seconds is None:
+        max_cases = DEFAULT_MAX_CASES
+    if seed is None:
+        seed = secrets.randbelow(2**31)
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    engines = _started(names)
+    try:
+        result = MatrixRun(
+            engines,
+            deviations=deviations,
+            findings=FindingsDirectory(findings_directory),
+            evaluate=evaluate,
+            listener=_progress,
+        ).run(_stream(seed), seed=seed, max_cases=max_cases, max_seconds=max_seconds)
+    finally:
+        for engine in engines:
+            engine.close()
+    if markdown is not None:
+        _write(markdown, page(result, date=dt.datetime.now(dt.UTC).date().isoformat()))
+    if as_json:
+        emit_json(matrix_json(result))
+    else:
+        stdout().print(rich_table(result))
+        show("\n".join(summary_lines(result)))
+    return exit_code(result)
+
+
+def exit_code(result: Matrix) -> ExitCode:
+    """Tell what the process ends with: unexplained differences weigh more than an engine that is down."""
+    from harness.matrix import Answer  # noqa: PLC0415 - slow import, as above
+
+    if result.interrupted:
+        return ExitCode.INTERRUPTED
+    if any(column.totals[Answer.MISMATCH] for column in result.columns):
+        return ExitCode.MISMATCH
+    if any(column.down or column.totals[Answer.ERROR] for column in result.columns):
+        return ExitCode.ENGINE
+    agreed = all(column.totals[Answer.AGREE] for column in result.columns)
+    return ExitCode.AGREE if agreed else ExitCode.INCONCLUSIVE
+
+
+def _started(names: tuple[str, ...]) -> list[Engine]:
+    """Make every engine before the first one runs: those on Spark agree on one session then."""
+    from harness.engines import load_engine  # noqa: PLC0415 - slow import, as above
+
+    engines: list[Engine] = []
+    try:
+        for name in names:
+            engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
+    except BaseException:
+        for engine in engines:
+            engine.close()
+        raise
+    return engines
+
+
+def _stream(seed: int) -> Iterator[tuple[Case, frozenset[str]]]:
+    from strategies import samples  # noqa: PLC0415 - slow import, as above
+
+    for drawn in samples(seed):
+        yield drawn.case, drawn.features
+
+
+def _progress(number: int, columns: tuple[Column, ...]) -> None:
+    if number % _EVERY == 0:
+        notice(f"{number} cases; " + "; ".join(f"{c.engine.name} {sum(c.seen.values())} differ" for c in columns))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error

@@ -1,0 +1,133 @@
+"""The odd one out: who differs from the rest, and that the reference can be it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.check import check_case
+from harness.engine import Capabilities
+from harness.odd_one_out import REFERENCE, odd_json, odd_lines, votes
+from harness.verdict import Check
+from reference import evaluate
+from reference.case_file import parse_cases
+from reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from harness.odd_one_out import Vote
+    from harness.verdict import CaseReport
+    from reference.case import Case
+    from reference.outcome import EngineResult
+
+_CASE = parse_cases(
+    json.dumps(
+        {
+            "format_version": 1,
+            "id": "c",
+            "target": {
+                "schema": "id INT, d DOUBLE",
+                "files": [[[1, 0.0]]],
+                "properties": {"delta.enableChangeDataFeed": "true"},
+            },
+            "source": {"schema": "id INT, d DOUBLE", "rows": [[1, "NaN"]]},
+            "sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+        }
+    ),
+    name="test",
+    lines=False,
+)[0]
+
+
+class Fixed:
+    """Gives one answer."""
+
+    version = "1"
+
+    def __init__(self, name: str, answer: EngineResult, capabilities: Capabilities | None = None) -> None:
+        self.name = name
+        self.capabilities = capabilities or Capabilities()
+        self._answer = answer
+
+    def run(self, case: Case) -> EngineResult:  # noqa: ARG002 - the answer is fixed
+        return self._answer
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def _right(**changes: object) -> Outcome:
+    answer = evaluate(_CASE).answer
+    assert isinstance(answer, Prediction)
+    right = Outcome(
+        schema=answer.schema,
+        rows=answer.rows,
+        metrics={name: bound.low for name, bound in answer.metrics.items()},
+        cdf=answer.cdf,
+        committed=True,
+    )
+    return replace(right, **changes)  # type: ignore[arg-type]
+
+
+def _votes(*engines: Fixed, reference: Reference | None = None) -> dict[Check, Vote]:
+    answer = reference or evaluate(_CASE)
+    reports: list[CaseReport] = [check_case(_CASE, engine, reference=lambda _: answer) for engine in engines]
+    return {vote.check: vote for vote in votes(reports, [engine.capabilities for engine in engines])}
+
+
+def test_all_agree() -> None:
+    found = _votes(Fixed("a", _right()), Fixed("b", _right()))
+    assert set(found) == {Check.ERROR, Check.SCHEMA, Check.ROWS, Check.CDF, Check.METRICS}
+    assert {vote.text for vote in found.values()} == {"all agree"}
+    assert odd_lines(list(found.values())) == []
+
+
+def test_the_engine_that_differs_is_named_in_the_check_in_which_it_differs() -> None:
+    found = _votes(Fixed("a", _right()), Fixed("b", _right(rows=((1, 0.0),))))
+    assert found[Check.ROWS].odd == ("b",)
+    assert found[Check.ROWS].text == f"odd one out: b ({REFERENCE}, a agree)"
+    assert found[Check.CDF].text == "all agree"
+
+
+def test_the_reference_can_be_the_odd_one() -> None:
+    right = evaluate(_CASE)
+    assert isinstance(right.answer, Prediction)
+    wrong = replace(right, answer=replace(right.answer, rows=((1, -0.0),)))
+    found = _votes(Fixed("a", _right()), Fixed("b", _right()), reference=wrong)
+    assert found[Check.ROWS].odd == (REFERENCE,)
+    assert odd_json([found[Check.ROWS]]) == {"rows": {"groups": [["a", "b"], [REFERENCE]], "odd": [REFERENCE]}}
+
+
+def test_a_tie_names_nobody() -> None:
+    other = _right(rows=())
+    found = _votes(Fixed("a", _right()), Fixed("b", other), Fixed("c", other))
+    assert found[Check.ROWS].odd == ()
+    assert found[Check.ROWS].text == f"no majority: {REFERENCE}, a | b, c"
+
+
+def test_two_parties_do_not_vote() -> None:
+    assert _votes(Fixed("a", _right())) == {}
+
+
+def test_an_unsupported_check_has_no_vote() -> None:
+    blind = Capabilities(cdf=False, error_class=False, schema=False)
+    found = _votes(Fixed("a", _right()), Fixed("b", _right(cdf=()), blind))
+    assert Check.CDF not in found
+    assert Check.SCHEMA not in found
+    assert Check.ROWS in found
+
+
+def test_an_engine_that_does_not_support_the_case_is_no_party() -> None:
+    assert _votes(Fixed("a", _right()), Fixed("b", Unsupported("merge"))) == {}
+
+
+def test_a_failure_differs_from_a_merge_and_classes_count_where_there_are_some() -> None:
+    failed = Rejection(error_class="SOME_CLASS", message="", unchanged=True)
+    found = _votes(Fixed("a", _right()), Fixed("b", failed))
+    assert found[Check.ERROR].odd == ("b",)
+    assert Check.ROWS not in found  # two are left that show a table
+    rejected = Reference(answer=replace(failed, error_class="RIGHT_CLASS"))
+    right, other = Fixed("a", replace(failed, error_class="RIGHT_CLASS.SUB")), Fixed("b", failed)
+    assert _votes(right, other, reference=rejected)[Check.ERROR].odd == ("b",)
+    no_classes = Fixed("c", failed, Capabilities(error_class=False))
+    assert _votes(right, no_classes, reference=rejected)[Check.ERROR].text == "all agree"
