@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import deviation_options, emit_json, engine_option, json_option, known_deviations, show
+from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, show
 from harness.corpus import find_case_file
 from harness.errors import ExitCode, UserInputError
 from harness.explain import explain_lines
+from harness.odd_one_out import odd_json, odd_lines, votes
 from harness.outcome_json import run_json
 from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
     from harness.deviations import Deviations
+    from harness.engine import Capabilities, Engine
+    from harness.odd_one_out import Vote
     from harness.verdict import CaseReport
     from reference.case import Case
 
@@ -29,11 +32,20 @@ EXIT_CODES = {
     Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
     Verdict.ENGINE_ERROR: ExitCode.ENGINE,
 }
+_WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 
 
 @click.command()
 @click.argument("case", required=False, metavar="[CASE]")
-@engine_option()
+@click.option(
+    "--engine",
+    "engine_names",
+    multiple=True,
+    default=("pyspark",),
+    show_default=True,
+    metavar="NAME",
+    help="A registered engine, or package.module:Class; given several times, the odd one out is named.",
+)
 @click.option("--id", "case_id", metavar="ID", help="The case to run, where the file holds several.")
 @click.option("--target", type=click.Path(path_type=Path), metavar="DELTA_DIR", help="A real table; it is only read.")
 @click.option(
@@ -45,7 +57,7 @@ EXIT_CODES = {
 def run(
     *,
     case: str | None,
-    engine_name: str,
+    engine_names: tuple[str, ...],
     case_id: str | None,
     target: Path | None,
     source: Path | None,
@@ -63,18 +75,39 @@ def run(
     if case is not None and real:
         raise click.UsageError("give either CASE or --target, --source and --sql")
     if target is not None and source is not None and sql is not None:
-        return _run_real(engine_name, target=target, source=source, sql=sql, as_json=as_json)
+        if len(engine_names) > 1:
+            raise click.UsageError("real tables are merged by one engine at a time: give --engine once")
+        return _run_real(engine_names[0], target=target, source=source, sql=sql, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    report = _check(_one_case(case, case_id), engine_name, deviations)
-    if as_json:
-        emit_json(run_json(report))
+    checked = _check_all(_one_case(case, case_id), engine_names, deviations)
+    reports = [report for report, _ in checked]
+    if as_json and len(reports) == 1:
+        emit_json(run_json(reports[0]))
+    elif as_json:
+        emit_json({"engines": [run_json(report) for report in reports], "odd_one_out": odd_json(_votes(checked))})
     else:
-        show("\n".join(explain_lines(report)))
+        _print_result(reports, _votes(checked), deviations)
+    # an answer that was found weighs more than one that was not
+    return max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
+
+
+def _exit_code(report: CaseReport) -> ExitCode:
+    return ExitCode.AGREE if report.deviations else EXIT_CODES[report.verdict]
+
+
+def _votes(checked: list[tuple[CaseReport, Capabilities]]) -> tuple[Vote, ...]:
+    return votes([report for report, _ in checked], [capabilities for _, capabilities in checked])
+
+
+def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations: Deviations) -> None:
+    for number, report in enumerate(reports):
+        show(("\n" if number else "") + "\n".join(explain_lines(report)))
         for deviation in report.deviations:
             show(f"DEVIATES {deviation}: {deviations.reason(deviation)}")
-    return ExitCode.AGREE if report.deviations else EXIT_CODES[report.verdict]
+    if len(reports) > 1:
+        show("\n" + "\n".join(["parties", *(f"  {line}" for line in odd_lines(found) or ["all agree"])]))
 
 
 def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
@@ -82,7 +115,7 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
     from harness.real_report import real_json, real_lines  # noqa: PLC0415 - the same
 
     with unchanged(target):
-        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, None)
+        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name)
     if as_json:
         emit_json(real_json(report))
     else:
@@ -90,11 +123,27 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
     return EXIT_CODES[report.verdict]
 
 
-def _check(case: Case, engine_name: str, deviations: Deviations | None) -> CaseReport:
-    from harness.session import NONE_KNOWN, check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
+def _check_all(
+    case: Case, engine_names: tuple[str, ...], deviations: Deviations
+) -> list[tuple[CaseReport, Capabilities]]:
+    from harness.engines import load_engine  # noqa: PLC0415 - DuckDB and the engines load slowly
+    from harness.session import check_one  # noqa: PLC0415 - the same
+
+    engines: list[Engine] = []
+    try:
+        for name in engine_names:  # all of them first: those on Spark agree on one session then
+            engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
+        return [(check_one(case, engine, deviations), engine.capabilities) for engine in engines]
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def _check(case: Case, engine_name: str) -> CaseReport:
+    from harness.session import check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
 
     with open_engine(engine_name) as engine:
-        return check_one(case, engine, deviations or NONE_KNOWN)
+        return check_one(case, engine)
 
 
 def _one_case(name: str, case_id: str | None) -> Case:

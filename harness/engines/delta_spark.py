@@ -72,12 +72,7 @@ class DeltaSparkEngine:
     """
 
     name = "delta-spark"
-    capabilities = Capabilities(
-        exact_metric_names=True,
-        reasons={"path": _NO_PATH},
-        # Names that only tables with column mapping can hold.
-        features_off=frozenset({"names-with-spaces"}),
-    )
+    capabilities = Capabilities(exact_metric_names=True, reasons={"path": _NO_PATH})
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.version = delta_version()

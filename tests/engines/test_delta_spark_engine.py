@@ -1,0 +1,143 @@
+"""The engine ``delta-spark`` for real: Delta Lake's own MERGE, its observables, its errors, its known deviations."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.check import check_case
+from harness.deviations import load_deviations
+from harness.engines.delta_spark import DeltaSparkEngine
+from harness.engines.pyspark import PySparkEngine
+from harness.known_deviations import confirm
+from harness.session import WARM_UP
+from harness.spark_session import start_session
+from harness.verdict import Check, Verdict
+from reference.case_file import parse_cases
+from reference.outcome import Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference.case import Case
+
+pytestmark = pytest.mark.spark
+
+_FEED = {"delta.enableChangeDataFeed": "true"}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DeltaSparkEngine]:
+    started = DeltaSparkEngine(start_session())
+    yield started
+    started.close()
+
+
+def _case(sql: str, **changes: object) -> Case:
+    document = {
+        "format_version": 1,
+        "id": "c",
+        "target": {"schema": "id INT, v STRING", "files": [[[1, "a"], [2, "b"]], [[3, None]]], "properties": _FEED},
+        "source": {"schema": "id INT, v STRING", "rows": [[1, "x"], [9, "y"]]},
+        "sql": sql,
+        **changes,
+    }
+    return parse_cases(json.dumps(document), name="test", lines=False)[0]
+
+
+_UPSERT = (
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def test_rows_metrics_and_changes_of_a_merge(engine: DeltaSparkEngine) -> None:
+    outcome = engine.run(_case(_UPSERT))
+    assert isinstance(outcome, Outcome)
+    assert sorted(outcome.rows) == [(1, "x"), (2, "b"), (3, None), (9, "y")]
+    assert outcome.committed is True
+    assert outcome.metrics["numTargetRowsCopied"] == 1  # the other file is not touched: the case's layout is kept
+    assert len(outcome.metrics) == 22
+    assert outcome.cdf is not None
+    assert sorted(outcome.cdf) == [
+        (1, "a", "update_preimage"),
+        (1, "x", "update_postimage"),
+        (9, "y", "insert"),
+    ]
+
+
+def test_a_merge_agrees_with_the_reference_in_all_it_can_say(engine: DeltaSparkEngine) -> None:
+    report = check_case(WARM_UP, engine)
+    assert report.verdict is Verdict.AGREE
+    assert report.unsupported_checks == (Check.PATH,)
+    assert "R-402" in report.unsupported_reasons["path"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "error_class"),
+    [
+        (_UPSERT.replace("s.id", "s.nope"), "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
+        (_UPSERT.replace("ON t.id = s.id", "ON TRUE"), "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"),
+        ("MERGE INTO target t USING source s ON t.id = s.id", "MERGE_WITHOUT_WHEN"),
+        (_UPSERT.replace("UPDATE SET *", "UPDATE SET id = 'x'"), "CAST_INVALID_INPUT"),
+    ],
+)
+def test_errors_have_delta_s_and_spark_s_classes(engine: DeltaSparkEngine, sql: str, error_class: str) -> None:
+    rejection = engine.run(_case(sql))
+    assert isinstance(rejection, Rejection)
+    assert rejection.error_class == error_class
+    assert rejection.unchanged is True
+    assert check_case(_case(sql), engine).verdict is Verdict.BOTH_REJECTED
+
+
+def test_an_overflow_inside_a_task_is_named_not_its_wrapper(engine: DeltaSparkEngine) -> None:
+    case = _case(_UPSERT, source={"schema": "id BIGINT, v STRING", "rows": [[3_000_000_000, "x"]]})
+    rejection = engine.run(case)
+    assert isinstance(rejection, Rejection)
+    assert rejection.error_class == "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
+
+
+def test_interleaved_kinds_are_sorted_for_sql(engine: DeltaSparkEngine) -> None:
+    sql = (
+        "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, v) VALUES "
+        "(s.id, CASE WHEN s.v = 'y' THEN 'new' END) WHEN NOT MATCHED BY SOURCE AND t.id = 2 THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET v = s.v"
+    )
+    assert check_case(_case(sql), engine).verdict is Verdict.AGREE
+
+
+def test_evolution_and_settings_reach_delta(engine: DeltaSparkEngine) -> None:
+    case = _case(
+        _UPSERT,
+        source={"schema": "id INT, v STRING, w INT", "rows": [[1, "x", 5]]},
+        conf={"spark.databricks.delta.schema.autoMerge.enabled": "true"},
+    )
+    outcome = engine.run(case)
+    assert isinstance(outcome, Outcome)
+    assert outcome.schema.names == ("id", "v", "w")
+    assert check_case(case, engine).verdict is Verdict.AGREE
+
+
+def test_no_commit_is_seen(engine: DeltaSparkEngine) -> None:
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND t.v = 'nothing' THEN DELETE"
+    outcome = engine.run(_case(sql))
+    assert isinstance(outcome, Outcome)
+    assert outcome.committed is False
+    assert outcome.cdf == ()
+
+
+def test_settings_that_are_not_spark_s_are_unsupported(engine: DeltaSparkEngine) -> None:
+    assert engine.run(_case(_UPSERT, conf={"duckdb.threads": "1"})) == Unsupported("setting duckdb.threads")
+
+
+def test_one_session_serves_both_engines_on_spark(engine: DeltaSparkEngine) -> None:
+    ours = PySparkEngine(start_session())
+    assert check_case(_case(_UPSERT), ours).verdict is Verdict.AGREE
+    assert check_case(_case(_UPSERT), engine).verdict is Verdict.AGREE
+
+
+def test_known_deviations_still_describe_this_release(engine: DeltaSparkEngine) -> None:
+    deviations = load_deviations()
+    assert deviations.of(engine)
+    confirm(deviations, engine, pytest.fail)
