@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 REFERENCE = "reference"
 EXPECT = "expect"
 
+BREAKDOWNS = ("CRASHED", "TIMED_OUT", "INTERNAL:", "FATAL:")
+"""How the classes of errors begin that are never a right refusal, even of a statement that must be refused."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -71,7 +74,10 @@ def compare_rejection(wanted: Rejection, found: Rejection, *, capabilities: Capa
     allowed = [wanted.error_class, *sorted(wanted.other_classes - {wanted.error_class})]
     mismatches: list[Mismatch] = []
     unsupported: list[Check] = []
-    if not capabilities.error_class:
+    if found.error_class.startswith(BREAKDOWNS):
+        lines = (f"reference: {' or '.join(allowed)}", f"engine: {found.error_class}", f"  {_one_line(found.message)}")
+        mismatches.append(_mismatch(Check.ERROR, REFERENCE, "breakdown", *lines))
+    elif not capabilities.error_class:
         unsupported.append(Check.ERROR)
     elif not any(same_error_class(error_class, found.error_class) for error_class in allowed):
         text = " or ".join(allowed)

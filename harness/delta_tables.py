@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
+from harness.arrow_layout import schema_metadata
 from harness.delta_schema import as_nullable, check_constraints, contains_type, schema_to_json
-from harness.file_statistics import file_statistics
+from harness.file_statistics import count_statistics, file_statistics
 from harness.partition_values import directory, serialize
 from reference import types
 from reference.arrow import rows_to_table
 from reference.case import Target
 from reference.layout import partition_indexes, physical_files
+from reference.storage import Statistics, StringType, TargetLayout
 from reference.types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from reference.case import Source
+    from reference.case import Row, Source
     from reference.layout import PhysicalFile
 
 # Table features that a property switches on: property -> (feature, whether readers must know it too).
@@ -34,6 +37,11 @@ _FEATURE_OF_PROPERTY: Mapping[str, tuple[str, bool]] = {
     "delta.enableTypeWidening": ("typeWidening", True),
 }
 _LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 stands for
+_LEGACY_VERSIONS = {
+    "checkConstraints": 3,
+    "changeDataFeed": 4,
+    "generatedColumns": 4,
+}  # the first writer version with it
 
 
 class UnwritableTableError(ValueError):
@@ -43,7 +51,7 @@ class UnwritableTableError(ValueError):
 def write_target(target: Target, path: Path) -> None:
     """Write a target as version 0 of a Delta table.
 
-    The rows lie in the files that ``reference.layout.physical_files`` gives. Every file has statistics. NOT NULL,
+    The rows lie in the files that ``reference.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
     defaults and generation expressions stand in the schema, CHECK constraints among the properties; nothing here
     enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
 
@@ -70,7 +78,7 @@ def write_target(target: Target, path: Path) -> None:
 
 
 def write_source(source: Source, path: Path) -> None:
-    """Write a source relation as a Delta table of one file.
+    """Write a source relation as a Delta table of one file, whose row groups are the batches of its layout.
 
     Raises:
         UnwritableTableError: when a table cannot hold the source (VOID columns, two columns of one name).
@@ -78,7 +86,8 @@ def write_source(source: Source, path: Path) -> None:
     folded = [name.casefold() for name in source.schema.names]
     if len(set(folded)) < len(folded):
         raise UnwritableTableError("a table cannot hold two columns whose names differ in case only")
-    write_target(Target(schema=source.schema, files=(source.rows,)), path)
+    layout = TargetLayout(row_group_rows=source.layout.batch_rows, string_type=source.layout.string_type)
+    write_target(Target(schema=source.schema, files=(source.rows,), layout=layout), path)
 
 
 def _checked_schema(target: Target) -> str:
@@ -98,7 +107,10 @@ def _checked_schema(target: Target) -> str:
 
 
 def _protocol(target: Target) -> dict[str, Any]:
-    """Give the lowest protocol of table features that the table needs."""
+    """Give the lowest protocol that the table needs: a legacy version where one says it all, else table features.
+
+    Systems that know no table features read the tables that need none.
+    """
     features: list[tuple[str, bool]] = [
         feature
         for name, feature in _FEATURE_OF_PROPERTY.items()
@@ -112,9 +124,10 @@ def _protocol(target: Target) -> dict[str, Any]:
         features.append(("generatedColumns", False))
     if contains_type(target.schema, types.TIMESTAMP_NTZ):
         features.append(("timestampNtz", True))
-    if not features:
-        return {"minReaderVersion": 1, "minWriterVersion": 2}
-    writer = sorted({*_LEGACY_FEATURES, *(name for name, _ in features)})
+    names = {name for name, _ in features}
+    if names <= _LEGACY_VERSIONS.keys():
+        return {"minReaderVersion": 1, "minWriterVersion": max((_LEGACY_VERSIONS[name] for name in names), default=2)}
+    writer = sorted({*_LEGACY_FEATURES, *names})
     reader = sorted(name for name, is_reader in features if is_reader)
     if not reader:
         return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
@@ -132,17 +145,20 @@ def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredRows:
+    """The rows of one data file with the columns that the file stores."""
+
+    schema: Schema
+    rows: Sequence[Row]
+
+
 def _write_files(target: Target, path: Path) -> Iterator[dict[str, Any]]:
-    partitions = partition_indexes(target)
-    kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
-    stored = as_nullable(Schema(tuple(target.schema.columns[i] for i in kept)))
     for number, file in enumerate(physical_files(target)):
-        yield _write_file(target, path, file=file, number=number, kept=kept, stored=stored)
+        yield _write_file(target, path, file=file, number=number)
 
 
-def _write_file(
-    target: Target, path: Path, *, file: PhysicalFile, number: int, kept: list[int], stored: Schema
-) -> dict[str, Any]:
+def _write_file(target: Target, path: Path, *, file: PhysicalFile, number: int) -> dict[str, Any]:
     values, rows = file
     types_of = {column.name: column.type for column in target.schema.columns}
     texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
@@ -150,16 +166,44 @@ def _write_file(
     full = path / relative
     if texts:
         full.parent.mkdir(parents=True, exist_ok=True)
-    stored_rows = rows if len(kept) == len(target.schema.columns) else [tuple(r[i] for i in kept) for r in rows]
-    pq.write_table(rows_to_table(stored_rows, stored), full, store_schema=False)
-    return {
+    stored = _stored_rows(target, rows)
+    layout = target.layout
+    table = rows_to_table(stored.rows, stored.schema)
+    with pq.ParquetWriter(full, table.schema, store_schema=False) as writer:
+        writer.write_table(table, row_group_size=layout.row_group_rows)
+        # without Arrow's own schema a file is as Spark writes it
+        if layout.string_type is not StringType.STRING:
+            writer.add_key_value_metadata(schema_metadata(table.schema, layout.string_type))
+    add = {
         "path": quote(relative, safe="/=+@,;()&$!~-_.:'"),
         "partitionValues": dict(zip(target.partition_by, texts, strict=True)),
         "size": full.stat().st_size,
         "modificationTime": _now_ms(),
         "dataChange": True,
-        "stats": file_statistics(stored_rows, stored.columns),
     }
+    statistics = _statistics(layout.statistics, stored, number)
+    return add if statistics is None else {**add, "stats": statistics}
+
+
+def _stored_rows(target: Target, rows: tuple[Row, ...]) -> _StoredRows:
+    """Leave out the partition columns, and the added columns that this file is too old to have."""
+    partitions = partition_indexes(target)
+    kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
+    added = [target.schema.names.index(name) for name in target.layout.added_columns]
+    lacking = {i for i in added if all(row[i] is None for row in rows)}
+    kept = [i for i in kept if i not in lacking] or kept
+    schema = as_nullable(Schema(tuple(target.schema.columns[i] for i in kept)))
+    whole = len(kept) == len(target.schema.columns)
+    return _StoredRows(schema, rows if whole else [tuple(row[i] for i in kept) for row in rows])
+
+
+def _statistics(wanted: Statistics, stored: _StoredRows, number: int) -> str | None:
+    """Give the ``stats`` of file ``number``; None for a file without."""
+    if wanted is Statistics.NONE or (wanted is Statistics.ALTERNATE and number % 2 == 0):
+        return None
+    if wanted is Statistics.COUNTS:
+        return count_statistics(len(stored.rows))
+    return file_statistics(stored.rows, stored.schema.columns)
 
 
 def _now_ms() -> int:

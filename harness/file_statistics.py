@@ -40,6 +40,11 @@ def file_statistics(rows: Sequence[Row], columns: Sequence[Field]) -> str:
     return f'{{"numRecords":{len(rows)},{",".join(parts)}}}'
 
 
+def count_statistics(num_records: int) -> str:
+    """Give the ``stats`` text of a file of which only the number of records is known."""
+    return f'{{"numRecords":{num_records}}}'
+
+
 def _add_column(bounds: dict[str, list[str]], column: Field, values: list[Value]) -> None:
     key = _json(column.name)
     if isinstance(column.type, StructType):

@@ -43,7 +43,7 @@ class Fingerprint:
     """What makes two mismatches the same one: engine, first differing observable, sort of difference.
 
     Attributes:
-        detail: the engine's error class where the engine rejected the merge, else empty.
+        detail: the engine's error class where it rejected the merge, the reference's where it alone did, else empty.
     """
 
     engine: str
@@ -97,7 +97,9 @@ def fingerprint(report: CaseReport) -> Fingerprint | None:
     if report.verdict is not Verdict.MISMATCH or not report.mismatches or report.deviations:
         return None
     first = primary_mismatch(report)
-    detail = report.result.error_class if isinstance(report.result, Rejection) else ""
+    # where the engine merges and must not, the rule that it does not know
+    failed = report.result if isinstance(report.result, Rejection) else report.reference.answer
+    detail = failed.error_class if isinstance(failed, Rejection) else ""
     return Fingerprint(engine=report.engine, check=first.check, against=first.against, kind=first.kind, detail=detail)
 
 

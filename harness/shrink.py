@@ -10,20 +10,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.findings import content_digest, fingerprint, with_content_id
+from harness.shrink_layout import plainer_layouts
 from harness.shrink_schema import without_columns, without_fields, without_own_values
 from harness.shrink_text import condition_candidates, head_candidates, with_clauses
 from harness.shrink_values import simpler_values
 from harness.statement_text import cut_merge
-from reference.case import Source, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from harness.findings import Fingerprint
     from harness.verdict import CaseReport
-    from reference.case import Case, Row
+    from reference.case import Case, Row, Target
 
 T = TypeVar("T")
+
+_MANY = 500
+_MOST_RUNS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +174,7 @@ def _source_rows(attempts: Attempts) -> None:
         _reduce(
             attempts,
             source.rows,
-            lambda rows: replace(attempts.best.case, source=Source(schema=source.schema, rows=rows)),
+            lambda rows: replace(attempts.best.case, source=replace(source, rows=rows)),
         )
 
 
@@ -179,6 +182,10 @@ def _settings(attempts: Attempts) -> None:
     _reduce(attempts, tuple(attempts.best.case.conf.items()), lambda kept: replace(attempts.best.case, conf=dict(kept)))
     properties = tuple(attempts.best.case.target.properties.items())
     _reduce(attempts, properties, lambda kept: _with_target(attempts, properties=dict(kept)))
+
+
+def _layouts(attempts: Attempts) -> None:
+    _exhaust(attempts, plainer_layouts)
 
 
 def _head(attempts: Attempts) -> None:
@@ -212,6 +219,7 @@ _PASSES = (
     _target_rows,
     _source_rows,
     _settings,
+    _layouts,
     _conditions,
     _own_values,
     _columns,
@@ -230,9 +238,12 @@ def _exhaust(attempts: Attempts, candidates: Callable[[Case], Iterator[Case]]) -
 def _reduce(
     attempts: Attempts, items: tuple[T, ...], build: Callable[[tuple[T, ...]], Case], *, min_size: int = 0
 ) -> None:
-    """Drop ever smaller runs of items as long as the rest shows the fingerprint."""
+    """Drop ever smaller runs of items as long as the rest shows the fingerprint.
+
+    Of thousands of items no short runs are tried: a fault that needs them all would use the limits up on them.
+    """
     size = len(items)
-    while size >= 1:
+    while size >= (len(items) // _MOST_RUNS if len(items) > _MANY else 1):
         start = 0
         while start < len(items):
             kept = items[:start] + items[start + size :]

@@ -155,7 +155,9 @@ def _without_target_column(case: Case, name: str) -> Case:
         return case
     i = schema.names.index(name)
     files = tuple(_without_cell(rows, i) for rows in case.target.files)
-    return replace(case, target=replace(case.target, schema=_without_column(schema, i), files=files))
+    added = tuple(other for other in case.target.layout.added_columns if other != name)
+    target = replace(case.target, schema=_without_column(schema, i), files=files)
+    return replace(case, target=replace(target, layout=replace(case.target.layout, added_columns=added)))
 
 
 def _without_source_column(case: Case, name: str) -> Case:

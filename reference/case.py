@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from reference.storage import SourceLayout, TargetLayout
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,6 +44,7 @@ class Target:
     files: tuple[tuple[Row, ...], ...] = ()
     partition_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    layout: TargetLayout = field(default_factory=TargetLayout)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -60,6 +63,7 @@ class Source:
 
     schema: Schema
     rows: tuple[Row, ...] = ()
+    layout: SourceLayout = field(default_factory=SourceLayout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from reference.case import Case, Expectation, Source, Target
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError
+from reference.json_shape import require_column_names, require_object, require_text, require_text_map
+from reference.storage_file import layout_to_json, source_layout, target_layout
 from reference.types import STRING, Field, Schema
 from reference.values import decode_row, encode_rows
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 
 _CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect")
-_TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties")
-_SOURCE_KEYS = ("schema", "rows")
+_TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout")
+_SOURCE_KEYS = ("schema", "rows", "layout")
 _EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
 _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 
@@ -60,22 +62,22 @@ def case_from_json(document: object, *, where: str) -> Case:
     Raises:
         CaseFormatError: where the document is not in the format.
     """
-    keys = _object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
+    keys = require_object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
     version = keys["format_version"]
     if version != FORMAT_VERSION or isinstance(version, bool):
         raise CaseFormatError(
             f"{where}: format_version {version!r} is not known; this program reads version {FORMAT_VERSION}. "
             "Upgrade mergecheck if the file is newer."
         )
-    case_id = _text(keys["id"], f"{where}, id")
+    case_id = require_text(keys["id"], f"{where}, id")
     where = f"{where} ({case_id})"
     target = _target(keys["target"], f"{where}, target")
     return Case(
         id=case_id,
         target=target,
         source=_source(keys["source"], f"{where}, source") if keys.get("source") is not None else None,
-        sql=_text(keys["sql"], f"{where}, sql"),
-        conf=_text_map(keys.get("conf", {}), f"{where}, conf"),
+        sql=require_text(keys["sql"], f"{where}, sql"),
+        conf=require_text_map(keys.get("conf", {}), f"{where}, conf"),
         expect=_expectation(keys["expect"], target, f"{where}, expect") if "expect" in keys else None,
     )
 
@@ -89,10 +91,14 @@ def case_to_json(case: Case) -> dict[str, Any]:
     }
     if case.target.properties:
         target["properties"] = dict(case.target.properties)
+    if layout := layout_to_json(case.target.layout):
+        target["layout"] = layout
     document: dict[str, Any] = {"format_version": FORMAT_VERSION, "id": case.id, "target": target}
     if case.source is not None:
         rows = encode_rows(case.source.rows, case.source.schema)
         document["source"] = {"schema": case.source.schema.ddl(), "rows": rows}
+        if layout := layout_to_json(case.source.layout):
+            document["source"]["layout"] = layout
     document["sql"] = case.sql
     if case.conf:
         document["conf"] = dict(case.conf)
@@ -132,32 +138,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def _object(document: object, allowed: tuple[str, ...], required: tuple[str, ...], where: str) -> dict[str, Any]:
-    if not isinstance(document, dict):
-        raise CaseFormatError(
-            f"{where}: must be a JSON object with the keys {', '.join(allowed)}; given {document!r:.80}"
-        )
-    for key in document:
-        if key not in allowed:
-            raise CaseFormatError(f"{where}: unknown key {key!r}; allowed are {', '.join(allowed)}")
-    for key in required:
-        if key not in document:
-            raise CaseFormatError(f"{where}: key {key!r} is missing; required are {', '.join(required)}")
-    return document
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise CaseFormatError(f"{where}: must be text that is not empty, given {value!r:.80}")
-    return value
-
-
-def _text_map(value: object, where: str) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-        raise CaseFormatError(f'{where}: must be an object of texts, e.g. {{"name": "true"}}; given {value!r:.80}')
-    return dict(value)
-
-
 def _schema(value: object, where: str) -> Schema:
     if not isinstance(value, str):
         raise CaseFormatError(f"{where}: must be a schema such as 'id BIGINT, v STRING', given {value!r:.80}")
@@ -174,7 +154,7 @@ def _rows(value: object, schema: Schema, where: str) -> tuple[Row, ...]:
 
 
 def _target(document: object, where: str) -> Target:
-    keys = _object(document, _TARGET_KEYS, ("schema",), where)
+    keys = require_object(document, _TARGET_KEYS, ("schema",), where)
     schema = _schema(keys["schema"], f"{where}, schema")
     if ("files" in keys) == ("rows" in keys):
         raise CaseFormatError(f"{where}: give either 'files' (rows file by file) or 'rows' (one file)")
@@ -185,34 +165,31 @@ def _target(document: object, where: str) -> Target:
     else:
         rows = _rows(keys["rows"], schema, f"{where}, rows")
         files = (rows,) if rows else ()
+    partition_by = require_column_names(keys.get("partition_by", []), tuple(schema.names), f"{where}, partition_by")
     return Target(
         schema=schema,
         files=files,
-        partition_by=_partition_by(keys.get("partition_by", []), schema, f"{where}, partition_by"),
-        properties=_text_map(keys.get("properties", {}), f"{where}, properties"),
+        partition_by=partition_by,
+        properties=require_text_map(keys.get("properties", {}), f"{where}, properties"),
+        layout=target_layout(keys.get("layout", {}), schema, partition_by, f"{where}, layout"),
     )
 
 
-def _partition_by(value: object, schema: Schema, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(set(map(str, value))) != len(value):
-        raise CaseFormatError(f"{where}: must be a list of distinct column names, given {value!r:.80}")
-    for name in value:
-        if name not in schema.names:
-            raise CaseFormatError(f"{where}: {name!r} is no column; the columns are {', '.join(schema.names)}")
-    return tuple(value)
-
-
 def _source(document: object, where: str) -> Source:
-    keys = _object(document, _SOURCE_KEYS, ("schema", "rows"), where)
+    keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
     for column in schema.columns:
         if column.default is not None or column.generated is not None:
             raise CaseFormatError(f"{where}, schema: {column.name!r} has a value of its own; only target columns may")
-    return Source(schema=schema, rows=_rows(keys["rows"], schema, f"{where}, rows"))
+    return Source(
+        schema=schema,
+        rows=_rows(keys["rows"], schema, f"{where}, rows"),
+        layout=source_layout(keys.get("layout", {}), f"{where}, layout"),
+    )
 
 
 def _expectation(document: object, target: Target, where: str) -> Expectation:
-    keys = _object(document, _EXPECT_KEYS, (), where)
+    keys = require_object(document, _EXPECT_KEYS, (), where)
     schema = _schema(keys["schema"], f"{where}, schema") if "schema" in keys else None
     columns = schema or target.schema
     metrics = keys.get("metrics")
@@ -226,7 +203,7 @@ def _expectation(document: object, target: Target, where: str) -> Expectation:
         schema=schema,
         metrics=dict(metrics) if metrics is not None else None,
         cdf=_changes(keys["cdf"], columns, f"{where}, cdf") if "cdf" in keys else None,
-        error=_text(error, f"{where}, error") if error is not None else None,
+        error=require_text(error, f"{where}, error") if error is not None else None,
         unchanged=unchanged,
     )
 

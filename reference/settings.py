@@ -76,7 +76,7 @@ def read_settings(case: Case) -> Settings:
         UnsupportedByReferenceError: for a setting, a property or a value whose effect the reference does not know.
     """
     for name in case.conf:
-        if name not in _READ and name not in _WITHOUT_EFFECT:
+        if name not in _READ and name not in _WITHOUT_EFFECT and not is_engines_own(name):
             raise UnsupportedByReferenceError(f"setting {name}")
     for name in case.target.properties:
         if name not in _PROPERTIES and not name.startswith(_CONSTRAINT):
@@ -102,6 +102,11 @@ def read_settings(case: Case) -> Settings:
         preserve_null_structs=preserve_null_structs,
         preserve_null_structs_of_star=_flag(case, f"{_NULL_STRUCTS}.updateStar", default=preserve_null_structs),
     )
+
+
+def is_engines_own(setting: str) -> bool:
+    """Tell whether a setting is one engine's own, such as ``duckdb.threads``: it changes how a merge runs only."""
+    return "." in setting and not setting.startswith("spark.")
 
 
 def _flag(case: Case, name: str, *, default: bool) -> bool:

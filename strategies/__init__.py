@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from strategies.cases import DrawnCase, cases, drawn_cases
 from strategies.conditions import conditions
+from strategies.engine_settings import with_settings
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, feature_sets
 from strategies.sampling import Stream, sample, samples, shrink
 from strategies.schemas import schemas
@@ -29,4 +30,5 @@ __all__ = [
     "statements",
     "tables",
     "values",
+    "with_settings",
 ]

@@ -20,6 +20,7 @@ from strategies.expressions import NULL, CaseWhen, Cast, Coalesce, Literal, Name
 from strategies.features import Feature
 from strategies.literals import writable
 from strategies.nested import has_constants
+from strategies.partial_values import divisors, draw_partial
 from strategies.scopes import draw_reference
 from strategies.slots import Slot, field_slot, fitting_fields
 
@@ -45,6 +46,7 @@ class _Form(Enum):
     CAST = "cast between integer types"
     FIELD = "field of a struct"
     ARRAY = "array function"
+    PARTIAL = "quotient"
 
 
 _PLAIN = (*[_Form.NAMESAKE] * 4, *[_Form.LITERAL] * 2, _Form.NULL)
@@ -67,7 +69,11 @@ def draw_value(draw: DrawFn, slot: Slot) -> Expression:
         forms = (*forms, *(_Form.FIELD,) * 4)
     if rich and array_operands(slot):
         forms = (*forms, *(_Form.ARRAY,) * 6)
+    if Feature.PARTIAL_VALUES in slot.scope.features and divisors(slot):
+        forms = (*forms, *(_Form.PARTIAL,) * 8)
     match pick(draw, forms):
+        case _Form.PARTIAL:
+            return draw_partial(draw, slot, constant(draw, slot))
         case _Form.NULL:
             return NULL if slot.nullable else constant(draw, slot)
         case _Form.SUM:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -11,8 +10,11 @@ from hypothesis import strategies as st
 from reference.case import Case, Source, Target
 from strategies.columns import table_schema, target_schema
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
+from strategies.identity import case_id
 from strategies.invalid import draw_broken
 from strategies.labels import labels
+from strategies.large_tables import grown
+from strategies.layouts import draw_source_layout, draw_target_layout
 from strategies.settings import DROP_NULL_COLUMNS, auto_merges, draw_conf, insert_only_optimised, table_properties
 from strategies.spark_sql import statement_text
 from strategies.statements import DrawnMerge, draw_merge
@@ -21,9 +23,7 @@ from strategies.unusual import draw_twins, draw_void
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from strategies.statement import Statement
-
-_ID_BYTES = 5
+    from strategies.tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +63,30 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         insert_only_optimised=insert_only_optimised(conf),
         auto_merge=auto_merges(conf),
     )
+    tables = grown(draw, enabled, merge)
     broken = draw_broken(draw, merge.statement, merge.schemas) if uses(draw, enabled, Feature.INVALID) else None
     statement = merge.statement if broken is None else broken.statement
     breaks = None if broken is None else broken.rule
-    source = _source(merge)
+    source = _source(merge, tables)
     if source is not None and merge.query is None:
         source = draw_twins(draw, enabled, source)
         void = draw_void(draw, enabled, statement, source)
         if void is not None:
             source, conf, breaks = void, {**conf, DROP_NULL_COLUMNS: "true"}, "R-144"
     properties = table_properties(draw, enabled, merge.schemas.checks, insert_only=statement.insert_only)
-    case = _case(merge, source, statement, conf, properties)
+    if source is not None:
+        source = replace(source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows)))
+    target = Target(
+        schema=target_schema(merge.schemas.target),
+        files=tables.files,
+        partition_by=merge.schemas.partition_by,
+        properties=properties,
+        layout=draw_target_layout(
+            draw, enabled, added_columns=tables.added_columns, num_rows=max(map(len, tables.files), default=0)
+        ),
+    )
+    case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
+    case = replace(case, id=case_id(case))
     return DrawnCase(
         case=case, merge=merge, enabled=enabled, features=labels(merge, case, breaks=breaks), breaks=breaks
     )
@@ -90,26 +103,10 @@ def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
     return draw(drawn_cases(profile=profile)).case
 
 
-def _case(
-    merge: DrawnMerge, source: Source | None, statement: Statement, conf: dict[str, str], properties: dict[str, str]
-) -> Case:
-    schemas, tables = merge.schemas, merge.tables
-    target = Target(
-        schema=target_schema(schemas.target),
-        files=tables.files,
-        partition_by=schemas.partition_by,
-        properties=properties,
-    )
-    sql = statement_text(statement)
-    # the name comes from the contents, so that one case has one name wherever it is drawn
-    digest = blake2b(repr((target, source, sql, conf)).encode(errors="surrogatepass"), digest_size=_ID_BYTES)
-    return Case(id=f"drawn-{digest.hexdigest()}", target=target, source=source, sql=sql, conf=conf)
-
-
-def _source(merge: DrawnMerge) -> Source | None:
+def _source(merge: DrawnMerge, tables: Tables) -> Source | None:
     """Return the table that the statement reads: behind a query another one than the rows that it sees."""
     if merge.schemas.self_merge:
         return None
     if merge.query is None:
-        return Source(schema=table_schema(merge.schemas.source), rows=merge.tables.source)
+        return Source(schema=table_schema(merge.schemas.source), rows=tables.source)
     return Source(schema=table_schema(merge.query.columns), rows=merge.query.rows)

@@ -87,10 +87,11 @@ def origins_of(to: DataType, features: frozenset[Feature]) -> tuple[DataType, ..
     if isinstance(to, DecimalType):
         # with few digits before the point hardly any number fits
         found = _DECIMAL_ORIGINS if to.precision - to.scale >= _WHOLE_DIGITS else ()
-    return tuple(origin for origin in found if origin != to and _allowed(origin, to, features))
+    return tuple(origin for origin in found if origin != to and origin_allowed(origin, to, features))
 
 
-def _allowed(origin: DataType, to: DataType, features: frozenset[Feature]) -> bool:
+def origin_allowed(origin: DataType, to: DataType, features: frozenset[Feature]) -> bool:
+    """Tell whether the policy and schema evolution let a type stand for another (R-236, R-251)."""
     if Feature.STRICT_POLICY in features and not is_up_cast(origin, to):
         return False
     return Feature.SCHEMA_EVOLUTION not in features or is_implicit(origin, to)

@@ -68,6 +68,24 @@ def condition_of(text: str) -> Break:
     return breaks
 
 
+def subquery_of_a_table(text: str) -> Break:
+    """Make a fault that compares a key with a subquery over a table of the merge (R-133)."""
+
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement:
+        inside = Side.TARGET if statement.self_merge else Side.SOURCE
+        places = dict(zip((Side.TARGET, Side.SOURCE), map(quote, schemas.keys[0]), strict=True))
+        columns = {table(statement, side): name for side, name in places.items()}
+        return _with_condition(
+            draw,
+            statement,
+            lambda name: Verbatim(
+                f"({text.format(column=f'{name}.{columns[name]}', other=places[inside], table=inside.value)})"
+            ),
+        )
+
+    return breaks
+
+
 def not_boolean(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Put a number in the place of a condition (R-135)."""
     place = pick(draw, (None, *range(len(statement.clauses))))

@@ -27,9 +27,15 @@ def content_labels(merge: DrawnMerge) -> Iterator[str]:
     if merge.query is not None:
         text = merge.query.text
         yield "source:query"
-        yield f"query:{'union' if ' UNION ALL ' in text else 'filter' if ' WHERE ' in text else 'projection'}"
+        yield f"query:{_query_form(text, over_target=merge.schemas.self_merge)}"
         if merge.schemas.self_merge:
             yield "query:over-target"
+
+
+def _query_form(text: str, *, over_target: bool) -> str:
+    if " FROM source" not in text and not over_target:
+        return "constants"
+    return "union" if " UNION ALL " in text else "filter" if " WHERE " in text else "projection"
 
 
 def unusual_labels(merge: DrawnMerge, case: Case) -> Iterator[str]:

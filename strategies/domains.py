@@ -100,12 +100,21 @@ def small_values(data_type: DataType, *, span: int, null_weight: int = 0) -> Sea
 
 
 def neighbour(value: Value, data_type: DataType, *, step: int) -> Value:
-    """Return the value ``step`` places away in the domain: a near miss. NULL stays NULL."""
+    """Return the value ``step`` places away in the domain: a near miss, or the first value. NULL stays NULL."""
     if value is None:
         return None
     found = domain(data_type)
     if data_type in INTEGER_BITS:
         return max(-1, min(value + step, max(found)))
     # by text, because NaN equals nothing and -0.0 equals 0.0 (R-801, R-802)
-    place = [repr(each) for each in found].index(repr(value))
-    return found[(place + step) % len(found)]
+    texts = [repr(each) for each in found]
+    # a value that was rescaled need not be in the domain
+    return found[(texts.index(repr(value)) + step) % len(found)] if repr(value) in texts else found[0]
+
+
+def rescaled(value: Value, data_type: DataType) -> Value:
+    """Return a decimal with the scale of another decimal type, rounded, or zero where it does not fit."""
+    if value is None or not isinstance(data_type, DecimalType):
+        return value
+    digits = int((value * 10**data_type.scale).to_integral_value())
+    return decimal(digits if abs(digits) < 10**data_type.precision else 0, data_type.scale)

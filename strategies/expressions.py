@@ -1,7 +1,7 @@
 """Expressions of a drawn statement as values.
 
-The grammar is closed on purpose: every node is a total function (R-312), means the same in Spark and in DuckDB,
-and is rendered by ``strategies.spark_sql`` alone. ``strategies.truth`` evaluates it to steer the drawing.
+The grammar is closed on purpose: every node of a condition is a total function (R-312), means the same in Spark and in
+DuckDB, and is rendered by ``strategies.spark_sql`` alone. ``strategies.truth`` evaluates it to steer the drawing.
 """
 
 from __future__ import annotations
@@ -153,6 +153,14 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
+class Quotient:
+    """``left DIV right`` of integers, a BIGINT: the one node that fails for some rows, as an assigned value (R-254)."""
+
+    left: Expression
+    right: Reference
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """``CAST(operand AS type)`` where every value fits."""
 
@@ -201,6 +209,7 @@ Expression: TypeAlias = (
     | CaseWhen
     | Coalesce
     | Sum
+    | Quotient
     | Cast
     | NamedStruct
     | Verbatim
@@ -220,7 +229,7 @@ def nodes(expression: Expression) -> Iterator[Expression]:
 
 _NODES = (
     *(Literal, Reference, FieldAccess, Comparison, And, Or, Not),
-    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Cast, NamedStruct, Verbatim, ArrayCall),
+    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Quotient, Cast, NamedStruct, Verbatim, ArrayCall),
 )
 
 TRUE = Literal(True, BOOLEAN)  # noqa: FBT003 - the first field is the SQL constant, not a switch

@@ -21,6 +21,7 @@ class Feature(Enum):
     EXPLICIT = "explicit-actions"
     EXPRESSIONS = "assigned-expressions"
     PARTIAL_INSERT = "partial-insert-lists"
+    PARTIAL_VALUES = "values-that-may-fail"
     KEY_UPDATE = "key-updates"
     LONE_DELETE = "sole-unconditional-delete"
     # keys and rows
@@ -47,6 +48,13 @@ class Feature(Enum):
     AWKWARD_PARTITIONS = "awkward-partition-values"
     CHANGE_DATA_FEED = "change-data-feed"
     SEVERAL_FILES = "several-files"
+    # how the tables are stored
+    ROW_GROUPS = "several-row-groups"
+    NO_STATISTICS = "files-without-statistics"
+    OLDER_FILES = "files-without-a-column"
+    STRING_TYPES = "arrow-string-types"
+    SOURCE_BATCHES = "several-source-batches"
+    LARGE_TABLES = "large-tables"
     # types
     WIDE_TYPES = "wide-types"
     TIMESTAMP_NTZ = "timestamp-ntz"
@@ -57,6 +65,7 @@ class Feature(Enum):
     # names and columns
     AWKWARD_NAMES = "awkward-names"
     SPACED_NAMES = "names-with-spaces"
+    INTERNAL_NAMES = "names-that-engines-use"
     OTHER_CASE = "names-in-other-case"
     COLUMN_ORDER = "columns-in-other-order"
     EXTRA_SOURCE_COLUMNS = "extra-source-columns"
@@ -106,13 +115,14 @@ PERCENT = MappingProxyType(
         _F.EXPLICIT: 70,
         _F.EXPRESSIONS: 50,
         _F.PARTIAL_INSERT: 30,
+        _F.PARTIAL_VALUES: 8,
         _F.KEY_UPDATE: 30,
         _F.LONE_DELETE: 12,
         _F.NULL_KEYS: 45,
         _F.NULL_VALUES: 65,
         _F.DUPLICATE_SOURCE_KEYS: 40,
         _F.DUPLICATE_TARGET_ROWS: 30,
-        _F.AMBIGUOUS: 4,
+        _F.AMBIGUOUS: 5,
         _F.EMPTY_TARGET: 3,
         _F.EMPTY_SOURCE: 3,
         _F.SEVERAL_KEYS: 25,
@@ -129,6 +139,12 @@ PERCENT = MappingProxyType(
         _F.AWKWARD_PARTITIONS: 35,
         _F.CHANGE_DATA_FEED: 50,
         _F.SEVERAL_FILES: 70,
+        _F.ROW_GROUPS: 15,
+        _F.NO_STATISTICS: 8,
+        _F.OLDER_FILES: 10,
+        _F.STRING_TYPES: 15,
+        _F.SOURCE_BATCHES: 15,
+        _F.LARGE_TABLES: 0.8,
         _F.WIDE_TYPES: 35,
         _F.TIMESTAMP_NTZ: 15,
         _F.NESTED_TYPES: 36,
@@ -137,6 +153,7 @@ PERCENT = MappingProxyType(
         _F.INTEGER_WIDTHS: 20,
         _F.AWKWARD_NAMES: 22,
         _F.SPACED_NAMES: 12,
+        _F.INTERNAL_NAMES: 6,
         _F.OTHER_CASE: 15,
         _F.COLUMN_ORDER: 25,
         _F.EXTRA_SOURCE_COLUMNS: 25,
@@ -154,8 +171,8 @@ PERCENT = MappingProxyType(
         _F.COLUMN_DEFAULTS: 10,
         _F.GENERATED_COLUMNS: 10,
         _F.VIOLATIONS: 8,
-        _F.SUBQUERY_SOURCE: 10,
-        _F.INVALID: 3,
+        _F.SUBQUERY_SOURCE: 12,
+        _F.INVALID: 4,
         _F.INTERLEAVED: 8,
         _F.STATEMENT_TIME: 5,
         _F.LAYOUT_AMBIGUITY: 2,
@@ -181,6 +198,7 @@ NEEDS = (
     (_F.FILE_PRUNING, _F.SEVERAL_FILES),
     (_F.FILE_PRUNING, _F.NULL_VALUES),
     (_F.NESTED_UPDATE, _F.NESTED_TYPES),
+    (_F.PARTIAL_VALUES, _F.EXPLICIT),
     (_F.NESTED_UPDATE, _F.EXPLICIT),
     (_F.NESTED_UPDATE, _F.MATCHED_UPDATE),
     (_F.COLUMN_DEFAULTS, _F.INSERT),
@@ -191,12 +209,20 @@ NEEDS = (
 )
 """Pairs of features: without the second the first would mostly lead to nothing."""
 
+_SMALL_ONLY = (
+    *(_F.NON_EQUI_ON, _F.ONE_SIDED_ON, _F.CONSTANT_ON, _F.SOURCE_ONLY_ON, _F.AMBIGUOUS, _F.LAYOUT_AMBIGUITY),
+    *(_F.EMPTY_TARGET, _F.EMPTY_SOURCE, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.UNUSUAL_SCHEMAS, _F.INVALID),
+    *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS),
+)
+"""What large tables go without: joins of all with all, keys that cannot be counted, and statements that are refused."""
+
 SPOILS = (
     (_F.LAYOUT_AMBIGUITY, _F.INSERT),
     (_F.LAYOUT_AMBIGUITY, _F.BY_SOURCE_UPDATE),
     (_F.LAYOUT_AMBIGUITY, _F.BY_SOURCE_DELETE),
     (_F.LAYOUT_AMBIGUITY, _F.LONE_DELETE),
     (_F.LAYOUT_AMBIGUITY, _F.INVALID),
+    (_F.LAYOUT_AMBIGUITY, _F.NO_STATISTICS),
     (_F.AMBIGUOUS, _F.LONE_DELETE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_UPDATE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_DELETE),
@@ -205,6 +231,7 @@ SPOILS = (
     (_F.INVALID, _F.AMBIGUOUS),
     (_F.CASE_SENSITIVE, _F.OTHER_CASE),
     (_F.CASE_SENSITIVE, _F.DUPLICATE_SOURCE_NAMES),
+    *((_F.LARGE_TABLES, spoiled) for spoiled in _SMALL_ONLY),
     (_F.UNUSUAL_SCHEMAS, _F.INVALID),
     (_F.UNUSUAL_SCHEMAS, _F.SELF_MERGE),
     (_F.UNUSUAL_SCHEMAS, _F.SUBQUERY_SOURCE),

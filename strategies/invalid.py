@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from strategies import assignment_faults, condition_faults
 from strategies.chance import pick
+from strategies.wrong_sides import wrong_side
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -70,15 +71,21 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
             assignment_faults.unresolved_column,
         ),
     ),
+    *(("R-117", wrong_side),) * 2,
     ("R-118", condition_faults.ambiguous),
     ("R-119", assignment_faults.source_on_the_left),
-    ("R-107", condition_faults.early_unconditional),
+    *(("R-107", condition_faults.early_unconditional),) * 2,
     ("R-130", condition_faults.condition_of("RAND() < 2")),
     ("R-131", condition_faults.condition_of("COUNT({column}) > 0")),
     ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
     (
         "R-133",
-        _one_of(condition_faults.condition_of("(SELECT 1) = 1"), condition_faults.condition_of("EXISTS (SELECT 1)")),
+        _one_of(
+            condition_faults.condition_of("(SELECT 1) = 1"),
+            condition_faults.condition_of("EXISTS (SELECT 1)"),
+            condition_faults.subquery_of_a_table("{column} IN (SELECT {other} FROM {table})"),
+            condition_faults.subquery_of_a_table("{column} >= (SELECT MAX({other}) FROM {table})"),
+        ),
     ),
     ("R-135", condition_faults.not_boolean),
     *_SELDOM_POSSIBLE * 2,

@@ -9,6 +9,7 @@ from strategies.expressions import And, Reference, Side, nodes
 from strategies.matches import is_multi_matched, match_matrix
 from strategies.settings import insert_only_optimised
 from strategies.statement import Action, Clause, ClauseKind
+from strategies.storage_labels import storage_labels
 from strategies.tables import visible_source
 from strategies.truth import evaluator, places
 
@@ -48,6 +49,7 @@ def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> froze
             *_outcome_labels(merge, matrix),
             *content_labels(merge),
             *unusual_labels(merge, case),
+            *storage_labels(case),
         )
     )
 

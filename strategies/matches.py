@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strategies.tables import Tables, visible_source
+from strategies.tables import visible_source
 from strategies.truth import evaluator, places
 
 if TYPE_CHECKING:
     from reference.case import Row
     from strategies.columns import Schemas
     from strategies.expressions import Expression
+    from strategies.tables import Tables
 
 
 def match_matrix(
@@ -47,7 +49,7 @@ def disambiguated(condition: Expression, schemas: Schemas, tables: Tables) -> Ta
         if taken.isdisjoint(matched):
             taken.update(matched)
             kept.append(row)
-    return Tables(files=tables.files, source=tuple(kept))
+    return replace(tables, source=tuple(kept))
 
 
 def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
@@ -63,4 +65,4 @@ def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> T
             kept = tried
     remaining = iter(range(len(rows)))
     files = tuple(tuple(row for row in file if next(remaining) in kept) for file in tables.files)
-    return Tables(files=tuple(file for file in files if file), source=())
+    return replace(tables, files=tuple(file for file in files if file))

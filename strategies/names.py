@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _AWKWARD = (
     *("a.b", "back`tick", "Upper", "order", "select", "1st"),
     *("naïve", "列", "per%cent", "it's", "matched", "values"),
+    *("camelCase", "y--1", 'dou"ble', "a/b", "CAPS", "null", "x+y", "$1"),
+)
+# What engines call columns of their own; merge's helper columns in Delta Lake are left out (R-809).
+_INTERNAL = (
+    *("__delta_rs_source", "__delta_rs_target", "__delta_rs_path", "__delta_rs_operation", "__delta_rs_c_insert"),
+    *("merge_action", "rowid", "path", "filePath", "file_row_number", "filename", "target_0", "source_row"),
 )
 _SPACED = ("two words", "a, b", "(x)", "k=v")
 _ALIASES = (
@@ -37,6 +43,7 @@ def draw_names(draw: DrawFn, plain: Sequence[str], features: frozenset[Feature])
     pool = (_AWKWARD if Feature.AWKWARD_NAMES in features else ()) + (
         _SPACED if Feature.SPACED_NAMES in features else ()
     )
+    pool += _INTERNAL if Feature.INTERNAL_NAMES in features else ()
     reserved = Feature.RESERVED_NAMES in features and Feature.CHANGE_DATA_FEED not in features
     names: list[str] = []
     for name in plain:

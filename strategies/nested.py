@@ -108,16 +108,26 @@ def feeding(origin: DataType, to: DataType, *, misfits: bool) -> SearchStrategy[
     return castable(origin, to, misfits=misfits)
 
 
+@cache
+def with_hollow_structs(struct: StructType, present: SearchStrategy[Value]) -> SearchStrategy[Value]:
+    """Return a strategy that draws a struct of NULLs now and then: it is not a NULL struct (R-806)."""
+    return _with_hollow_structs(struct, present)
+
+
 @st.composite
-def with_hollow_structs(draw: DrawFn, struct: StructType, present: SearchStrategy[Value]) -> Value:
-    """Draw a struct of NULLs now and then: it is not a NULL struct (R-806)."""
+def _with_hollow_structs(draw: DrawFn, struct: StructType, present: SearchStrategy[Value]) -> Value:
     value = draw(present)
     return (None,) * len(struct.fields) if chance(draw, _HOLLOW_PERCENT) else value
 
 
+@cache
+def or_null(present: SearchStrategy[Value]) -> SearchStrategy[Value]:
+    """Return a strategy of NULL and the values of another one."""
+    return _or_null(present)
+
+
 @st.composite
-def or_null(draw: DrawFn, present: SearchStrategy[Value]) -> Value:
-    """Draw NULL, or a value of another strategy."""
+def _or_null(draw: DrawFn, present: SearchStrategy[Value]) -> Value:
     return None if chance(draw, 20) else draw(present)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference.types import BIGINT, BOOLEAN, INT, SMALLINT, STRING, TINYINT, ArrayType, Field, StructType
-from strategies.casts import draw_origin
+from reference.types import BIGINT, BOOLEAN, INT, SMALLINT, STRING, TINYINT, ArrayType, DecimalType, Field, StructType
+from strategies.casts import draw_origin, origin_allowed
 from strategies.chance import chance, pick, pick_some
 from strategies.columns import Column, Domain, fits
 from strategies.constraints import computed_in_source
@@ -25,6 +25,10 @@ _EXTRA_NESTED: tuple[DataType, ...] = (
     StructType((Field("a", INT), Field("b", STRING))),
     ArrayType(StructType((Field("a", INT),))),
 )
+_OTHER_DECIMALS: dict[DataType, tuple[DataType, ...]] = {
+    DecimalType(10, 2): (DecimalType(9, 1), DecimalType(10, 4), DecimalType(8, 0), DecimalType(9, 2))
+}
+"""Decimals whose every value a decimal holds, perhaps rounded."""
 _CAST_PERCENT = 55
 _NEW_COLUMN_PERCENT = 60
 _CASE_VARIANT_PERCENT = 22
@@ -95,6 +99,10 @@ def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature], *, fix
         if chance(draw, _CAST_PERCENT):
             return draw_origin(draw, plain, features)
         return plain
+    if fixed and Feature.TYPED_KEYS in features and column.type in _OTHER_DECIMALS and chance(draw, 50):
+        # compared by value (R-803)
+        others = [each for each in _OTHER_DECIMALS[column.type] if origin_allowed(each, column.type, features)]
+        return replace(plain, type=pick(draw, others), feeds=column.type)
     if Feature.INTEGER_WIDTHS not in features or not column.is_integer:
         return plain
     # a wide payload may only come from an equal or narrower type, small numbers fit everywhere (R-251)

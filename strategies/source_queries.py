@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from reference.types import INT, quote
 from strategies.chance import chance, pick
 from strategies.columns import Column, Schemas
+from strategies.constant_queries import can_be_written, draw_constant_query
 from strategies.expressions import Comparison, Literal, Operator, Reference, Side
 from strategies.features import Feature, uses
 from strategies.spark_sql import expression_text
@@ -30,6 +31,7 @@ _RENAMED_PERCENT = 30
 _DERIVED_PERCENT = 30
 _FILTERED_PERCENT = 50
 _UNION_PERCENT = 35
+_CONSTANT_PERCENT = 50
 _MARKER = Column(name="part", type=INT)
 _LEFT_OUT = (0, None)
 _MAX_LEFT_OUT = 2
@@ -89,6 +91,9 @@ def draw_source_query(
         listed = "*" if chance(draw, 50) else ", ".join(reversed(names))
         where = "" if schemas.self_filter is None else f" WHERE {expression_text(schemas.self_filter, Aliases())}"
         return SourceQuery(text=f"SELECT {listed} FROM target{where}")
+    if can_be_written(schemas.source, tables.source) and chance(draw, _CONSTANT_PERCENT):
+        # nothing is read: the table has the columns and no rows
+        return SourceQuery(text=draw_constant_query(draw, schemas.source, tables.source), columns=schemas.source)
     outputs = [_output(draw, number, column) for number, column in enumerate(schemas.source)]
     stored = [Column(name=out.stored, type=column.type) for out, column in zip(outputs, schemas.source, strict=True)]
     rows = [_behind(row, outputs) for row in tables.source]

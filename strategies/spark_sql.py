@@ -20,6 +20,7 @@ from strategies.expressions import (
     NamedStruct,
     Not,
     Or,
+    Quotient,
     Reference,
     Side,
     Sum,
@@ -46,10 +47,11 @@ def statement_text(statement: Statement) -> str:
     source = Side.TARGET if statement.self_merge else Side.SOURCE
     relation = source.value if statement.source_query is None else f"({statement.source_query})"
     evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
+    condition = expression_text(statement.condition, aliases)
     head = (
         f"MERGE {evolution}INTO {_aliased(Side.TARGET.value, aliases.target, aliases)} "
         f"USING {_aliased(relation, aliases.source, aliases)} "
-        f"ON {expression_text(statement.condition, aliases)}"
+        f"ON {f'({condition})' if statement.brackets else condition}"
     )
     return " ".join([head, *(clause_text(clause, aliases) for clause in statement.clauses)])
 
@@ -80,6 +82,8 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
         case Sum():
             sign = "-" if expression.minus else "+"
             return f"{_operand(expression.left, aliases)} {sign} {_operand(expression.right, aliases)}"
+        case Quotient(left, right):
+            return f"{_operand(left, aliases)} DIV {_operand(right, aliases)}"
         case IsNull():
             return f"{_operand(expression.operand, aliases)} IS {'NOT ' if expression.negated else ''}NULL"
         case In(operand, options):

@@ -84,6 +84,7 @@ class Statement:
         self_merge: whether the target is its own source (R-810).
         source_query: the query that stands in the place of the source's name, without parentheses; None without one.
         with_schema_evolution: whether the statement itself asks for schema evolution (part 2).
+        brackets: whether ON stands in parentheses of its own.
     """
 
     condition: Expression
@@ -92,6 +93,7 @@ class Statement:
     self_merge: bool = False
     source_query: str | None = None
     with_schema_evolution: bool = False
+    brackets: bool = False
 
     def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
         """Return the clauses of one kind in statement order."""

@@ -15,6 +15,7 @@ from strategies.file_predicates import draw_file_predicate
 from strategies.joins import OnForm, draw_on
 from strategies.matches import disambiguated
 from strategies.names import draw_aliases
+from strategies.partial_values import guarded
 from strategies.schemas import draw_schemas
 from strategies.scopes import Scope, clause_scope, whole_scope
 from strategies.source_queries import draw_source_query
@@ -45,9 +46,11 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
 _UNCONDITIONAL_PERCENT = 68
 _FILE_PREDICATE_PERCENT = 60
 _BOTH_WAYS_PERCENT = 20
+_BRACKETS_PERCENT = 15
 # An unconditional clause would hide from whom the conditions must not save: ON alone makes a match ambiguous.
 # And it would touch every file with a match, where conditions could leave some out.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
+_UNGUARDED_PERCENT = 15
 _CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
@@ -97,6 +100,7 @@ def draw_merge(
         aliases=aliases,
         self_merge=schemas.self_merge,
         with_schema_evolution=schemas.evolves and (not auto_merge or chance(draw, _BOTH_WAYS_PERCENT)),
+        brackets=chance(draw, _BRACKETS_PERCENT),
     )
     statement = with_statement_time(draw, features, statement)
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
@@ -120,10 +124,13 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
     clause = _clause(kind, actions, clause_scope(scope, kind), schemas)
     most = profile.max_clauses if Feature.SEVERAL_CLAUSES in features else 1
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
+    clauses = [guarded(clause) for clause in clauses]
     last = clauses[-1]
     # only the last clause of a kind may stand without a condition
     if Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features)):
-        last = replace(last, condition=None)
+        bare = replace(last, condition=None)
+        # now and then a row that must not reach a value does, and the merge fails
+        last = bare if chance(draw, _UNGUARDED_PERCENT) else guarded(bare)
     return (*clauses[:-1], last)
 
 

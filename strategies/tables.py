@@ -11,8 +11,9 @@ from reference.types import STRING, StructType
 from strategies.chance import chance, pick
 from strategies.columns import Column, Domain, Schemas
 from strategies.constraints import keeping_checks, with_computed
-from strategies.domains import FRESH, domain, small_values
+from strategies.domains import FRESH, domain, rescaled, small_values
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from strategies.layouts import draw_older_files
 from strategies.nested import feeding, or_null, with_hollow_structs
 from strategies.schemas import draw_schemas
 from strategies.source_keys import origins, source_key
@@ -35,10 +36,15 @@ _REPEATED_ROW_PERCENT = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The rows of both tables; every file holds rows of one tuple of partition values and is not empty."""
+    """The rows of both tables; every file holds rows of one tuple of partition values and is not empty.
+
+    Attributes:
+        added_columns: target columns that some files are too old to have; they hold nothing but NULL there.
+    """
 
     files: tuple[tuple[Row, ...], ...]
     source: tuple[Row, ...]
+    added_columns: tuple[str, ...] = ()
 
     @property
     def target(self) -> tuple[Row, ...]:
@@ -59,14 +65,16 @@ def visible_source(schemas: Schemas, tables: Tables) -> tuple[Row, ...]:
 def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile) -> Tables:
     """Draw the rows of both tables; a self-merge has no source rows of its own."""
     span = pick(draw, _KEY_SPANS)
-    files = _kept(_draw_files(draw, features, schemas, profile, span), schemas)
+    drawn_files = _draw_files(draw, features, schemas, profile, span)
+    files, added_columns = draw_older_files(draw, features, schemas, drawn_files)
+    files = _kept(files, schemas)
     if Feature.DUPLICATE_TARGET_ROWS not in features:
         files = _without_repeated_keys(files, [_place(schemas.target, name) for name, _ in schemas.keys])
     if schemas.self_merge:
-        return Tables(files=files, source=())
+        return Tables(files=files, source=(), added_columns=added_columns)
     target = tuple(row for file in files for row in file)
     source = _draw_source(draw, features, schemas, target=target, span=span, max_rows=profile.max_rows)
-    return Tables(files=files, source=with_computed(source, schemas.source))
+    return Tables(files=files, source=with_computed(source, schemas.source), added_columns=added_columns)
 
 
 def _kept(files: tuple[tuple[Row, ...], ...], schemas: Schemas) -> tuple[tuple[Row, ...], ...]:
@@ -166,7 +174,7 @@ def _draw_source(
     if Feature.EMPTY_SOURCE in features:
         return ()
     keys = tuple((_place(schemas.target, name), schemas.source_column(source)) for name, source in schemas.keys)
-    present = tuple(tuple(row[place] for place, _ in keys) for row in target)
+    present = tuple(tuple(rescaled(row[place], column.type) for place, column in keys) for row in target)
     columns = tuple(column for _, column in keys)
     cells = [_cells(column, features, _as_source(schemas), span) for column in schemas.source]
     row = _source_row(

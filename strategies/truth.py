@@ -25,6 +25,7 @@ from strategies.expressions import (
     Not,
     Operator,
     Or,
+    Quotient,
     Reference,
     Side,
     Sum,
@@ -82,6 +83,8 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
             return lambda _target, _source: None
         case Sum():
             return _sum(expression, found)
+        case Quotient():
+            return _quotient(expression, found)
         case CaseWhen() | Coalesce():
             return _choice(expression, found)
         case Comparison() | In() | Between() | IsNull():
@@ -111,6 +114,19 @@ def _sum(expression: Sum, found: Places) -> Evaluator:
     def evaluate(target: Row, source: Row) -> Value:
         one, other = left(target, source), right(target, source)
         return None if one is None or other is None else one + sign * other
+
+    return evaluate
+
+
+def _quotient(expression: Quotient, found: Places) -> Evaluator:
+    left, right = evaluator(expression.left, found), evaluator(expression.right, found)
+
+    def evaluate(target: Row, source: Row) -> Value:
+        one, other = left(target, source), right(target, source)
+        if one is None or not other:
+            return None
+        size = abs(one) // abs(other)
+        return size if (one < 0) == (other < 0) else -size
 
     return evaluate
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reference.case import Case
     from reference.outcome import EngineResult
 
+
 class PySparkEngine:
     """Runs a case through ``merge.merge_sql`` on a fresh Delta table.
 
@@ -158,5 +159,3 @@ def _unsupported_reason(error: UnsupportedTableError | UnsupportedStatementError
     if isinstance(error, UnsupportedTableError):
         return f"table feature {', '.join(error.features)}"
     return error.feature
-
-

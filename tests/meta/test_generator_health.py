@@ -89,7 +89,14 @@ REACHED = (
     *(f"cast:{pair}" for pair in CASTS),
     *(f"column:{kind}" for kind in ("not-null", "default", "generated")),
     *("check:loose", "check:tight", "generated:update/left-out", "generated:insert/listed"),
-    *("source:query", "query:projection", "query:filter", "query:union"),
+    *("source:query", "query:projection", "query:filter", "query:union", "query:constants"),
+    *("layout:row-groups", "layout:older-files", "layout:source-batches", "value:Quotient"),
+    *(f"layout:statistics-{kind}" for kind in ("none", "alternate", "counts")),
+    *(
+        f"layout:{side}-{kind}"
+        for side in ("target", "source")
+        for kind in ("large_string", "string_view", "dictionary")
+    ),
     *("condition:struct-constant", "value:NamedStruct", "outcome:invalid"),
     *("kinds:interleaved", "target:no-columns", "target:append-only", "source:twin-names", "partition:empty-text"),
     *("name:reserved", "name:alias-of-column", "value:ArrayCall", "condition-node:Verbatim", "invalid:R-144"),
@@ -117,7 +124,8 @@ def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
 def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
     """A swarm flag that is never off, or never on, is no flag (techniques T22)."""
     share = sum(feature in each.enabled for each in drawn) / NUM_CASES
-    assert 0.01 < share < 0.99
+    # large tables cost Spark seconds
+    assert (0.001 if feature is Feature.LARGE_TABLES else 0.01) < share < 0.99
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,7 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         ("outcome:ambiguous", 0.015, 0.06),
         # ... and conditions that seem to resolve it must not (R-321)
         ("outcome:ambiguous-by-on-alone", 0.005, 0.05),
-        ("outcome:invalid", 0.01, 0.04),
+        ("outcome:invalid", 0.01, 0.05),
         # what the analysis decides needs many statements
         ("evolution:new-column-by-star", 0.03, 0.25),
         ("evolution:new-column-by-name", 0.03, 0.25),

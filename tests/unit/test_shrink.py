@@ -14,6 +14,7 @@ from harness.verdict import CaseReport, Check, Mismatch, Verdict
 from reference.case import Case, Expectation, Source, Target
 from reference.ddl import parse_schema
 from reference.outcome import Outcome, Reference, Unsupported
+from reference.storage import SourceLayout, Statistics, TargetLayout
 from reference.values import encode_rows
 
 if TYPE_CHECKING:
@@ -229,6 +230,40 @@ def test_a_table_merged_into_itself_shrinks_too() -> None:
     case, _ = shrunk(lambda case: len(case.target.rows) > 1, alone)
     assert case.source is None
     assert len(case.target.rows) == 2
+
+
+def test_a_layout_goes_where_it_does_not_matter() -> None:
+    """What is left of it is what the fault needs; the source keeps its own through the passes over its rows."""
+    laid_out = replace(
+        CASE,
+        target=replace(
+            CASE.target,
+            layout=TargetLayout(row_group_rows=2, statistics=Statistics.NONE, added_columns=("v", "unused")),
+        ),
+        source=Source(schema=SCHEMA, rows=ROWS[2:9], layout=SourceLayout(batch_rows=2)),
+    )
+
+    def differs(case: Case) -> bool:
+        return case.source is not None and case.source.layout.batch_rows == 2 and len(case.source.rows) > 2
+
+    case, _ = shrunk(differs, laid_out)
+    assert case.source is not None
+    assert (case.target.layout, case.source.layout) == (TargetLayout(), SourceLayout(batch_rows=2))
+    assert len(case.source.rows) == 3
+    assert shrunk(lambda _: True, laid_out)[0].source == Source(schema=case.source.schema)
+
+
+@pytest.mark.parametrize(("needed", "most"), [(1, 3), (4_000, 4_140)])
+def test_thousands_of_rows_go_in_few_runs(needed: int, most: int) -> None:
+    """Halves go first; where thousands must stay, no time is spent on single rows, and the other passes still run."""
+    rows = tuple((i, "v", 0, 1.5) for i in range(8_200))
+    large = replace(CASE, target=Target(schema=SCHEMA, files=(rows,)), source=Source(schema=SCHEMA, rows=rows[:50]))
+    case, attempts = shrunk(lambda case: len(case.target.rows) >= needed, large, ShrinkLimits(max_runs=400))
+    assert needed <= len(case.target.rows) <= most
+    assert attempts.num_runs < 400
+    assert case.source is not None
+    assert case.source.rows == ()
+    assert len(cut_merge(case.sql).clauses) == 1
 
 
 def test_limits_hold() -> None:

@@ -30,7 +30,8 @@ def broken() -> tuple[DrawnCase, ...]:
         .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.INSERT, Feature.MATCHED_UPDATE)
         .favouring(Feature.NESTED_TYPES, Feature.MISSING_SOURCE_COLUMNS, percent=60)
     )
-    return tuple(each for each in islice(samples(51, profile=profile), 600) if each.breaks)
+    # a source with a VOID column is refused whatever the statement says
+    return tuple(each for each in islice(samples(51, profile=profile), 600) if each.breaks not in (None, "R-144"))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,71 @@
+"""What a merge of delta-rs left behind: rows and commit by the table's log and files, metrics by what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from harness.delta_readback import change_rows, has_change_files, num_removed_records, read_actions, read_table
+from harness.file_faults import file_faults
+from harness.observation import UNREADABLE_TABLE
+from harness.table_outcome import TableOutcome
+from reference.outcome import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+METRICS = {
+    "num_source_rows": "numSourceRows",
+    "num_target_rows_inserted": "numTargetRowsInserted",
+    "num_target_rows_updated": "numTargetRowsUpdated",
+    "num_target_rows_deleted": "numTargetRowsDeleted",
+    "num_target_rows_copied": "numTargetRowsCopied",
+    "num_output_rows": "numOutputRows",
+    "num_target_files_added": "numTargetFilesAdded",
+    "num_target_files_removed": "numTargetFilesRemoved",
+}
+
+COMPARED_METRICS = frozenset({"numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
+"""What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+
+
+def observed(path: Path, metrics: Mapping[str, int]) -> TableOutcome | Rejection:
+    """Report what the table says after a merge that claims success, or that it cannot be read.
+
+    A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
+    reported: where one was needed, the rows tell.
+    """
+    try:
+        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS})
+    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+        message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
+        return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
+    state = read_table(path)
+    committed = state.version > 0
+    actions = read_actions(path, state.version) if committed else ()
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    written = [file for file in state.files if file.add["path"] in added]
+    changes = None
+    if state.change_data_feed or (committed and has_change_files(path, state.version)):
+        changes = change_rows(path, version=state.version, state=state) if committed else ()
+    return TableOutcome(
+        schema=state.schema,
+        rows=state.rows,
+        metrics=metrics,
+        cdf=changes,
+        committed=committed or None,
+        num_records_added=sum(len(file.rows) for file in written),
+        num_records_removed=num_removed_records(path, state.version) if committed else 0,
+        members_not_null=state.members_not_null,
+        file_faults=tuple(
+            fault
+            for file in written
+            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+        ),
+    )

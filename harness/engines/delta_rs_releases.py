@@ -1,0 +1,50 @@
+"""What the releases of ``deltalake`` need to be installed, and what their merge cannot be asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+# Features of random cases that no release's merge has words for.
+_NEVER = frozenset(
+    {
+        "column-defaults",
+        "generated-columns",
+        "nested-updates",
+        "case-sensitive-session",
+        "duplicate-source-names",
+        "schemas-without-columns-or-types",
+        "invalid-statements",
+        "statement-time",
+        "legacy-store-assignment",
+        "strict-store-assignment",
+        "casts",
+        "values-that-may-fail",
+        "names-of-change-columns",
+    }
+)
+_FIRST_WITHOUT_OLD_ARROW = (0, 17)
+
+
+def requirements(version: str) -> list[str]:
+    """List what an environment of a release holds; old releases do not pin the pyarrow that they were made for."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    arrow = "pyarrow<16" if (major, minor) < _FIRST_WITHOUT_OLD_ARROW else "pyarrow<19"
+    return [f"deltalake=={version}", arrow, "numpy<2"]
+
+
+def knows_string_view(version: str) -> bool:
+    """Tell whether a release reads Arrow's view types."""
+    return int(version.split(".", maxsplit=1)[0]) > 0
+
+
+def features_off(options: Collection[str]) -> frozenset[str]:
+    """Name the features that random cases leave out for a release whose merge has these arguments."""
+    off = set(_NEVER)
+    if "merge_schema" not in options:
+        off.add("schema-evolution")
+    if "writer_properties" not in options:
+        off.add("several-clauses-of-a-kind")
+    return frozenset(off)

@@ -1,0 +1,79 @@
+"""The child process of the engine ``delta-rs``: one merge per request, with a released ``deltalake``.
+
+It runs in an environment that holds that release and ``pyarrow`` only, so it imports nothing of this project.
+One JSON document per line each way. The merge API has grown over the releases; what a release's signatures do not
+have is answered as ``lacks``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+from deltalake import DeltaTable
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever the library prints must not mix with answers
+    for line in sys.stdin:
+        out.write(json.dumps(_answer(json.loads(line))) + "\n")
+        out.flush()
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    if request["do"] == "version":
+        return {"version": deltalake.__version__, "options": sorted(inspect.signature(DeltaTable.merge).parameters)}
+    try:
+        if request["do"] == "changes":
+            return _changes(request)
+        return _merge(request)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of Rust code is no Exception, and an answer too
+        return {"error": {"class": type(error).__name__, "message": str(error)}}
+
+
+def _merge(request: dict[str, Any]) -> dict[str, Any]:
+    """Merge a source, an Arrow file, into the table at ``path``; ``clauses`` are calls of the merger by name."""
+    known = inspect.signature(DeltaTable.merge).parameters
+    lacking = sorted(name for name in request["options"] if name not in known)
+    if lacking:
+        return {"lacks": f"option {', '.join(lacking)}"}
+    table = DeltaTable(request["path"])
+    with pa.OSFile(request["source"]) as file:
+        source: Any = pa.ipc.open_stream(file).read_all()
+    if request["stream"]:
+        source = source.to_reader()
+    merger = table.merge(
+        source=source,
+        predicate=request["predicate"],
+        source_alias=request["source_alias"],
+        target_alias=request["target_alias"],
+        **request["options"],
+    )
+    for call, arguments in request["clauses"]:
+        merger = getattr(merger, call)(**arguments)
+    metrics = merger.execute()
+    return {"metrics": {name: value for name, value in metrics.items() if isinstance(value, int)}}
+
+
+def _changes(request: dict[str, Any]) -> dict[str, Any]:
+    """Write the change feed of one version, as the library reads it, to the Arrow file ``out``."""
+    table = DeltaTable(request["path"])
+    if not hasattr(table, "load_cdf"):
+        return {"lacks": "load_cdf"}
+    read = pa.table(table.load_cdf(starting_version=request["version"], ending_version=request["version"]))
+    with pa.OSFile(request["out"], "wb") as file, pa.ipc.new_file(file, read.schema) as writer:
+        writer.write_table(read)
+    return {"rows": read.num_rows}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""The engine ``duckdb``: DuckDB's own MERGE INTO, in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from harness.compare_rows import same_rows
+from harness.engine import Capabilities
+from harness.engines.duckdb_native.manner import CONF_DOMAIN, read_manner
+from harness.engines.duckdb_native.native_tables import arrow_of, rows_of
+from harness.engines.duckdb_native.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, ROWS, prepare
+from harness.engines.duckdb_native.returned import METRIC_NAMES, read_returned
+from harness.environments import environment_python
+from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from reference.errors import RejectedError, UnsupportedByReferenceError
+from reference.layout import physical_rows
+from reference.outcome import Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from harness.engines.duckdb_native.preparation import Preparation
+    from reference.case import Case, Row
+    from reference.outcome import EngineResult
+
+_WORKER = Path(__file__).parent / "duckdb_native" / "worker.py"
+_TIMEOUT = 60.0
+_ENOUGH_WORDS = 3
+_TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
+_UNREADABLE = "MERGECHECK_UNREADABLE_TABLE"
+_OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
+_RAISED = re.compile(r"Invalid Input Error: UNSUPPORTED (.*)", re.DOTALL)
+
+
+class DuckDbEngine:
+    """Runs a case through DuckDB's ``MERGE INTO``, once plainly and once with RETURNING, each in a fresh database.
+
+    The rows of the table come from the plain merge; the other must leave the same table. Numbers of rows and change
+    rows come from RETURNING (the rows before an update follow from the tables). Errors are told by DuckDB's words,
+    which no rule of Delta's knows. A process that dies or hangs, or an internal error, is an answer.
+
+    Args:
+        version: which DuckDB; without one, the installed one.
+        python: the interpreter of an environment that has it.
+    """
+
+    name = "duckdb"
+    capabilities = Capabilities(
+        error_class=False,
+        metric_names=METRIC_NAMES,
+        reasons={
+            "metrics": "DuckDB counts inserted, updated and deleted rows only",
+            "error": "DuckDB's errors have no classes of Delta's",
+            "commit": "a DuckDB table has no versions",
+            "path": "DuckDB has one way to run a merge",
+        },
+        features_off=frozenset(
+            {
+                "partitions",
+                "awkward-partition-values",
+                "schema-evolution",
+                "schemas-without-columns-or-types",
+                "case-sensitive-session",
+                "duplicate-source-names",
+                "append-only-target",
+            }
+        ),
+        conf_domain=CONF_DOMAIN,
+    )
+
+    def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
+        self.version = version or importlib.metadata.version("duckdb")
+        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+
+    @classmethod
+    def at_version(cls, version: str) -> Self:
+        """Return an engine that runs a released DuckDB in an environment of its own.
+
+        Raises:
+            UserInputError: where there is no such version.
+            EngineDownError: where it cannot be installed here.
+        """
+        arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
+        return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case.
+
+        Raises:
+            EngineDownError: when the child cannot be started.
+        """
+        with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as name:
+            directory = Path(name)
+            try:
+                preparation = prepare(case, read_manner(case), directory)
+            except UnsupportedByReferenceError as error:
+                return Unsupported(error.reason)
+            except RejectedError as error:  # of the source query, which is translated whole
+                return Unsupported(f"a source query that Delta refuses with {error.error_class}")
+            plain = self._attempt(preparation, directory, returning=False)
+            if not isinstance(plain, _Merged):
+                return plain
+            returning = self._attempt(preparation, directory, returning=True)
+            if not isinstance(returning, _Merged):
+                return returning
+            if preparation.extension:
+                return Unsupported(f"DuckDB knows {preparation.extension}")
+            return _outcome(case, plain, returning)
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+    def _attempt(
+        self, preparation: Preparation, directory: Path, *, returning: bool
+    ) -> _Merged | Rejection | Unsupported:
+        request = {"steps": preparation.steps(directory, returning=returning)}
+        try:
+            reply = self._worker.ask(request, timeout=_TIMEOUT)
+        except WorkerLostError as error:
+            return Rejection(error_class="CRASHED", message=str(error))
+        except WorkerTimeoutError as error:
+            return Rejection(error_class="TIMED_OUT", message=str(error))
+        return _read(preparation, reply, returning=returning)
+
+
+class _Merged:
+    """A merge that succeeded: the table after it, and what MERGE gave."""
+
+    def __init__(self, rows: tuple[Row, ...], result: pa.Table) -> None:
+        self.rows = rows
+        self.result = result
+
+
+def _read(preparation: Preparation, reply: dict[str, Any], *, returning: bool) -> _Merged | Rejection | Unsupported:
+    if reply["failed"] is not None:
+        if preparation.manner.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
+            return Unsupported("rows that no primary key allows")
+        return Unsupported(f"setup: {error_class(reply['failed'])}")
+    answers, schema = reply["answers"], preparation.case.target.schema
+    for name in (MERGE, COMMIT):
+        if "error" in answers.get(name, {}):
+            return _rejection(preparation, answers[name]["error"], answers)
+    for name in (ROWS, COLUMNS):
+        if "error" in answers[name]:
+            return Rejection(error_class=_UNREADABLE, message=answers[name]["error"]["message"], unchanged=False)
+    if (found := _columns(answers[COLUMNS])) != (wanted := _columns(answers[COLUMNS_BEFORE])):
+        return Rejection(error_class=_OTHER_SCHEMA, message=f"the table had {wanted}, now {found}", unchanged=False)
+    try:
+        rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
+        if returning:
+            read_returned(result, schema)
+    except (pa.ArrowException, ValueError) as error:
+        return Rejection(error_class=_UNREADABLE, message=f"{type(error).__name__}: {error}", unchanged=False)
+    return _Merged(rows, result)
+
+
+def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[str, Any]) -> Rejection | Unsupported:
+    if raised := _RAISED.match(error["message"]):
+        return Unsupported(raised.group(1).strip())
+    if preparation.manner.index == "primary-key" and error["class"] == "ConstraintException":
+        return Unsupported("a merge that the primary key may forbid")
+    case = preparation.case
+    unchanged = None
+    if preparation.restores and "arrow" in answers[ROWS]:
+        unchanged = same_rows(
+            physical_rows(case.target), rows_of(answers[ROWS], case.target.schema), case.target.schema
+        )
+    return Rejection(error_class=error_class(error), message=error["message"], unchanged=unchanged)
+
+
+def error_class(error: dict[str, str]) -> str:
+    """Name an error by its kind and its words, without what differs from case to case: names, numbers, lists."""
+    kind, _, text = error["message"].partition(": ")
+    first = re.sub(r"\s*\n.*", "", text.strip(), flags=re.DOTALL)
+    words = re.split(r"[^A-Za-z]+", re.split(r"[\"'(\[{]", first)[0].strip())
+    if len(words) < _ENOUGH_WORDS:
+        words = re.sub(r"[^A-Za-z]+", " ", re.sub(r'"[^"]*"|\'[^\']*\'|[(\[{].*', "", first)).split()
+    return f"{kind.removesuffix(' Error').strip().upper().replace(' ', '_')}: {' '.join(words[:9]).strip()}"
+
+
+def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [tuple(row.values()) for row in arrow_of(answer).to_pylist()]
+
+
+def _outcome(case: Case, plain: _Merged, returning: _Merged) -> Outcome | Rejection:
+    schema = case.target.schema
+    if not same_rows(plain.rows, returning.rows, schema):
+        text = f"without RETURNING the table is {plain.rows}, with RETURNING it is {returning.rows}"
+        return Rejection(error_class=_TWO_ANSWERS, message=text, unchanged=False)
+    returned = read_returned(returning.result, schema)
+    changes = returned.changes(physical_rows(case.target), returning.rows, schema)
+    return Outcome(
+        schema=schema,
+        rows=plain.rows,
+        metrics=returned.metrics(int(plain.result.column(0)[0].as_py())),
+        cdf=changes if case.target.change_data_feed else None,
+    )

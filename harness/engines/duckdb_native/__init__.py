@@ -1,0 +1,1 @@
+"""DuckDB's own MERGE INTO: the parts of the engine ``duckdb``."""

@@ -1,0 +1,233 @@
+"""The steps that bring a case into DuckDB, merge, and read the table afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from harness.engines.duckdb_native.native_merge import MergeWriter, readable
+from harness.engines.duckdb_native.native_source import SOURCE, GivenSource, give_source
+from harness.engines.duckdb_native.native_tables import (
+    ask,
+    check_schema,
+    create_target,
+    insert_rows,
+    load,
+    run,
+)
+from harness.engines.duckdb_native.written_statement import extension, read_statement
+from reference.errors import UnsupportedByReferenceError
+from reference.layout import physical_rows
+from reference.query_reader import Reader
+from reference.settings import read_settings
+from reference.typed import identifier
+from reference.types import ArrayType, MapType, Schema, StructType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.engines.duckdb_native.manner import Manner
+    from harness.engines.duckdb_native.native_tables import Step
+    from harness.engines.duckdb_native.written_statement import WrittenStatement
+    from reference.case import Case
+    from reference.query_reader import Rows
+    from reference.settings import Settings
+    from reference.types import DataType, Field
+
+_TARGET, _INCOMING_TARGET = "target", "incoming_target"
+MERGE, COMMIT, ROWS, COLUMNS_BEFORE, COLUMNS = "merge", "commit", "rows", "columns before", "columns"
+"""Names of the answers: of MERGE and COMMIT, the table's rows afterwards, its columns before and afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """A case as DuckDB is asked to run it.
+
+    Attributes:
+        merge: the MERGE without RETURNING; ``prefix`` is what stands before it.
+        key: the column that an index is made on.
+        extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; where DuckDB merges,
+            its answer cannot be held against a rule.
+    """
+
+    case: Case
+    manner: Manner
+    merge: str
+    prefix: str
+    key: str
+    extension: str
+    create: str
+    source_steps: tuple[Step, ...]
+
+    def steps(self, directory: Path, *, returning: bool) -> list[Step]:
+        """List the steps of one merge in a database of its own.
+
+        Args:
+            directory: where files may be written.
+            returning: whether the merge tells which rows it changed.
+        """
+        in_file = self.manner.database == "file"
+        path = str(directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
+        merge = self._merge(returning=returning)
+        steps: list[Step] = [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
+        steps += [run(text) for text in self.manner.session]
+        steps += self.source_steps
+        steps += [
+            run(self.create),
+            ask(COLUMNS_BEFORE, _COLUMNS),
+            load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema),
+        ]
+        steps += self._around(merge)
+        if in_file:
+            steps += [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
+        return [*steps, ask(ROWS, self._select()), ask(COLUMNS, _COLUMNS)]
+
+    @property
+    def restores(self) -> bool:
+        """Whether the rows before the merge are there again after it failed: they were committed before."""
+        return self.manner.transaction not in ("local-rows", "mixed-rows")
+
+    def _merge(self, *, returning: bool) -> list[Step]:
+        sql = self.prefix + self.merge + (" RETURNING merge_action, *" if returning else "")
+        return [ask(MERGE, sql)]
+
+    def _around(self, merge: list[Step]) -> list[Step]:
+        """Load the rows and merge, with the transactions that the case wants."""
+        target = self.case.target
+        rows = insert_rows(_TARGET, target.schema, _INCOMING_TARGET)
+        index = [run(f'CREATE INDEX merge_index ON "target" ({identifier(self.key)})')] if self._indexed else []
+        begin, commit = run("BEGIN TRANSACTION"), {**ask(COMMIT, "COMMIT"), "after": MERGE}
+        match self.manner.transaction:
+            case "explicit":
+                return [rows, *index, begin, *merge, commit]
+            case "local-rows":
+                return [*index, begin, rows, *merge, commit]
+            case "mixed-rows":
+                halves = [
+                    insert_rows(
+                        _TARGET,
+                        target.schema,
+                        f"(SELECT *, row_number() OVER () AS n FROM {_INCOMING_TARGET})",
+                        where=f" WHERE n % 2 = {n}",
+                    )
+                    for n in (0, 1)
+                ]
+                return [halves[0], *index, begin, halves[1], *merge, commit]
+            case "after-changes":
+                # more rows than there are, and the surplus deleted again: the merge finds holes in the table
+                column = next(c.name for c in target.schema.columns if c.generated is None)
+                same = run(f'UPDATE "target" SET {identifier(column)} = {identifier(column)}')
+                away = run('DELETE FROM "target"')
+                return [rows, *index, begin, away, rows, same, *merge, commit]
+            case "rolled-back-before":
+                return [rows, *index, begin, *merge, {**ask(COMMIT, "ROLLBACK"), "after": MERGE}, *merge]
+            case _:
+                return [rows, *index, *merge]
+
+    @property
+    def _indexed(self) -> bool:
+        return self.manner.index in ("key", "other")
+
+    def _select(self) -> str:
+        listed = ", ".join(identifier(column.name) for column in self.case.target.schema.columns)
+        return f'SELECT {listed} FROM "target"'
+
+
+_COLUMNS = 'SELECT column_name, column_type, "null" FROM (DESCRIBE "target")'
+
+
+def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
+    """Translate a case.
+
+    Raises:
+        UnsupportedByReferenceError: for what DuckDB has no words for.
+    """
+    settings = read_settings(case)
+    statement = read_statement(case.sql)
+    check_schema(case.target.schema, "target")
+    if case.source is not None:
+        check_schema(case.source.schema, "source")
+    if any(column.name.lower() == "merge_action" for column in case.target.schema.columns):
+        raise UnsupportedByReferenceError("a column that hides the action of RETURNING")
+    if case.target.partition_by:
+        raise UnsupportedByReferenceError("feature partitions")
+    if settings.append_only:
+        raise UnsupportedByReferenceError("feature append-only tables")
+    given = GivenSource() if case.source is None else give_source(case.source, manner, directory)
+    tables = {_TARGET: readable(identifier(_TARGET), case.target.schema)}
+    if case.source is not None:
+        tables[SOURCE] = readable(given.text, case.source.schema)
+    source_schema = _source_schema(case, statement, tables, settings)
+    writer = MergeWriter(
+        statement=statement,
+        target_schema=case.target.schema,
+        source_schema=source_schema,
+        settings=settings,
+        manner=manner,
+        tables=tables,
+        source_text=given.text if statement.source.lower() == SOURCE else identifier(statement.source),
+        known_only=case.expect is not None,
+    )
+    if statement.schema_evolution or settings.schema_evolution:
+        _check_evolution(case.target.schema, source_schema)
+    key = _key(statement.on, case.target.schema)
+    if manner.index == "other":
+        key = next((c.name for c in reversed(case.target.schema.columns) if _indexable(c) and c.name != key), key)
+    create = create_target(
+        case.target,
+        temporary=manner.database == "temporary-table",
+        primary_key=key if manner.index == "primary-key" else None,
+        case_sensitive=settings.case_sensitive,
+    )
+    return Preparation(
+        case=case,
+        manner=manner,
+        merge=writer.text(),
+        prefix=given.prefix,
+        key=key,
+        extension=extension(statement),
+        create=create,
+        source_steps=given.steps,
+    )
+
+
+def _source_schema(case: Case, statement: WrittenStatement, tables: dict[str, Rows], settings: Settings) -> Schema:
+    if statement.source_query is not None:
+        schema = Reader(case_sensitive=settings.case_sensitive).read(statement.source_query, tables).schema
+        names = [column.name.lower() for column in schema.columns]
+        if len(set(names)) < len(names):
+            raise UnsupportedByReferenceError("a source query with two columns of one name")
+        return schema
+    if statement.source.lower() == _TARGET or case.source is None:
+        return case.target.schema
+    return case.source.schema
+
+
+def _check_evolution(target: Schema, source: Schema) -> None:
+    """Let schema evolution pass where there is nothing to evolve."""
+    known = {column.name.lower(): column.type for column in target.columns}
+    given = {column.name.lower(): column.type for column in source.columns}
+    if known != given or any(_nested(column.type) for column in target.columns):
+        raise UnsupportedByReferenceError("feature schema evolution")
+
+
+def _nested(data_type: DataType) -> bool:
+    return isinstance(data_type, StructType | ArrayType | MapType)
+
+
+def _indexable(column: Field) -> bool:
+    return not _nested(column.type) and column.generated is None
+
+
+def _key(on: exp.Expr, schema: Schema) -> str:
+    """Name the column that an index is made on: the first that ON compares, else the first that can have one."""
+    columns = {column.name.lower(): column for column in schema.columns if _indexable(column)}
+    for name in on.find_all(exp.Column):
+        found = columns.get(name.name.lower())
+        if found is not None:
+            return found.name
+    if not columns:
+        return schema.columns[0].name
+    return next(iter(columns.values())).name

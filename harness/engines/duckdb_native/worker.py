@@ -1,0 +1,132 @@
+"""The child process of the engine ``duckdb``: runs the steps of one case in whatever DuckDB its environment has.
+
+It knows nothing of this project: standard library, ``duckdb`` and ``pyarrow`` only. A request is
+``{"steps": [{"do": ..., ...}]}``, one JSON document per line; the answer is ``{"answers": {name: answer},
+"failed": null or {"class": ..., "message": ...}}``. ``{"do": "version"}`` asks for DuckDB's version. Tables travel as
+Arrow streams in base64, so that no value passes through text.
+
+================  =====================================================================================
+``open``          use the database at ``path``, leaving the one before
+``load``          register the table ``arrow`` under ``name``
+``run``           execute ``sql``; a failure ends the request
+``ask``           execute ``sql`` and keep its result, or its error, as the answer ``name``; an open
+                  transaction is rolled back after an error. With ``after``, only where that answer is no error
+================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import sys
+import warnings
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+
+class Session:
+    """The DuckDB of this process, with a database of its own for every ``open``: a new DuckDB takes far longer."""
+
+    def __init__(self) -> None:
+        self.connection: Any = None
+        self.answers: dict[str, Any] = {}
+        self.number = 0
+        self.broken = False
+
+    def open(self, path: str) -> None:
+        """Give the following steps a database, in memory or in a file, and leave the one before."""
+        if self.connection is None:
+            self.connection = duckdb.connect(":memory:")
+        self.connection.execute("USE memory; DROP TABLE IF EXISTS temp.target")
+        self.connection.execute(f"DETACH DATABASE IF EXISTS database_{self.number}")
+        self.number += 1
+        self.connection.execute(f"ATTACH '{path}' AS database_{self.number}; USE database_{self.number}")
+
+    def do(self, step: dict[str, Any]) -> None:
+        """Run one step; what DuckDB raises goes through, but for ``ask``."""
+        kind = step["do"]
+        if kind == "open":
+            self.open(step["path"])
+        elif kind == "load":
+            with pa.ipc.open_stream(base64.b64decode(step["arrow"])) as reader:
+                self.connection.register(step["name"], reader.read_all())
+        elif kind == "run":
+            self.connection.execute(step["sql"])
+        elif kind != "ask":
+            raise ValueError(f"unknown step {kind}")
+        elif "error" not in self.answers.get(step.get("after", ""), {}):
+            self.answers[step["name"]] = self.asked(step["sql"])
+
+    def asked(self, sql: str) -> dict[str, Any]:
+        """Give the result of a statement, or its error."""
+        try:
+            result = self.connection.execute(sql)
+            # newer versions call it by another name
+            fetch = getattr(result, "to_arrow_table", None) or result.fetch_arrow_table
+            return {"arrow": encoded(fetch())}
+        except duckdb.Error as error:
+            with contextlib.suppress(duckdb.Error):  # there was no transaction, or the database is gone
+                self.connection.execute("ROLLBACK")
+            self.suspect(error)
+            return {"error": described(error)}
+
+    def suspect(self, error: Exception) -> None:
+        """Take another DuckDB for the next request after an error that nobody should see."""
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            self.broken = True
+
+    def close(self) -> None:
+        """Give this DuckDB up; the next ``open`` starts another."""
+        connection, self.connection, self.broken = self.connection, None, False
+        if connection is not None:
+            with contextlib.suppress(duckdb.Error):  # a database that was invalidated may refuse even this
+                connection.close()
+
+
+def encoded(table: pa.Table) -> str:
+    """Write a table as an Arrow stream."""
+    buffer = io.BytesIO()
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
+        writer.write_table(table)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def described(error: Exception) -> dict[str, str]:
+    """Tell an error's class and message; the stack trace of an internal error is left out."""
+    return {"class": type(error).__name__, "message": str(error).split("\n\nStack Trace")[0]}
+
+
+def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Run the steps of a request."""
+    if request.get("do") == "version":
+        return {"version": duckdb.__version__}
+    session.answers = {}
+    failed = None
+    try:
+        for step in request["steps"]:
+            session.do(step)
+    except duckdb.Error as error:
+        with contextlib.suppress(duckdb.Error):
+            session.connection.execute("ROLLBACK")
+        session.broken = True  # nobody knows how far the steps came
+        failed = described(error)
+    if session.broken:
+        session.close()
+    return {"answers": session.answers, "failed": failed}
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    warnings.simplefilter("ignore")  # of versions that would rather give Arrow tables another way
+    session = Session()
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(session, json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""How the tables of a case are stored, beyond which rows lie in which file: what no merge may depend on.
+
+The reference does not look at it. An engine that cannot honour a part of it (a local relation has no row groups)
+leaves that part out; the rows are the same either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class StringType(Enum):
+    """The Arrow type of STRING columns: in the source's record batches, and in the schema that a data file carries."""
+
+    STRING = "string"
+    LARGE_STRING = "large_string"
+    STRING_VIEW = "string_view"
+    DICTIONARY = "dictionary"
+    """``dictionary<int32, string>``, for columns; fields of nested columns stay ``string``"""
+
+
+class Statistics(Enum):
+    """Which files of the target have statistics in the log."""
+
+    ALL = "all"
+    COUNTS = "counts"
+    """every file has its number of records, and nothing about its columns"""
+    ALTERNATE = "alternate"
+    """every second file has statistics, the first one has none"""
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetLayout:
+    """How the data files of the target are written.
+
+    Attributes:
+        row_group_rows: most rows of one row group; None for one group per file.
+        string_type: of STRING columns and fields, in the Arrow schema that the files carry.
+        statistics: which files have statistics.
+        added_columns: columns that the table got after its oldest files were written. A file that holds nothing but
+            NULL in one of them does not store it, as a file from before an ``ADD COLUMN`` (it stores one column at
+            least). Partition columns are never stored, so none of them is named here.
+    """
+
+    row_group_rows: int | None = None
+    string_type: StringType = StringType.STRING
+    statistics: Statistics = Statistics.ALL
+    added_columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a row group that can hold no row."""
+        _require_positive("row_group_rows", self.row_group_rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLayout:
+    """How the source is handed over.
+
+    Attributes:
+        batch_rows: most rows of one record batch (of one row group, where it is a table); None for one batch.
+        string_type: of STRING columns and fields.
+    """
+
+    batch_rows: int | None = None
+    string_type: StringType = StringType.STRING
+
+    def __post_init__(self) -> None:
+        """Refuse a batch that can hold no row."""
+        _require_positive("batch_rows", self.batch_rows)
+
+
+def _require_positive(name: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ValueError(f"{name}={value}: must be at least 1, or None for no limit")
