@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.cases import cases
+from harness.cli.conform import conform
 from harness.cli.doctor import doctor
 from harness.cli.fuzz import fuzz
 from harness.cli.matrix import matrix
+from harness.cli.new_engine import new_engine
 from harness.cli.replay import replay
 from harness.cli.rules import rules
 from harness.cli.run import run
@@ -44,7 +46,7 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, matrix, rules, cases, doctor):
+for command in (run, fuzz, replay, matrix, conform, new_engine, rules, cases, doctor):
     cli.add_command(command)
 
 

@@ -1,0 +1,92 @@
+"""``mergecheck conform``: a fixed suite over every feature, a pass table and a certificate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.terminal import emit_json, json_option, show, stdout
+from harness.errors import ExitCode, UserInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.conformance import Result
+
+_MOST_LINES = 4
+
+
+@click.command()
+@click.argument("engine_name", metavar="ENGINE")
+@click.option(
+    "--certificate",
+    "certificate_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the certificate there; a file that stands there is kept.",
+)
+@json_option
+def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -> int:
+    """Run a fixed suite over every feature of MERGE on ENGINE: what it passes, fails, cannot do."""
+    from harness.conformance import certificate  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.conformance import conform as run_suite  # noqa: PLC0415 - the same
+    from harness.session import check_one, open_engine  # noqa: PLC0415 - the same
+
+    if certificate_file is not None and certificate_file.exists():
+        raise UserInputError(f"{certificate_file} is there already; give --certificate another name, or move it away")
+    with open_engine(engine_name) as engine:
+        results = list(run_suite(engine, check_one))
+        document = certificate(engine, results)
+        title = f"{engine.name} {engine.version}"
+    if certificate_file is not None:
+        _write(certificate_file, document)
+    if as_json:
+        emit_json(document)
+    else:
+        _print_result(title, results)
+    return exit_code(results)
+
+
+def exit_code(results: Sequence[Result]) -> ExitCode:
+    """Tell what the process ends with: a failure weighs more than an engine error, that more than too little passed."""
+    from harness.conformance import Mark  # noqa: PLC0415 - slow import, as above
+
+    marks = {result.mark for result in results}
+    if Mark.FAIL in marks:
+        return ExitCode.MISMATCH
+    if Mark.ERROR in marks:
+        return ExitCode.ENGINE
+    return ExitCode.AGREE if Mark.PASS in marks else ExitCode.INCONCLUSIVE
+
+
+def _print_result(title: str, results: Sequence[Result]) -> None:
+    from rich.table import Table  # noqa: PLC0415 - only the terminal needs it
+
+    from harness.conformance import Mark, counts  # noqa: PLC0415 - slow import, as above
+    from harness.report import difference_lines  # noqa: PLC0415 - the same
+
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for heading in ("feature", *(mark.value for mark in Mark)):
+        table.add_column(heading, justify="left" if heading == "feature" else "right")
+    for feature, marks in counts(results).items():
+        table.add_row(feature, *(str(marks[mark] or ".") for mark in Mark))
+    stdout().print(table)
+    show("")
+    for result in results:
+        if result.mark is not Mark.PASS:
+            show(f"{result.mark.value.upper()}  {result.feature}/{result.name}   {result.report.reason}".rstrip())
+            for line in difference_lines(result.report)[:_MOST_LINES]:
+                show(f"  {line}")
+    passed = sum(result.mark is Mark.PASS for result in results)
+    show(f"\n{passed} of {len(results)} cases passed")
+
+
+def _write(path: Path, document: dict[str, object]) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(document, indent=2) + "\n")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --certificate FILE.") from error

@@ -1,0 +1,34 @@
+"""``mergecheck new-engine``: the template of an engine of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.terminal import emit_json, json_option, show
+from harness.errors import ExitCode
+from harness.new_engine import write_new_engine
+
+
+@click.command(name="new-engine")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where to write it; without the option, a new folder of that name.",
+)
+@json_option
+def new_engine(*, name: str, directory: Path | None, as_json: bool) -> int:
+    """Write a package with an engine that works at once, to be filled with your own executor."""
+    folder = directory or Path(name)
+    files = write_new_engine(name, folder)
+    module = next(file.stem for file in files if file.name.endswith("_engine.py") and not file.name.startswith("test_"))
+    class_name = "".join(map(str.capitalize, name.split("-"))) + "Engine"
+    if as_json:
+        emit_json({"files": [str(file) for file in files], "engine": f"{module}:{class_name}"})
+        return ExitCode.AGREE
+    show("\n".join(f"wrote {file}" for file in files))
+    show(f"try it:  cd {folder} && mergecheck conform {module}:{class_name}")
+    return ExitCode.AGREE

@@ -1,0 +1,129 @@
+"""The fixed suite: right by the reference and by Delta Lake, passed by our own merge, able to fail an engine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.check import check_case
+from harness.cli import main
+from harness.conformance import Mark, certificate, conform, counts, suite
+from harness.engine import Capabilities
+from harness.engines.delta_spark import DeltaSparkEngine
+from harness.engines.pyspark import PySparkEngine
+from harness.spark_session import start_session
+from reference import evaluate
+from reference.outcome import Outcome, Prediction, Rejection
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reference.case import Case
+    from reference.outcome import EngineResult
+
+# What Delta Lake 4.4 itself does not pass (docs/findings/), by case.
+_DELTA_FAILS = {
+    "several matches/delete, insert and a row that is copied",
+    "names/backtick, dot, keyword",
+    "ON/not an equality",
+    "ON/constant FALSE",
+}
+
+
+class Reference:
+    """Answers what the reference says, or forgets the rows that NOT MATCHED BY SOURCE changed."""
+
+    name = "reference"
+    version = "1"
+    capabilities = Capabilities(metrics=False)
+
+    def __init__(self, *, forgets: bool = False) -> None:
+        self._forgets = forgets
+
+    def run(self, case: Case) -> EngineResult:
+        answer = evaluate(case).answer
+        if not isinstance(answer, Prediction):
+            return answer
+        rows = case.target.rows if self._forgets and "BY SOURCE" in case.sql else answer.rows
+        return Outcome(schema=answer.schema, rows=rows, cdf=answer.cdf, committed=answer.committed)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def test_every_case_says_what_must_come_out_and_the_reference_agrees() -> None:
+    results = list(conform(Reference(), check_case))
+    assert [f"{r.feature}/{r.name}" for r in results if r.mark is not Mark.PASS] == []
+    assert len({case.id for case in suite()}) == len(suite()) > 50
+    for case in suite():
+        assert case.expect is not None
+        assert case.expect.rows is not None or case.expect.error is not None
+
+
+def test_a_fault_fails_its_feature_and_no_other() -> None:
+    found = counts(list(conform(Reference(forgets=True), check_case)))
+    assert found["not matched by source"][Mark.FAIL] == 3
+    assert found["matched update"][Mark.FAIL] == 0
+
+
+@pytest.mark.spark
+def test_our_own_merge_conforms() -> None:
+    results = list(conform(PySparkEngine(start_session()), check_case))
+    assert [r.report.case.id for r in results if r.mark is not Mark.PASS] == []
+
+
+@pytest.mark.spark
+def test_delta_lake_itself_agrees_with_what_the_suite_expects() -> None:
+    results = list(conform(DeltaSparkEngine(start_session()), check_case))
+    assert {r.report.case.id for r in results if r.mark is not Mark.PASS} <= _DELTA_FAILS
+    assert {r.mark for r in results} <= {Mark.PASS, Mark.FAIL}
+    rejected = [r for r in results if isinstance(r.report.result, Rejection) and r.mark is Mark.PASS]
+    assert len(rejected) > 8  # refusals are compared by class
+
+
+def test_the_certificate_can_be_kept_and_is_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outside_engine.py").write_text(
+        "from tests_conformance_helper import Reference as Engine\n", encoding="utf-8"
+    )
+    helper = tmp_path / "tests_conformance_helper.py"
+    helper.write_text(_HELPER, encoding="utf-8")
+    assert main(["conform", "outside_engine:Engine", "--certificate", "c.json", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+    assert document["conforms"] is True
+    assert document["totals"]["pass"] == document["suite"]["cases"] == len(suite())
+    assert main(["conform", "outside_engine:Engine", "--certificate", "c.json"]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_a_certificate_names_what_failed() -> None:
+    engine = Reference(forgets=True)
+    document = certificate(engine, list(conform(engine, check_case)))
+    assert document["conforms"] is False
+    failed = [case for case in document["cases"] if case["mark"] == "fail"]
+    assert all(case["mismatches"] for case in failed)
+
+
+_HELPER = """
+from harness.engine import Capabilities
+from reference import evaluate
+from reference.outcome import Outcome, Prediction
+
+
+class Reference:
+    name, version, capabilities = "outside", "1", Capabilities(metrics=False)
+
+    def run(self, case):
+        answer = evaluate(case).answer
+        if not isinstance(answer, Prediction):
+            return answer
+        return Outcome(schema=answer.schema, rows=answer.rows, cdf=answer.cdf, committed=answer.committed)
+
+    def close(self):
+        pass
+"""
