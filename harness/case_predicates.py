@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.rule_counts import known_rules
+from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.outcome import Rejection
 from reference.statement import Action, Kind, parse_statement
@@ -67,10 +69,15 @@ def _check_value(word: str, value: Any) -> None:  # noqa: ANN401 - any TOML valu
             re.compile(value)
         except re.error as error:
             raise BadPredicateError(f"{word} = {value!r} is no regular expression: {error}") from error
+    if known.kind is dict and not all(isinstance(item, str) for item in value.values()):
+        raise BadPredicateError(f"{word} = {value!r} must give every name a text")
+    if word == "reached_rules" and (unknown := set(value) - {r.number for r in known_rules()}):
+        raise BadPredicateError(f"{word} has {sorted(unknown)}, which are no rules: see mergecheck rules")
     if word.endswith("clauses") and (unknown := set(value) - _CLAUSES):
         raise BadPredicateError(f"{word} has {sorted(unknown)}, allowed: {sorted(_CLAUSES)}")
 
 
+_ANY = "*"
 _KINDS = {bool: "boolean", str: "text", list: "list", dict: "table"}
 _CLAUSES = {
     f"{kind.value}/{action.value}"
@@ -111,9 +118,18 @@ def _reference_class(pattern: str, report: CaseReport) -> bool:
     return isinstance(answer, Rejection) and re.fullmatch(pattern, answer.error_class) is not None
 
 
-def _has_setting(wanted: dict[str, Any], report: CaseReport) -> bool:
-    conf = report.case.conf
-    return any(str(conf.get(name, "")).lower() == str(value).lower() for name, value in wanted.items())
+def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bool]:
+    """Tell for each setting whether it has its value; ``*`` stands for any value, but the setting must be there."""
+    return [name in given and (value == _ANY or given[name].lower() == value.lower()) for name, value in wanted.items()]
+
+
+def _on(report: CaseReport) -> str:
+    statement = _statement(report.case)
+    return "" if statement is None else statement.on.sql(dialect=SparkDialect)
+
+
+def _fired(report: CaseReport) -> set[str]:
+    return {f"{kind}/{action}" for kind, action in report.reference.facts.clauses_fired}
 
 
 def _column_names(report: CaseReport) -> list[str]:
@@ -143,9 +159,15 @@ def _type_names(pattern: str, report: CaseReport) -> bool:
     return any(re.search(pattern, text) for text in ddl)
 
 
+def _has_no_source_row(report: CaseReport) -> bool:
+    source = report.case.source
+    return not (report.case.target.rows if source is None else source.rows)
+
+
 _WORDS: Mapping[str, _Word] = {
     "clauses": _Word(list, lambda value, report: set(value) <= _clauses(report)),
     "no_clauses": _Word(list, lambda value, report: not set(value) & _clauses(report)),
+    "fired_clauses": _Word(list, lambda value, report: set(value) <= _fired(report)),
     "sole_matched_delete": _Word(bool, lambda value, report: _is_sole_matched_delete(report) == value),
     "evolution": _Word(bool, lambda value, report: _evolves(report) == value),
     "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),
@@ -157,7 +179,9 @@ _WORDS: Mapping[str, _Word] = {
     "equality_on": _Word(bool, lambda value, report: report.reference.facts.equality_on == value),
     "reached_rules": _Word(list, lambda value, report: set(value) <= report.reference.facts.rules),
     "reference_error": _Word(str, _reference_class, is_pattern=True),
-    "settings": _Word(dict, _has_setting),
+    "settings": _Word(dict, lambda value, report: all(_found_settings(value, report.case.conf))),
+    "any_setting": _Word(dict, lambda value, report: any(_found_settings(value, report.case.conf))),
+    "properties": _Word(dict, lambda value, report: all(_found_settings(value, report.case.target.properties))),
     "column_name": _Word(
         str, lambda value, report: any(re.search(value, name) for name in _column_names(report)), is_pattern=True
     ),
@@ -167,6 +191,13 @@ _WORDS: Mapping[str, _Word] = {
         is_pattern=True,
     ),
     "schema": _Word(str, _type_names, is_pattern=True),
+    "target_schema": _Word(
+        str, lambda value, report: re.search(value, report.case.target.schema.ddl()) is not None, is_pattern=True
+    ),
+    "on": _Word(str, lambda value, report: re.search(value, _on(report)) is not None, is_pattern=True),
+    "several_files": _Word(bool, lambda value, report: (len(report.case.target.files) > 1) == value),
+    "empty_target": _Word(bool, lambda value, report: (not report.case.target.rows) == value),
+    "empty_source": _Word(bool, lambda value, report: _has_no_source_row(report) == value),
     "sql": _Word(str, lambda value, report: re.search(value, report.case.sql) is not None, is_pattern=True),
 }
 WORDS = tuple(_WORDS)

@@ -87,7 +87,8 @@ def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Re
     if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws hold everything against the table after
         mismatches.extend(conservation_mismatches(case, result, answer.facts))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
-    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported))
+    metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
+    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))
 
 
 def _against_reference(answer: Reference, result: Outcome | Rejection, engine: Engine) -> Comparison:
@@ -160,6 +161,8 @@ class _Phases:
         reason: str = "",
     ) -> CaseReport:
         found = comparison or Comparison()
+        reasons = engine.capabilities.reasons
+        lacking = [*(check.value for check in found.unsupported), *found.unsupported_metrics]
         return CaseReport(
             case=case,
             engine=engine.name,
@@ -170,9 +173,8 @@ class _Phases:
             mismatches=found.mismatches,
             reason=reason,
             unsupported_checks=found.unsupported,
-            unsupported_reasons={
-                check.value: why for check in found.unsupported if (why := engine.capabilities.reasons.get(check.value))
-            },
+            unsupported_metrics=found.unsupported_metrics,
+            unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
             seconds=sum(self.seconds.values()),
             phase_seconds=dict(self.seconds),
         )

@@ -17,14 +17,14 @@ from harness.compare_schema import schema_mismatches
 from harness.value_text import fit
 from harness.verdict import Check, Mismatch
 from reference.outcome import Bound, Outcome, Rejection
+from reference.types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from harness.engine import Capabilities
     from reference.case import Expectation, Row
     from reference.outcome import Prediction
-    from reference.types import Schema
 
 REFERENCE = "reference"
 EXPECT = "expect"
@@ -39,11 +39,13 @@ class Comparison:
 
     Attributes:
         mismatches: the differences; empty where everything that could be compared agrees.
-        unsupported: checks that could not be made because the engine does not show the observable.
+        unsupported: checks that could not be made, or not in full, because the engine does not show the observable.
+        unsupported_metrics: the metrics that could not be compared, where others were.
     """
 
     mismatches: tuple[Mismatch, ...] = ()
     unsupported: tuple[Check, ...] = ()
+    unsupported_metrics: tuple[str, ...] = ()
 
 
 def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities) -> Comparison:
@@ -56,13 +58,13 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         (Check.COMMIT, (lambda: _commit(prediction, outcome)) if outcome.committed is not None else None),
         (Check.PATH, (lambda: _path(prediction, outcome)) if outcome.path is not None else None),
     ]
+    metrics = _unreported(prediction.metrics, capabilities) if _has_metrics(outcome, capabilities) else ()
     return Comparison(
         mismatches=tuple(m for _, compare in checks if compare is not None for m in compare()),
         unsupported=tuple(
-            check
-            for check, compare in checks
-            if compare is None or (check is Check.METRICS and capabilities.metric_names is not None)
+            check for check, compare in checks if compare is None or (check is Check.METRICS and metrics)
         ),
+        unsupported_metrics=metrics,
     )
 
 
@@ -127,12 +129,13 @@ def compare_expectation(
         schema: types of the expected rows where ``expect`` names no schema: the target's.
     """
     if isinstance(result, Rejection):
-        return _expected_error(expect, result)
+        return _expected_error(expect, result, capabilities)
     if expect.error is not None:
         return Comparison(mismatches=(no_error(f"an error that matches /{expect.error}/", against=EXPECT),))
     wanted = expect.schema or schema
     mismatches: list[Mismatch] = []
     unsupported: list[Check] = []
+    metrics: tuple[str, ...] = ()
     if expect.schema is not None and not capabilities.schema:
         unsupported.append(Check.SCHEMA)
     elif expect.schema is not None:
@@ -144,8 +147,8 @@ def compare_expectation(
             bounds = {name: Bound(value, value) for name, value in expect.metrics.items()}
             reported = _reported(bounds, capabilities)
             mismatches += metric_mismatches(reported, result.metrics, against=EXPECT, exact_names=False)
-            if len(reported) < len(bounds):
-                unsupported.append(Check.METRICS)
+            metrics = _unreported(bounds, capabilities)
+            unsupported += [Check.METRICS] if metrics else []
         else:
             unsupported.append(Check.METRICS)
     if expect.cdf is not None:
@@ -156,18 +159,21 @@ def compare_expectation(
             unsupported.append(Check.CDF)
     if expect.unchanged and result.committed:
         mismatches.append(_mismatch(Check.UNCHANGED, EXPECT, "committed", "a table version was created"))
-    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported))
+    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=metrics)
 
 
-def _expected_error(expect: Expectation, found: Rejection) -> Comparison:
+def _expected_error(expect: Expectation, found: Rejection, capabilities: Capabilities) -> Comparison:
     if expect.error is None:
         return Comparison(mismatches=(spurious_error(found, against=EXPECT),))
     mismatches: list[Mismatch] = []
-    if not re.search(expect.error, f"{found.error_class} {found.message}"):
+    unsupported = () if capabilities.error_class else (Check.ERROR,)  # that it failed is all that can be said
+    if capabilities.error_class and not re.search(expect.error, f"{found.error_class} {found.message}"):
         lines = (f"expect: /{expect.error}/", f"engine: {found.error_class}", f"  {_one_line(found.message)}")
         mismatches.append(_mismatch(Check.ERROR, EXPECT, "error_class", *lines))
     unchanged = check_unchanged(found, against=EXPECT) if expect.unchanged else Comparison()
-    return Comparison(mismatches=(*mismatches, *unchanged.mismatches), unsupported=unchanged.unsupported)
+    return Comparison(
+        mismatches=(*mismatches, *unchanged.mismatches), unsupported=(*unsupported, *unchanged.unsupported)
+    )
 
 
 def _has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
@@ -187,6 +193,11 @@ def _reported(wanted: Mapping[str, Bound], capabilities: Capabilities) -> dict[s
     """Leave out the metrics that the engine says it does not report; the check then counts as not fully made."""
     names = capabilities.metric_names
     return {name: bound for name, bound in wanted.items() if names is None or name in names}
+
+
+def _unreported(wanted: Iterable[str], capabilities: Capabilities) -> tuple[str, ...]:
+    names = capabilities.metric_names
+    return () if names is None else tuple(name for name in wanted if name not in names)
 
 
 def _metrics_check(
@@ -234,10 +245,23 @@ def _row_difference(
         text = f"{against}: {len(wanted)} rows of {len(schemas[0].columns)} columns"
         other = f"engine: {len(found)} rows of {len(schemas[1].columns)} columns"
         return (_mismatch(check, against, "row_width", text, other),)
+    if order := _same_names_in_another_order(*schemas):
+        # the order is a difference of its own; by position, every cell would seem to differ
+        found = tuple(tuple(row[i] for i in order) for row in found)
+        schemas = (schemas[0], Schema(tuple(schemas[1].columns[i] for i in order)))
     found_difference = difference(wanted, found, wanted_schema=schemas[0], found_schema=schemas[1], tied=tied)
     return row_mismatches(
         found_difference, check=check, against=against, wanted_schema=schemas[0], found_schema=schemas[1]
     )
+
+
+def _same_names_in_another_order(wanted: Schema, found: Schema) -> tuple[int, ...]:
+    """Return where the wanted columns stand in the other schema; empty where they stand in place, or are not these."""
+    if wanted.names == found.names or sorted(wanted.names) != sorted(found.names):
+        return ()
+    if len(set(wanted.names)) < len(wanted.names):
+        return ()
+    return tuple(found.names.index(name) for name in wanted.names)
 
 
 def _commit(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:

@@ -73,22 +73,40 @@ def difference(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """One sort of difference: a line for each row, and what of it has to be explained."""
+
+    kind: str
+    headline: str
+    lines: list[str]
+    parts: list[str]
+
+
 def row_mismatches(
     found: RowDifference, *, check: Check, against: str, wanted_schema: Schema, found_schema: Schema
 ) -> tuple[Mismatch, ...]:
     """Turn a difference into at most three mismatches: missing, extra and changed rows."""
-    made: list[Mismatch] = []
     what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
-    if found.changed:
-        lines = [_changed_text(a, b, against, wanted_schema, found_schema) for a, b in found.changed]
-        made.append(_mismatch(check, against, "changed_rows", f"{what} differ from the {_owner(against)}", lines))
-    if found.missing:
-        lines = ["- " + row_text(row, wanted_schema) for row in found.missing]
-        made.append(_mismatch(check, against, "missing_rows", f"{what} of the {_owner(against)} are missing", lines))
-    if found.extra:
-        lines = ["+ " + row_text(row, found_schema) for row in found.extra]
-        made.append(_mismatch(check, against, "extra_rows", f"{what} are not in the {_owner(against)}", lines))
-    return tuple(made)
+    changed = [
+        (row_text(ours, wanted_schema), _changed_cells(ours, theirs, against, wanted_schema, found_schema))
+        for ours, theirs in found.changed
+    ]
+    missing = [f"- {row_text(row, wanted_schema)}" for row in found.missing]
+    extra = [f"+ {row_text(row, found_schema)}" for row in found.extra]
+    differences = [
+        _Difference(
+            kind="changed_rows",
+            headline=f"{what} differ from the {_owner(against)}",
+            lines=[f"~ {'; '.join(cells)}  in {row}" for row, cells in changed],
+            parts=[cell for _, cells in changed for cell in cells],
+        ),
+        _Difference(
+            kind="missing_rows", headline=f"{what} of the {_owner(against)} are missing", lines=missing, parts=missing
+        ),
+        _Difference(kind="extra_rows", headline=f"{what} are not in the {_owner(against)}", lines=extra, parts=extra),
+    ]
+    return tuple(_mismatch(check, against, difference) for difference in differences if difference.lines)
 
 
 def with_change_type(schema: Schema) -> Schema:
@@ -148,22 +166,23 @@ def _score(left: Identity, right: Identity, tied: int | None) -> int:
     return equal if 2 * equal >= free else 0
 
 
-def _changed_text(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> str:
+def _changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
     identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
-    cells = [
+    return [
         f"{ours.name}: {against} {cell_text(a, ours.type)}, engine {cell_text(b, theirs.type)}"
         for ours, theirs, a, b, (left, right) in zip(
             wanted_schema.columns, found_schema.columns, wanted, found, identities, strict=True
         )
         if left != right
     ]
-    return "~ " + "; ".join(cells) + "  in " + row_text(wanted, wanted_schema)
 
 
-def _mismatch(check: Check, against: str, kind: str, headline: str, lines: list[str]) -> Mismatch:
-    shown = [fit(line) for line in lines[:MAX_ROWS_SHOWN]]
-    rest = [f"  and {len(lines) - MAX_ROWS_SHOWN} more"] if len(lines) > MAX_ROWS_SHOWN else []
-    return Mismatch(check=check, against=against, kind=kind, lines=(fit(f"{len(lines)} {headline}"), *shown, *rest))
+def _mismatch(check: Check, against: str, found: _Difference) -> Mismatch:
+    shown = [fit(line) for line in found.lines[:MAX_ROWS_SHOWN]]
+    num_hidden = len(found.lines) - MAX_ROWS_SHOWN
+    rest = [f"  and {num_hidden} more"] if num_hidden > 0 else []
+    said = (fit(f"{len(found.lines)} {found.headline}"), *shown, *rest)
+    return Mismatch(check=check, against=against, kind=found.kind, lines=said, parts=tuple(found.parts))
 
 
 def _owner(against: str) -> str:

@@ -8,6 +8,7 @@ contradict the table.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.identity import row_identifier
@@ -63,7 +64,7 @@ def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
     """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
     faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
     if faults:
-        yield _broken("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA)
+        yield replace(_broken("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
     if outcome.committed is False and outcome.schema != target.schema:
         yield _broken("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
 
@@ -198,13 +199,19 @@ def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
         if all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
             yield _broken("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+    files = metrics.get("numTargetFilesAdded")
+    if None not in (files, outcome.num_files_added) and files != outcome.num_files_added:
+        yield _broken(
+            "P-10-files", f"the commit adds {outcome.num_files_added} files, but numTargetFilesAdded is {files}"
+        )
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
         yield _broken("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
     if outcome.file_faults:
         shown = outcome.file_faults[:_MAX_FAULTS]
         rest = len(outcome.file_faults) - len(shown)
-        yield _broken("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
+        broken = _broken("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
+        yield replace(broken, parts=outcome.file_faults)
 
 
 def _widens(target: Target) -> bool:

@@ -11,7 +11,6 @@ import difflib
 import re
 import tomllib
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from harness.case_predicates import WORDS, BadPredicateError, Predicate, parse_predicate
-from harness.errors import ExitCode, MergecheckError, UserInputError
+from harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
+from harness.expected_differences import BadDifferenceError, parse_difference, parts_of
 from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 from reference.errors import CaseFormatError
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.engine import Engine
+    from harness.expected_differences import ExpectedDifference
     from harness.verdict import CaseReport, Mismatch
     from reference.case import Case
 
 _KEYS = ("id", "engine", "versions", "when", "difference", "message", "reason", "link", "review", "case")
 _OPTIONAL = frozenset({"message", "when"})
 _PACKAGED = "deviations.toml"
+_ANY_VERSION = "*"
 
 
 class StaleDeviationError(MergecheckError):
@@ -49,18 +51,20 @@ class Deviation:
     """One entry.
 
     Attributes:
+        versions: None for any, also one that is no version number.
         when: which cases it is about.
-        difference: the mismatches it explains, each ``check kind``; ``*`` and ``?`` match as in file names.
-        message: must be found in the engine's error, or in the lines of one of the mismatches; None for any.
+        difference: the mismatches that it explains.
+        message: must be found in the engine's error, its class before its message; such an entry explains nothing
+            where the engine does not fail. None for any answer.
         review: the day by which somebody should look at the entry again.
         case: a case that shows the deviation.
     """
 
     id: str
     engine: str
-    versions: SpecifierSet
+    versions: SpecifierSet | None
     when: Predicate
-    difference: tuple[str, ...]
+    difference: tuple[ExpectedDifference, ...]
     message: re.Pattern[str] | None
     reason: str
     link: str
@@ -69,21 +73,25 @@ class Deviation:
 
     def is_about(self, engine: str, version: str) -> bool:
         """Tell whether the entry speaks of this release."""
+        if self.engine != engine or self.versions is None:
+            return self.engine == engine
         try:
-            parsed = Version(version)
+            return self.versions.contains(Version(version), prereleases=True)
         except InvalidVersion:
             return False
-        return self.engine == engine and self.versions.contains(parsed, prereleases=True)
 
     def fits(self, report: CaseReport) -> bool:
         """Tell whether the entry speaks of this engine and of cases like this one."""
         if not self.is_about(report.engine, report.engine_version) or not self.when.holds(report):
             return False
-        return self.message is None or any(self.message.search(text) for text in _texts(report))
+        if self.message is None:
+            return True
+        result = report.result
+        return isinstance(result, Rejection) and bool(self.message.search(f"{result.error_class} {result.message}"))
 
-    def names(self, mismatch: Mismatch) -> bool:
-        """Tell whether the entry expects this difference."""
-        return any(fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", wanted) for wanted in self.difference)
+    def expects(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
+        """Tell whether the entry expects one part of a difference."""
+        return any(wanted.covers(mismatch, part, report) for wanted in self.difference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,14 @@ class Deviations:
         if report.verdict is not Verdict.MISMATCH:
             return ()
         fitting = [entry for entry in self.entries if entry.fits(report)]
-        if not all(any(entry.names(mismatch) for entry in fitting) for mismatch in report.mismatches):
-            return ()
-        return tuple(entry for entry in fitting if any(map(entry.names, report.mismatches)))
+        explained: dict[str, Deviation] = {}
+        for mismatch in report.mismatches:
+            for part in parts_of(mismatch):
+                entries = [entry for entry in fitting if entry.expects(mismatch, part, report)]
+                if not entries:
+                    return ()
+                explained.update((entry.id, entry) for entry in entries)
+        return tuple(explained.values())
 
     def annotated(self, report: CaseReport) -> CaseReport:
         """Return the report with the ids of the entries that explain it."""
@@ -110,21 +123,26 @@ class Deviations:
         """Return the entries about an engine."""
         return tuple(entry for entry in self.entries if entry.is_about(engine.name, engine.version))
 
+    def named(self, ids: Iterable[str]) -> Deviations:
+        """Return the entries of these ids alone."""
+        wanted = set(ids)
+        return Deviations(tuple(entry for entry in self.entries if entry.id in wanted))
+
     def check_examples(self, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> None:
         """Require that every entry about an engine still describes it.
 
         Raises:
-            StaleDeviationError: where the case of an entry agrees by now, or differs in another way.
+            StaleDeviationError: where the case of an entry agrees by now, or differs in another way; all are named.
+            EngineDownError: where the engine fails on such a case.
         """
-        for entry in self.of(engine):
-            report = check(entry.case, engine)
-            if entry not in Deviations((entry,)).explain(report):
-                found = ", ".join(f"{m.check.value} {m.kind}" for m in report.mismatches) or report.reason
-                raise StaleDeviationError(
-                    f"deviation {entry.id!r} no longer describes {engine.name} {engine.version}: its case must differ "
-                    f"in {', '.join(entry.difference)}, but its verdict is {report.verdict.value} ({found}). "
-                    "Narrow the entry's versions, mend it, or take it out."
-                )
+        stale = [
+            _stale(entry, report)
+            for entry in self.of(engine)
+            if entry not in Deviations((entry,)).explain(report := _answered(entry, engine, check))
+        ]
+        if stale:
+            advice = "Narrow the versions, mend the entry, or take it out; --no-deviations runs without any."
+            raise StaleDeviationError("\n".join([*stale, advice]))
 
     def due(self, engine: Engine, today: dt.date) -> tuple[Deviation, ...]:
         """Return the entries about an engine whose review date has passed."""
@@ -190,17 +208,17 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
         if not isinstance(table[key], str) or not table[key].strip():
             raise UserInputError(f"{where}: {key} must be a text that is not empty")
     difference, review = table["difference"], table["review"]
-    if not isinstance(difference, list) or not difference or not all(_is_difference(one) for one in difference):
-        raise UserInputError(f'{where}: difference must be a list of "check kind", such as ["rows missing_rows"]')
+    if not isinstance(difference, list) or not difference:
+        raise UserInputError(f'{where}: difference must be a list, such as ["rows missing_rows"]')
     if not isinstance(review, dt.date) or isinstance(review, dt.datetime):
         raise UserInputError(f"{where}: review must be a date, such as 2027-06-30, without quotes")
     try:
         return Deviation(
             id=table["id"],
             engine=table["engine"],
-            versions=SpecifierSet(table["versions"]),
+            versions=None if table["versions"] == _ANY_VERSION else SpecifierSet(table["versions"]),
             when=parse_predicate(_table(table.get("when", {}), where)),
-            difference=tuple(difference),
+            difference=tuple(map(parse_difference, difference)),
             message=re.compile(table["message"]) if "message" in table else None,
             reason=" ".join(table["reason"].split()),
             link=table["link"],
@@ -208,19 +226,19 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
             case=_only_case(load(table["case"]), where),
         )
     except InvalidSpecifier as error:
-        raise UserInputError(f"{where}: versions {table['versions']!r} is no range, such as '>=1.6,<1.7'") from error
+        raise UserInputError(
+            f"{where}: versions {table['versions']!r} is no range, such as '>=1.6,<1.7' or '*'"
+        ) from error
     except re.error as error:
         raise UserInputError(f"{where}: message is no regular expression: {error}") from error
+    except BadDifferenceError as error:
+        raise UserInputError(f"{where}: {error}") from error
     except BadPredicateError as error:
         word = str(error)
         text = f"unknown word {word!r}{_hint(word, WORDS)}; allowed: {', '.join(WORDS)}" if " " not in word else word
         raise UserInputError(f"{where}: when: {text}") from error
     except (CaseFormatError, OSError) as error:
         raise UserInputError(f"{where}: its case cannot be read: {error}") from error
-
-
-def _is_difference(one: Any) -> bool:  # noqa: ANN401 - any TOML value
-    return isinstance(one, str) and len(one.split()) == 2  # noqa: PLR2004 - check and kind
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 - any TOML value
@@ -240,8 +258,17 @@ def _hint(given: str, allowed: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def _texts(report: CaseReport) -> list[str]:
-    lines = [line for mismatch in report.mismatches for line in mismatch.lines]
-    if isinstance(report.result, Rejection):
-        lines.append(f"{report.result.error_class} {report.result.message}")
-    return lines
+def _answered(entry: Deviation, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> CaseReport:
+    report = check(entry.case, engine)
+    if report.verdict is Verdict.ENGINE_ERROR:
+        raise EngineDownError(f"the case of deviation {entry.id!r} could not be run: {report.reason}")
+    return report
+
+
+def _stale(entry: Deviation, report: CaseReport) -> str:
+    found = ", ".join(f"{m.check.value} {m.kind}" for m in report.mismatches) or report.reason
+    return (
+        f"deviation {entry.id!r} no longer describes {report.engine} {report.engine_version}: its case must differ in "
+        f"{', '.join(wanted.what for wanted in entry.difference)}, but its verdict is {report.verdict.value}"
+        + (f" ({found})" if found else "")
+    )

@@ -64,6 +64,14 @@ class FindingSaved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRepeated:
+    """A mismatch that looked new turned out, while it was made smaller, to be a finding that is there."""
+
+    finding_id: str
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSetAside:
     """A case that is no finding but is worth keeping: ``crashed``, ``flaky`` or ``engine_error``."""
 
@@ -79,7 +87,16 @@ class RunEnded:
     summary: Summary
 
 
-Event: TypeAlias = RunStarted | CaseChecked | ShrinkingStarted | ShrinkingStep | FindingSaved | CaseSetAside | RunEnded
+Event: TypeAlias = (
+    RunStarted
+    | CaseChecked
+    | ShrinkingStarted
+    | ShrinkingStep
+    | FindingSaved
+    | FindingRepeated
+    | CaseSetAside
+    | RunEnded
+)
 Listener: TypeAlias = Callable[[Event], None]
 
 

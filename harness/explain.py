@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from harness.render import printable, settings_lines, statement_lines, table_lines
 from harness.report import check_name, difference_lines, headline
 from harness.value_text import row_text
+from harness.verdict import Check
 from reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.verdict import CaseReport, Check
+    from harness.verdict import CaseReport
     from reference.case import Row
     from reference.outcome import Bound
     from reference.types import Schema
@@ -39,12 +40,21 @@ def explain_lines(report: CaseReport) -> list[str]:
     if report.mismatches:
         lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
     if report.unsupported_checks:
-        lines += ["not checked", *_indented([_not_checked(report, check) for check in report.unsupported_checks])]
+        missing = [line for check in report.unsupported_checks for line in _not_checked(report, check)]
+        lines += ["not checked", *_indented(missing)]
     return [line.rstrip() for line in lines]
 
 
-def _not_checked(report: CaseReport, check: Check) -> str:
-    return f"{check_name(check):<11}{printable(report.unsupported_reasons.get(check.value, ''))}"
+def _not_checked(report: CaseReport, check: Check) -> list[str]:
+    """Say why a check was not made; of the metrics, which ones."""
+    reasons = report.unsupported_reasons
+    lines = [printable(reasons[check.value])] if check.value in reasons else []
+    if check is Check.METRICS and report.unsupported_metrics:
+        named = {
+            name: f" ({printable(reasons[name])})" if name in reasons else "" for name in report.unsupported_metrics
+        }
+        lines += textwrap.wrap(", ".join(name + reason for name, reason in named.items()), _TEXT_WIDTH)
+    return _labelled(check_name(check), lines or [""])
 
 
 def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, *, before: Schema) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.error_text import error_text
 from harness.errors import UserInputError
 from harness.verdict import Check, Verdict
 from reference.case_file import dump_case
@@ -43,7 +44,8 @@ class Fingerprint:
     """What makes two mismatches the same one: engine, first differing observable, sort of difference.
 
     Attributes:
-        detail: the engine's error class where it rejected the merge, the reference's where it alone did, else empty.
+        detail: the engine's error where it rejected the merge (its class, or the steady words of its message), the
+            reference's class where it alone did, else empty.
     """
 
     engine: str
@@ -86,9 +88,13 @@ class Finding:
 
 
 def primary_mismatch(report: CaseReport) -> Mismatch:
-    """Return the mismatch that names the fault; the report must have one."""
+    """Return the mismatch that names the fault; the report must have one.
+
+    A broken law tells that two observables contradict each other; where the reference differs too, it tells which.
+    """
     return min(
-        report.mismatches, key=lambda m: (_PRECEDENCE.index(m.check), m.against != "reference", m.against, m.kind)
+        report.mismatches,
+        key=lambda m: (m.against == "itself", _PRECEDENCE.index(m.check), m.against != "reference", m.kind),
     )
 
 
@@ -97,9 +103,11 @@ def fingerprint(report: CaseReport) -> Fingerprint | None:
     if report.verdict is not Verdict.MISMATCH or not report.mismatches or report.deviations:
         return None
     first = primary_mismatch(report)
-    # where the engine merges and must not, the rule that it does not know
-    failed = report.result if isinstance(report.result, Rejection) else report.reference.answer
-    detail = failed.error_class if isinstance(failed, Rejection) else ""
+    detail = ""
+    if isinstance(report.result, Rejection):
+        detail = error_text(report.result)
+    elif isinstance(report.reference.answer, Rejection):
+        detail = report.reference.answer.error_class  # the rule that the engine does not know
     return Fingerprint(engine=report.engine, check=first.check, against=first.against, kind=first.kind, detail=detail)
 
 

@@ -88,9 +88,7 @@ def markdown(matrix: Matrix, *, date: str) -> str:
     """Write the page for the docs."""
     titles = [_title(column) for column in matrix.columns]
     command = f"mergecheck matrix --seed {matrix.seed} --max-cases {matrix.num_cases} --markdown FILE"
-    what = (
-        "random cases, each on every engine, held against the reference; a case counts for all its features."
-    )
+    what = "random cases, each on every engine, held against the reference; a case counts for all its features."
     lines = ["# Features x engines", "", f"Made by `{command}` on {date}: {matrix.num_cases} {what}", ""]
     lines += [f"Cells: {LEGEND}.", "", f"| feature | {' | '.join(titles)} |", f"|---|{'---|' * len(titles)}"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in _rows(matrix)]

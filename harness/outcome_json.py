@@ -49,6 +49,8 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "unsupported": dict(unsupported_reasons(reports)),
         "rejected": dict(rejection_classes(reports)),
         "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
+        "deviating": sum(bool(report.deviations) for report in reports),
+        "not_checked": dict(checks_not_made(reports)),
         "rules": dict(sorted(Counter(rule for report in reports for rule in report.reference.facts.rules).items())),
         "cases": cases,
         "unreadable": list(unreadable),
@@ -64,6 +66,11 @@ def rejection_classes(reports: Sequence[CaseReport]) -> Counter[str]:
     """Count the cases that both sides reject, by the engine's error class."""
     rejected = [report.result for report in reports if report.verdict is Verdict.BOTH_REJECTED]
     return Counter(result.error_class for result in rejected if isinstance(result, Rejection))
+
+
+def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count cases by the check that was not made, or not in full, because the engine cannot say."""
+    return Counter(check.value for report in reports for check in report.unsupported_checks)
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
@@ -84,6 +91,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "deviations": dict(summary.deviations),
         "deviating": summary.num_deviating,
         "not_checked": dict(summary.not_checked),
+        "not_checked_metrics": dict(summary.not_checked_metrics),
         "multi_matched": summary.num_multi_matched,
         "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
         "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
@@ -133,6 +141,8 @@ def _remarks(report: CaseReport) -> dict[str, Any]:
         remarks["deviation"] = list(report.deviations)
     if report.unsupported_checks:
         remarks["unsupported_checks"] = [check.value for check in report.unsupported_checks]
+    if report.unsupported_metrics:
+        remarks["unsupported_metrics"] = list(report.unsupported_metrics)
     if report.unsupported_reasons:
         remarks["unsupported_reasons"] = dict(report.unsupported_reasons)
     return remarks

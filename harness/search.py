@@ -11,6 +11,7 @@ from hypothesis.errors import Flaky
 
 from harness import events
 from harness.findings import Finding, content_digest, fingerprint, with_content_id
+from harness.known_findings import KnownFindings
 from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
@@ -22,13 +23,22 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from harness.findings import FindingsDirectory, Fingerprint, RunningCase
+    from harness.findings import FindingsDirectory, RunningCase
     from harness.verdict import CaseReport
     from reference.case import Case
 
 # So many draws without a new case mean that the strategy has no more to give.
 MAX_REPEATS = 250
 MAX_ENGINE_FAILURES = 3
+# One finding may use so much of the time that is left: twenty of them leave half of it for new cases.
+SHRINKING_SHARE = 0.03
+# So many candidates that only show a known finding mean that the rest of the case is of little interest.
+MAX_RESEMBLING = 6
+MIN_SHRINKING_SECONDS = 5.0
+
+
+class _ResemblesAFindingError(Exception):
+    """Ends the shrinking of a case that is most likely a known finding and something more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +47,7 @@ class Budget:
 
     Attributes:
         max_seconds: counted from the first case, not from the start of the engine. A finding under way is still
-            shrunk to its own limit.
+            shrunk to its own limit, which is a small part of the time that was left.
     """
 
     max_cases: int | None = 500
@@ -76,9 +86,11 @@ class Search:
         self._limits = limits or ShrinkLimits()
         self._statistics = Statistics(seed=seed)
         self._seen: set[str] = set()
-        self._known: dict[Fingerprint, str] = {}
+        self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
+        self._drawn: CaseReport | None = None
+        self._resembled: list[tuple[str, str]] = []
         self._failures_in_a_row = 0
         self._stop = Stop.RUNNING
         self._started = 0.0
@@ -132,6 +144,11 @@ class Search:
             self._shrink_draw(self._attempts, index)
             self._keep_finding()
 
+    def _shrink(self, attempts: Attempts) -> CaseReport:
+        with contextlib.suppress(_ResemblesAFindingError):
+            return shrink(attempts)
+        return attempts.best
+
     def _check_new(self, case: Case) -> None:
         report = self._check(with_content_id(case))
         self._statistics.add(report)
@@ -158,7 +175,7 @@ class Search:
         # A limit that cuts the shrinking short looks flaky to Hypothesis, and a finding found by chance may be.
         with contextlib.suppress(Flaky, ValueError):
             self._stream.shrink(self._seed, index, fails)
-        if broken:
+        if broken and not isinstance(broken[0], _ResemblesAFindingError):
             raise broken[0]
 
     def _judge(self, report: CaseReport) -> None:
@@ -166,15 +183,40 @@ class Search:
         found = fingerprint(report)
         if found is None:
             return
-        if found in self._known:
-            self._statistics.findings[self._known[found]] += 1
+        known = self._known.taken_for(report)
+        if known is not None:
+            self._statistics.findings[known] += 1
             return
         again = self._check(report.case)
         if fingerprint(again) != found:
             self._statistics.add_flaky()
             self._set_aside("flaky", report, f"{found}, which a second execution did not show")
             return
-        self._attempts = Attempts(again, check=self._check, limits=self._limits, on_smaller=self._step)
+        self._drawn, self._resembled = again, []
+        self._attempts = Attempts(again, check=self._check_smaller, limits=self._limits_now(), on_smaller=self._step)
+
+    def _check_smaller(self, case: Case) -> CaseReport:
+        """Check a candidate; one that only shows a known finding is of no use, but tells what the best may be.
+
+        Raises:
+            _ResemblesAFindingError: where enough candidates were of that sort.
+        """
+        report = self._check(case)
+        known = self._known.with_shape(report)
+        if known is None or self._attempts is None:
+            return report
+        self._resembled.append((content_digest(self._attempts.best.case), known))
+        if len(self._resembled) >= MAX_RESEMBLING:
+            raise _ResemblesAFindingError
+        return replace(report, mismatches=())
+
+    def _limits_now(self) -> ShrinkLimits:
+        """Return the limits for one finding, less where the run's own time is short."""
+        if self._budget.max_seconds is None:
+            return self._limits
+        left = self._budget.max_seconds - (time.monotonic() - self._started)
+        seconds = max(MIN_SHRINKING_SECONDS, SHRINKING_SHARE * left)
+        return replace(self._limits, max_seconds=min(self._limits.max_seconds, seconds))
 
     def _engine_failed(self, report: CaseReport) -> None:
         if report.reason not in self._kept_reasons:
@@ -188,8 +230,16 @@ class Search:
         attempts = self._attempts
         if attempts is None:
             return
-        best = attempts.best if was_interrupted else shrink(attempts)
+        best = attempts.best if was_interrupted else self._shrink(attempts)
         self._attempts = None  # only now: an interrupt while shrinking comes back here
+        given_up = len(self._resembled) >= MAX_RESEMBLING
+        is_cut_short = was_interrupted or given_up or attempts.refused or attempts.is_spent()
+        known = self._resembled_by(best.case, is_cut_short=is_cut_short)
+        if known is not None and self._drawn is not None:
+            self._known.add_another(known, drawn=self._drawn)
+            self._statistics.findings[known] += 1
+            self._listener(events.FindingRepeated(finding_id=known, fingerprint=attempts.fingerprint))
+            return
         finding = Finding(
             fingerprint=attempts.fingerprint,
             report=replace(best, case=with_content_id(best.case)),
@@ -198,9 +248,11 @@ class Search:
             num_cases=self._statistics.num_cases,
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
-            cut_short=was_interrupted or attempts.refused or attempts.is_spent(),
+            cut_short=is_cut_short,
         )
-        self._known[finding.fingerprint] = finding.id
+        self._known.add(
+            finding.id, drawn=self._drawn or finding.report, minimal=finding.report, is_minimal=not is_cut_short
+        )
         self._statistics.findings[finding.id] += 1
         text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
         path = self._findings.save(finding.report.case, text)
@@ -208,6 +260,16 @@ class Search:
         limit = self._budget.max_findings
         if self._stop is Stop.RUNNING and limit is not None and len(self._known) >= limit:
             self._stop = Stop.FINDINGS
+
+    def _resembled_by(self, case: Case, *, is_cut_short: bool) -> str | None:
+        """Return the known finding that a minimal case is, but for something that does not matter.
+
+        The shrinker refuses what looks like a known finding. Where one step from the minimal case leads to such a
+        thing, the case is that finding and one thing more; where shrinking did not come to its end, any such step
+        will do, since the fingerprint is likely to come back.
+        """
+        digest = content_digest(case)
+        return next((known for best, known in reversed(self._resembled) if is_cut_short or best == digest), None)
 
     def _set_aside(self, kind: str, report: CaseReport, reason: str) -> None:
         path = self._findings.set_aside(kind, report.case, set_aside_report(report, kind=kind, reason=reason))

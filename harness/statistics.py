@@ -53,6 +53,7 @@ class Summary:
         deviations: mismatching cases by the id of the known deviation that explains them.
         num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
         not_checked: cases by the check that was not made, or not in full, because the engine cannot say.
+        not_checked_metrics: cases by the metric that was not compared, where others were.
     """
 
     seed: int
@@ -74,6 +75,7 @@ class Summary:
     deviations: Mapping[str, int]
     num_deviating: int
     not_checked: Mapping[str, int]
+    not_checked_metrics: Mapping[str, int]
 
     @property
     def num_verified(self) -> int:
@@ -113,6 +115,7 @@ class Statistics:
     deviations: Counter[str] = field(default_factory=Counter)
     num_deviating: int = 0
     not_checked: Counter[str] = field(default_factory=Counter)
+    not_checked_metrics: Counter[str] = field(default_factory=Counter)
 
     def add(self, report: CaseReport) -> None:
         """Count one case."""
@@ -125,6 +128,7 @@ class Statistics:
         self.deviations.update(report.deviations)
         self.num_deviating += bool(report.deviations)
         self.not_checked.update(check.value for check in report.unsupported_checks)
+        self.not_checked_metrics.update(report.unsupported_metrics)
         facts = report.reference.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_multi_matched += facts.multi_matched
@@ -161,6 +165,7 @@ class Statistics:
             deviations=dict(self.deviations),
             num_deviating=self.num_deviating,
             not_checked=dict(self.not_checked),
+            not_checked_metrics=dict(self.not_checked_metrics),
         )
 
 

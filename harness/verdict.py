@@ -53,12 +53,15 @@ class Mismatch:
             ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``,
             ``error_class``, ``P-12``. Together with ``check`` it makes the fingerprint.
         lines: the difference for a person, at most a dozen lines of at most 100 columns; never a whole table.
+        parts: all of the difference, one text for each differing cell, missing or extra row; empty where ``lines``
+            say all. What explains a difference has to explain every part of it.
     """
 
     check: Check
     against: str
     kind: str
     lines: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,8 @@ class CaseReport:
         result: the engine's answer; None where the engine is down.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
-        unsupported_reasons: why, by the check's name, where the engine says so.
+        unsupported_metrics: the metrics that were not compared, because the engine does not report them.
+        unsupported_reasons: why, by the name of the check or of the metric, where the engine says so.
         deviations: ids of the entries that explain every mismatch; empty where something is unexplained.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
@@ -83,6 +87,7 @@ class CaseReport:
     mismatches: tuple[Mismatch, ...] = ()
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()
+    unsupported_metrics: tuple[str, ...] = ()
     unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
     deviations: tuple[str, ...] = ()
     seconds: float = 0.0

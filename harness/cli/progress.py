@@ -76,6 +76,9 @@ class Progress:
         elif isinstance(event, events.FindingSaved):
             self._doing = ""
             self._print(f"finding {event.finding.id} saved to {event.path}")
+        elif isinstance(event, events.FindingRepeated):
+            self._doing = ""
+            self._print(f"it is finding {event.finding_id} again")
         if self._live is None:
             self._print_now_and_then()
 
@@ -100,6 +103,7 @@ class Progress:
             f"{speed:.1f}/s",
             f"verified {summary.verified_share:.0%}",
             f"findings {len(summary.findings)}",
+            *([f"deviates {summary.num_deviating}"] if summary.num_deviating else []),
         ]
         left = self._time_left(summary, speed)
         if left:

@@ -15,15 +15,17 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from harness.arrow_layout import source_batches
+from harness.delta_readback import newest_version
 from harness.delta_tables import UnwritableTableError, write_target
 from harness.engine import Capabilities
 from harness.engines.delta_rs_expressions import UnsayableError
-from harness.engines.delta_rs_outcome import COMPARED_METRICS, observed
+from harness.engines.delta_rs_outcome import COMPARED_METRICS, observed, with_library_feed
 from harness.engines.delta_rs_releases import features_off, knows_string_view, requirements
 from harness.engines.delta_rs_statement import PREFIX, merge_calls
 from harness.environments import environment_python
 from harness.errors import UserInputError
 from harness.observation import is_unchanged
+from harness.table_outcome import TableOutcome
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from reference.case import Source
 from reference.outcome import Rejection, Unsupported
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from harness.engines.delta_rs_statement import MergeCalls
     from reference.case import Case
     from reference.outcome import EngineResult
+
+UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
+"""Error class of a merge whose change feed the library's own reader cannot read."""
 
 _WORKER = Path(__file__).with_name("delta_rs_worker.py")
 _TIMEOUT = 60.0
@@ -166,7 +171,26 @@ class DeltaRsEngine:
                 message=f"{error['class']}: {error['message']}",
                 unchanged=is_unchanged(case.target, path),
             )
-        return observed(path, answer["metrics"])
+        outcome = observed(path, answer["metrics"])
+        if isinstance(outcome, TableOutcome) and outcome.committed and outcome.cdf is not None:
+            return self._with_feed(outcome, path, directory / "changes.arrow")
+        return outcome
+
+    def _with_feed(self, outcome: TableOutcome, path: Path, out: Path) -> TableOutcome | Rejection:
+        """Read the change feed by ``load_cdf`` too, in the releases that have it."""
+        request = {"do": "changes", "path": str(path), "version": newest_version(path), "out": str(out)}
+        answer = self._ask(request)
+        if isinstance(answer, Rejection) or "lacks" in answer:
+            return outcome if isinstance(answer, dict) else answer
+        if "error" in answer:
+            error = answer["error"]
+            message = f"the merge succeeded, but load_cdf failed: {error['class']}: {error['message']}"
+            return Rejection(error_class=UNREADABLE_FEED, message=message)
+        try:
+            with pa.OSFile(str(out)) as file:
+                return with_library_feed(outcome, pa.ipc.open_stream(file).read_all())
+        except (pa.ArrowException, ValueError) as error:
+            return Rejection(error_class=UNREADABLE_FEED, message=f"{type(error).__name__}: {error}")
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any] | Rejection:
         try:

@@ -31,7 +31,7 @@ from reference.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from reference.types import DataType, Field, Schema
 
@@ -82,11 +82,16 @@ class UnsayableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A table under the alias that the statement gives it, and under the one that delta-rs gets."""
+    """A table under the alias that the statement gives it, and under the one that delta-rs gets.
+
+    Attributes:
+        largest: by column in lower case, the largest absolute value of an integer in it, nested ones included.
+    """
 
     alias: str
     said_as: str
     schema: Schema
+    largest: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +113,10 @@ class Speaker:
 
     Attributes:
         sides: the tables whose columns may be used.
-        largest: the largest absolute value of an integer in the case, which sums must stay clear of overflow with.
         negative_zero: whether the case holds -0.0, which Spark takes for 0.0 and DataFusion does not.
     """
 
     sides: tuple[Side, ...]
-    largest: int
     negative_zero: bool
 
     def say(self, node: exp.Expr) -> Said:
@@ -258,13 +261,15 @@ class Speaker:
 
     def _arithmetic(self, node: exp.Expr) -> Said:
         left, right = self.say(node.this), self.say(node.expression)
-        widths = [_BITS.get(said.type.name, 0) if isinstance(said.type, AtomicType) else 0 for said in (left, right)]
+        widths = [width(left.type), width(right.type)]
         if not all(widths):
             raise UnsayableError("expression arithmetic on other than integers")
         smallest = min(widths)
         spare = smallest // 2 - 2 if isinstance(node, exp.Mul) else smallest - 4
         numbers = [int(item.this) for item in node.find_all(exp.Literal) if str(item.this).isdigit()]
-        if max(self.largest, *numbers, 0) >= 1 << spare:
+        names = {part.lower() for column in node.find_all(exp.Column, exp.Dot) for part in name_parts(column)}
+        numbers += [largest for side in self.sides for name, largest in side.largest.items() if name in names]
+        if max(numbers, default=0) >= 1 << spare:
             raise UnsayableError("expression arithmetic near the end of a type")
         wider = left.type if widths[0] >= widths[1] else right.type
         return Said(f"({left.sql} {_ARITHMETIC[type(node)]} {right.sql})", wider)
@@ -322,15 +327,15 @@ def is_safe_cast(given: DataType, wanted: DataType) -> bool:
     """Tell whether a cast means the same in both systems, overflow included (both fail)."""
     if given in (wanted, VOID):
         return True
-    if _is_integer(given):
-        return _is_integer(wanted) or wanted == STRING or _holds_integer(wanted, given)
+    if is_integer(given):
+        return is_integer(wanted) or wanted == STRING or _holds_integer(wanted, given)
     if isinstance(given, DecimalType) and isinstance(wanted, DecimalType):
         return wanted.scale >= given.scale and wanted.precision - wanted.scale >= given.precision - given.scale
     return given == AtomicType(AtomicName.FLOAT) and wanted == DOUBLE
 
 
 def _holds_integer(wanted: DataType, given: DataType) -> bool:
-    bits = _BITS[given.name] if isinstance(given, AtomicType) else 0
+    bits = width(given)
     if isinstance(wanted, DecimalType):
         return wanted.precision - wanted.scale >= _DIGITS[bits]
     return wanted == DOUBLE and bits < _BITS[AtomicName.BIGINT]
@@ -372,7 +377,7 @@ def _cast_text(text: str, wanted: DataType) -> Said:
 
 
 def _text_form(wanted: DataType) -> str | None:
-    if _is_integer(wanted):
+    if is_integer(wanted):
         return "integer"
     if _is_float(wanted) or isinstance(wanted, DecimalType):
         return "number"
@@ -409,15 +414,15 @@ def _one_type(values: Sequence[Said]) -> DataType:
     given = [value.type for value in values if value.type != VOID]
     if not given:
         return VOID
-    if all(_is_integer(data_type) for data_type in given):
-        return max(given, key=lambda data_type: _BITS[data_type.name] if isinstance(data_type, AtomicType) else 0)
+    if all(is_integer(data_type) for data_type in given):
+        return max(given, key=width)
     if any(data_type != given[0] for data_type in given):
         raise UnsayableError("expression with branches of several types")
     return given[0]
 
 
 def _comparable(left: DataType, right: DataType) -> bool:
-    if left == right or (_is_integer(left) and _is_integer(right)) or (_is_float(left) and _is_float(right)):
+    if left == right or (is_integer(left) and is_integer(right)) or (_is_float(left) and _is_float(right)):
         return True
     sizes = [_decimal_size(data_type) for data_type in (left, right)]
     known = [size for size in sizes if size is not None]
@@ -432,8 +437,14 @@ def _decimal_size(data_type: DataType) -> tuple[int, int] | None:
     return None
 
 
-def _is_integer(data_type: DataType) -> bool:
+def is_integer(data_type: DataType) -> bool:
+    """Tell whether a type is one of the four whole-number types."""
     return isinstance(data_type, AtomicType) and data_type.name in _BITS
+
+
+def width(data_type: DataType) -> int:
+    """Return the bits of a whole-number type, 0 for any other."""
+    return _BITS.get(data_type.name, 0) if isinstance(data_type, AtomicType) else 0
 
 
 def _is_float(data_type: DataType) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
+from harness.compare_rows import same_rows
 from harness.delta_readback import change_rows, has_change_files, num_removed_records, read_actions, read_table
+from harness.delta_schema import as_nullable
 from harness.file_faults import file_faults
 from harness.observation import UNREADABLE_TABLE
 from harness.table_outcome import TableOutcome
+from reference.arrow import arrow_schema, table_to_rows
 from reference.outcome import Rejection
+from reference.types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +60,7 @@ def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
     if state.change_data_feed or (committed and has_change_files(path, state.version)):
         changes = change_rows(path, version=state.version, state=state) if committed else ()
     return TableOutcome(
+        num_files_added=len(added) if committed else None,
         schema=state.schema,
         rows=state.rows,
         metrics=metrics,
@@ -69,3 +75,13 @@ def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
             for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
         ),
     )
+
+
+def with_library_feed(outcome: TableOutcome, read: pa.Table) -> TableOutcome:
+    """Show the change feed as the library's own reader gives it, where that differs from what the log says."""
+    typed = as_nullable(Schema((*outcome.schema.columns, Field("_change_type", STRING))))
+    arrow = arrow_schema(typed)
+    if missing := [name for name in arrow.names if name not in read.column_names]:
+        raise ValueError(f"load_cdf gives no column {', '.join(missing)}")
+    rows = table_to_rows(read.select(arrow.names).cast(arrow), typed)
+    return outcome if same_rows(outcome.cdf or (), rows, typed) else replace(outcome, cdf=rows)

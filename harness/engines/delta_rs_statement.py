@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from harness.delta_schema import check_constraints
-from harness.engines.delta_rs_expressions import Side, Speaker, UnsayableError, is_safe_cast, quoted
+from harness.engines.delta_rs_expressions import Side, Speaker, UnsayableError, is_integer, is_safe_cast, quoted, width
 from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.merge_reference import resolve_case
@@ -19,7 +19,7 @@ from reference.statement import Action, Kind
 from reference.types import VOID, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from reference.case import Case, Row, Value
     from reference.merge_reference import ResolvedCase
@@ -86,14 +86,19 @@ class _Writer:
         statement = resolved.statement
         self._case, self._resolved, self._settings = case, resolved, settings
         self._evolution = statement.schema_evolution or settings.schema_evolution
-        numbers = list(_numbers(value for row in (*case.target.rows, *resolved.source_rows) for value in row))
-        self._largest = max((abs(n) for n in numbers if isinstance(n, int)), default=0)
-        self._negative_zero = any(isinstance(n, float) and n == 0 and math.copysign(1, n) < 0 for n in numbers)
+        cells = (value for row in (*case.target.rows, *resolved.source_rows) for value in row)
+        self._negative_zero = any(n == 0 and math.copysign(1, n) < 0 for n in _numbers(cells) if isinstance(n, float))
         target_alias, source_alias = statement.target_alias or "target", statement.source_alias or "source"
         if statement.source_query is None and statement.source_alias is None:
             source_alias = statement.source
-        self._target = Side(statement.target_alias or statement.target, target_alias, case.target.schema)
-        self._source = Side(source_alias, source_alias, resolved.source_schema)
+        self._target = Side(
+            statement.target_alias or statement.target,
+            target_alias,
+            case.target.schema,
+            _largest(case.target.schema, case.target.rows),
+        )
+        largest = _largest(resolved.source_schema, resolved.source_rows)
+        self._source = Side(source_alias, source_alias, resolved.source_schema, largest)
 
     def calls(self) -> MergeCalls:
         self._check()
@@ -138,7 +143,8 @@ class _Writer:
             given = source.get(column.name.lower(), column)
             if given.name != column.name:
                 raise UnsayableError("evolution with names in another case")
-            if _plain(given.type) != _plain(column.type):
+            narrower = is_integer(given.type) and is_integer(column.type) and width(given.type) < width(column.type)
+            if _plain(given.type) != _plain(column.type) and not narrower:
                 raise UnsayableError("evolution with columns of another type")
 
     def _check_constraint(self, text: str) -> None:
@@ -166,7 +172,7 @@ class _Writer:
             Kind.NOT_MATCHED: (self._source,),
             Kind.NOT_MATCHED_BY_SOURCE: (self._target,),
         }[kind]
-        return Speaker(sides, self._largest, self._negative_zero)
+        return Speaker(sides, self._negative_zero)
 
     def _call(self, clause: Clause) -> tuple[str, dict[str, Any]]:
         speaker = self._speaker(clause.kind)
@@ -238,7 +244,15 @@ def _plain(data_type: DataType) -> DataType | tuple[Any, ...]:
     return data_type
 
 
-def _numbers(values: Iterator[Value] | Sequence[Value]) -> Iterator[int | float]:
+def _largest(schema: Schema, rows: Sequence[Row]) -> dict[str, int]:
+    columns = zip(*rows, strict=True) if rows else ()
+    return {
+        name.lower(): max((abs(n) for n in _numbers(values) if isinstance(n, int)), default=0)
+        for name, values in zip(schema.names, columns, strict=False)
+    }
+
+
+def _numbers(values: Iterable[Value]) -> Iterator[int | float]:
     for value in values:
         if isinstance(value, tuple):
             yield from _numbers(value)

@@ -69,8 +69,10 @@ def _changes(request: dict[str, Any]) -> dict[str, Any]:
     table = DeltaTable(request["path"])
     if not hasattr(table, "load_cdf"):
         return {"lacks": "load_cdf"}
-    read = pa.table(table.load_cdf(starting_version=request["version"], ending_version=request["version"]))
-    with pa.OSFile(request["out"], "wb") as file, pa.ipc.new_file(file, read.schema) as writer:
+    found: Any = table.load_cdf(starting_version=request["version"], ending_version=request["version"])
+    read = found.read_all() if hasattr(found, "read_all") else pa.table(found)
+    read = pa.table(read)
+    with pa.OSFile(request["out"], "wb") as file, pa.ipc.new_stream(file, read.schema) as writer:
         writer.write_table(read)
     return {"rows": read.num_rows}
 

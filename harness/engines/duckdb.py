@@ -32,7 +32,8 @@ _WORKER = Path(__file__).parent / "duckdb_native" / "worker.py"
 _TIMEOUT = 60.0
 _ENOUGH_WORDS = 3
 _TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
-_UNREADABLE = "MERGECHECK_UNREADABLE_TABLE"
+_UNREADABLE, _UNREADABLE_RETURNING = "MERGECHECK_UNREADABLE_TABLE", "MERGECHECK_UNREADABLE_RETURNING"
+_UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # whatever memory holds that nobody wrote to
 _OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
 _RAISED = re.compile(r"Invalid Input Error: UNSUPPORTED (.*)", re.DOTALL)
 
@@ -151,12 +152,14 @@ def _read(preparation: Preparation, reply: dict[str, Any], *, returning: bool) -
             return Rejection(error_class=_UNREADABLE, message=answers[name]["error"]["message"], unchanged=False)
     if (found := _columns(answers[COLUMNS])) != (wanted := _columns(answers[COLUMNS_BEFORE])):
         return Rejection(error_class=_OTHER_SCHEMA, message=f"the table had {wanted}, now {found}", unchanged=False)
+    what = _UNREADABLE
     try:
         rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
+        what = _UNREADABLE_RETURNING
         if returning:
             read_returned(result, schema)
-    except (pa.ArrowException, ValueError) as error:
-        return Rejection(error_class=_UNREADABLE, message=f"{type(error).__name__}: {error}", unchanged=False)
+    except _UNREADABLE_VALUE as error:
+        return Rejection(error_class=what, message=f"{type(error).__name__}: {error}", unchanged=False)
     return _Merged(rows, result)
 
 

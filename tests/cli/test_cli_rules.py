@@ -12,6 +12,7 @@ from cli_cases import ECHO, case_document
 
 import reference
 from harness.check import check_case
+from harness.session import check_one
 from reference.outcome import Facts, Reference, Unsupported
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for verb in ("rules", "fuzz"):  # by module: the package's own names are the commands
         monkeypatch.setattr(sys.modules[f"harness.cli.{verb}"], "known_rules", lambda: RULES)
     monkeypatch.setattr(reference, "evaluate", evaluate)
-    monkeypatch.setitem(check_case.__kwdefaults__ or {}, "reference", evaluate)
+    for check in (check_case, check_one):
+        monkeypatch.setitem(check.__kwdefaults__ or {}, "reference", evaluate)
 
 
 @pytest.fixture

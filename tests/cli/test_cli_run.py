@@ -129,7 +129,18 @@ def test_help_and_version(mergecheck: Mergecheck, snapshot: SnapshotAssertion) -
     """The help of every verb; the version."""
     texts = [
         mergecheck(*verb, "--help").out
-        for verb in ((), ("run",), ("fuzz",), ("replay",), ("rules",), ("cases", "show"), ("doctor",))
+        for verb in (
+            (),
+            ("run",),
+            ("fuzz",),
+            ("replay",),
+            ("matrix",),
+            ("conform",),
+            ("new-engine",),
+            ("rules",),
+            ("cases", "show"),
+            ("doctor",),
+        )
     ]
     assert "\n".join(texts) == snapshot
     assert mergecheck("--version").out == "mergecheck VERSION\n"

@@ -137,7 +137,7 @@ def test_settings_of_its_own_become_arguments() -> None:
         ),
         (
             "WHEN MATCHED THEN UPDATE SET *",
-            {"evolution": "WITH SCHEMA EVOLUTION", "source": "id INT, v INT, w STRING"},
+            {"evolution": "WITH SCHEMA EVOLUTION", "source": "id INT, v BIGINT, w INT"},
             "evolution with columns of another type",
         ),
     ],

@@ -78,6 +78,17 @@ def test_unlike_rows_are_missing_and_extra() -> None:
     ]
 
 
+def test_columns_in_another_order_are_one_difference() -> None:
+    """Cells are held against the cells of their column, so that a wrong order hides no wrong cell, and makes none."""
+    wanted, turned = parse_schema("a INT, b STRING"), parse_schema("b STRING, a INT")
+    answer = prediction(((1, "x"),), schema=wanted)
+    assert found(answer, outcome((("x", 1),), schema=turned)) == [(Check.SCHEMA, "column_order")]
+    assert found(answer, outcome((("y", 1),), schema=turned)) == [
+        (Check.SCHEMA, "column_order"),
+        (Check.ROWS, "changed_rows"),
+    ]
+
+
 def test_long_differences_are_cut() -> None:
     """A mismatch is for a person: few lines, each of a terminal's width, and the count of the rest."""
     rows = tuple((i, "x" * 200, i) for i in range(30))
@@ -112,11 +123,11 @@ def test_what_an_engine_cannot_show_is_unsupported() -> None:
     compared = compare_outcome(
         prediction(((1, "a", 1),), metrics={"numOutputRows": Bound(1, 1)}, cdf=()),
         outcome(committed=None, path=None),
-        capabilities=Capabilities(rows=False, metrics=False, cdf=False),
+        capabilities=Capabilities(rows=False, schema=False, metrics=False, cdf=False),
     )
     assert (compared.mismatches, set(compared.unsupported)) == (
         (),
-        {Check.ROWS, Check.METRICS, Check.CDF, Check.COMMIT, Check.PATH},
+        {Check.ROWS, Check.SCHEMA, Check.METRICS, Check.CDF, Check.COMMIT, Check.PATH},
     )
 
 

@@ -98,6 +98,38 @@ def test_an_entry_hides_no_other_difference_of_the_same_case(known: Deviations) 
     assert fingerprint(report) is not None
 
 
+@pytest.mark.parametrize(("each", "explained"), [("'b'", True), ("'a'", False)])
+def test_a_pattern_must_be_found_in_every_part_of_a_difference(tmp_path: Path, each: str, *, explained: bool) -> None:
+    """What is missing is the row (2, 'b')."""
+    wanted = f'[{{ what = "rows missing_rows", each = "{each}" }}, "rows P-9"]'
+    known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
+    assert bool(known.explain(check_case(_case(), Losing()))) is explained
+
+
+def test_parts_of_one_difference_may_have_several_causes(tmp_path: Path) -> None:
+    """Each cell needs an entry; together they explain the mismatch, alone neither does."""
+    one = _ENTRY.replace('["rows missing_rows", "rows P-9"]', '[{ what = "rows changed_rows", each = "^v: " }]')
+    other = one.replace("loses-a-row", "loses-an-id").replace("^v: ", "^id: ")
+    report = check_case(_case(), Losing())
+    mismatch = replace(report.mismatches[0], kind="changed_rows", parts=("v: reference 1, engine 2", "id: 1, engine 3"))
+    report = replace(report, mismatches=(mismatch,))
+    assert [len(_load(tmp_path, text).explain(report)) for text in (one, other, one + other)] == [0, 0, 2]
+
+
+@pytest.mark.parametrize(("cell", "explained"), [("extra: reference 1", True), ("v: reference 1", False)])
+def test_a_difference_can_be_kept_to_the_columns_that_a_merge_adds(
+    tmp_path: Path, cell: str, *, explained: bool
+) -> None:
+    wanted = '[{ what = "rows changed_rows", columns = "added" }]'
+    known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
+    source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}
+    report = check_case(
+        _case(source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")), Losing()
+    )
+    mismatch = replace(report.mismatches[0], kind="changed_rows", parts=(f"{cell}, engine 2",))
+    assert bool(known.explain(replace(report, mismatches=(mismatch,)))) is explained
+
+
 @pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
 def test_another_version_is_not_explained(known: Deviations, version: str) -> None:
     assert known.explain(check_case(_case(), Losing(version))) == ()
@@ -153,7 +185,10 @@ def test_review_dates_and_unused_entries_are_said(tmp_path: Path) -> None:
         ("matched/update", "matched/upsert", "allowed: .*matched/update"),
         (">=1.0,<2.0", "1.0 to 2.0", "is no range"),
         ("review = 2999-01-01", 'review = "2999-01-01"', "must be a date"),
-        ('difference = ["rows missing_rows", "rows P-9"]', 'difference = ["rows"]', "check kind"),
+        ('difference = ["rows missing_rows", "rows P-9"]', 'difference = ["rows"]', "is none that there is"),
+        ('["rows missing_rows", "rows P-9"]', '[{ what = "rows missing_rows", each = "(" }]', "no regular expression"),
+        ('["rows missing_rows", "rows P-9"]', '[{ what = "rows *", columns = "all" }]', "must be .added."),
+        ('["rows missing_rows", "rows P-9"]', '[{ each = "x" }]', "must be a text"),
         ('link = "https://example.org/1"', "", "lacks link"),
         ("case.json", "nowhere.json", "case cannot be read"),
         ("[[deviation]]", "[[deviations]]", "nothing else"),
