@@ -26,6 +26,7 @@ from merge.executors.source import MaterializeReason, materialization_reason, pr
 from merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
 from merge.resolution.resolve import resolve
 from merge.resolution.types import SparkExpressionTypes
+from merge.source_query import repeated_columns
 from merge.table.actions import Transaction
 from merge.table.checks import table_checks
 from merge.table.commit import PendingCommit, commit, validate_record_counts
@@ -182,6 +183,7 @@ class _Command:
             source_schema=source_schema,
             target_name=target_name,
             source_name=source_name,
+            repeated=repeated_columns(self.source, case_sensitive=self.conf.case_sensitive),
             conf=self.conf,
             types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
         )

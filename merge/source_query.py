@@ -5,11 +5,13 @@ The text that Spark runs is the user's own with the names of Delta tables replac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from pyspark.errors import AnalysisException
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -18,6 +20,8 @@ from merge.sql_dialect import MergeDialect, quote_name, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
 
 # Projection, filter, distinct, union and alias, over expressions that give the same each time (R-450). All else, also
 # what may be harmless, is for a source to be materialised.
@@ -84,6 +88,26 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
     for start, end, replacement in sorted(edits, reverse=True):
         query = query[:start] + replacement + query[end:]
     return SourceQuery(text=query, views=views, is_repeatable=not others and _is_repeatable(tree))
+
+
+def repeated_columns(source: DataFrame, *, case_sensitive: bool) -> frozenset[str]:
+    """Name the columns that a query lists several times, as in ``SELECT *, v FROM source``.
+
+    They are one column to Spark, whose name is not ambiguous; only Spark can tell them from two columns of one name.
+
+    Returns:
+        Their names as names are compared (R-120).
+    """
+    names = Counter(name if case_sensitive else name.lower() for name in source.columns)
+    return frozenset(name for name, count in names.items() if count > 1 and _is_one_column(source, name))
+
+
+def _is_one_column(source: DataFrame, name: str) -> bool:
+    try:
+        source.select(quote_name(name)).schema  # noqa: B018 - the analysis is the question
+    except AnalysisException:
+        return False
+    return True
 
 
 def _as_select(query: str) -> str:

@@ -22,6 +22,7 @@ from reference.resolution import Resolver
 from reference.rules import Evidence, reached_rules
 from reference.scalar_subqueries import ScalarSubqueries
 from reference.settings import read_settings
+from reference.several_faults import classes_of_other_faults
 from reference.statement import Action, Kind, parse_statement
 from reference.written_rows import WrittenRows
 
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from reference.case import Case, Row
     from reference.resolution import Resolved
     from reference.settings import Settings
+    from reference.source_query import SourceRelation
     from reference.statement import Statement
     from reference.types import Schema
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
-_DUPLICATES = "DELTA_DUPLICATE_COLUMNS_FOUND.DATA"
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
@@ -74,17 +75,17 @@ def resolve_case(case: Case, columns: Callable[[str, Schema], tuple[str, ...]]) 
     """
     settings = read_settings(case)
     statement = parse_statement(case.sql)
-    source_schema, source_rows = find_source(case, statement, case_sensitive=settings.case_sensitive)
+    source = find_source(case, statement, case_sensitive=settings.case_sensitive)
     evolution = statement.schema_evolution or settings.schema_evolution
-    resolver = _resolver(case, statement, source_schema, settings, evolution=evolution)
-    target, source = resolver.names.target, resolver.names.source
+    resolver = _resolver(case, statement, source, settings, evolution=evolution)
+    left, right = resolver.names.target, resolver.names.source
     names = replace(
         resolver.names,
-        target=replace(target, values=columns(target.qualifier, target.schema)),
-        source=replace(source, values=columns(source.qualifier, source.schema)),
+        target=replace(left, values=columns(left.qualifier, left.schema)),
+        source=replace(right, values=columns(right.qualifier, right.schema)),
     )
     merge = replace(resolver, names=names).resolve(statement)
-    return ResolvedCase(statement=statement, merge=merge, source_schema=source_schema, source_rows=source_rows)
+    return ResolvedCase(statement=statement, merge=merge, source_schema=source.schema, source_rows=source.rows)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,14 +95,14 @@ class _Run:
     case: Case
     statement: Statement | None = None
     settings: Settings | None = None
-    source_schema: Schema | None = None
+    source: SourceRelation | None = None
     evaluation: Evaluation | None = None
 
     def reference(self) -> Reference:
         try:
             return self._evaluate()
         except RejectedError as rejected:
-            return Reference(answer=_rejection(rejected, also=self._found_earlier(rejected)))
+            return Reference(answer=_rejection(rejected, also=self._other_classes(rejected)))
         except duckdb.Error as error:
             return Reference(answer=_rejection(rejection_of(error)))
 
@@ -109,21 +110,25 @@ class _Run:
         case = self.case
         settings = self.settings = read_settings(case)
         statement = self.statement = parse_statement(case.sql)
-        self.source_schema, source_rows = find_source(case, statement, case_sensitive=settings.case_sensitive)
+        source = self.source = find_source(case, statement, case_sensitive=settings.case_sensitive)
         if not case.target.schema.columns and not self.evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-        resolver = _resolver(case, statement, self.source_schema, settings, evolution=self.evolution)
+        resolver = _resolver(case, statement, source, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
         _check_reserved_names(merge.final_schema, case)
         self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
-        return _run(self.evaluation, case, settings, source_rows, self.source_schema)
+        return _run(self.evaluation, case, settings, source)
 
-    def _found_earlier(self, rejected: RejectedError) -> frozenset[str]:
-        """Name the class of a fault that evolution may meet before the names of a clause are resolved."""
-        names = [] if self.source_schema is None else [name.lower() for name in self.source_schema.names]
-        twice = len(set(names)) < len(names)
-        ambiguous = rejected.error_class == "AMBIGUOUS_REFERENCE"
-        return frozenset({_DUPLICATES}) if ambiguous and twice and self.evolution else frozenset()
+    def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
+        if self.statement is None or self.source is None:
+            return frozenset()
+        return classes_of_other_faults(
+            rejected,
+            self.statement,
+            target=self.case.target.schema,
+            source=self.source.schema,
+            evolution=self.evolution,
+        )
 
     @property
     def evolution(self) -> bool:
@@ -135,7 +140,7 @@ class _Run:
             case=self.case,
             reference=reference,
             statement=self.statement,
-            source_schema=self.source_schema,
+            source_schema=None if self.source is None else self.source.schema,
             merge=None if self.evaluation is None else self.evaluation.merge,
             evaluation=self.evaluation,
             evolution=self.evolution,
@@ -166,14 +171,14 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
 
 
 def _resolver(
-    case: Case, statement: Statement, source_schema: Schema, settings: Settings, *, evolution: bool
+    case: Case, statement: Statement, source: SourceRelation, settings: Settings, *, evolution: bool
 ) -> Resolver:
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
     return Resolver(
         names=ClauseNames(
             target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
-            source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source_schema),
+            source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source.schema, origins=source.origins),
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
@@ -189,12 +194,10 @@ def _resolver(
     )
 
 
-def _run(
-    evaluation: Evaluation, case: Case, settings: Settings, source_rows: tuple[Row, ...], source_schema: Schema
-) -> Reference:
+def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceRelation) -> Reference:
     merge = evaluation.merge
     present = frozenset((clause.kind.value, clause.action.value) for clause in merge.clauses)
-    evaluation.load(source_rows, source_schema)
+    evaluation.load(source.rows, source.schema)
     try:
         evaluation.check_conditions()
     except duckdb.Error:

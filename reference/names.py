@@ -43,16 +43,23 @@ class Relation:
 
     Attributes:
         values: DuckDB SQL of each column where it is not ``t<i>`` or ``s<i>``, as the side says.
+        origins: a number for each column, the same where a query lists one column several times; None where all are
+            columns of their own.
     """
 
     side: Side
     qualifier: str
     schema: Schema
     values: tuple[str, ...] | None = None
+    origins: tuple[int, ...] | None = None
 
     def value(self, index: int) -> str:
         """Give the DuckDB SQL of a column."""
         return f"{self.side.value}{index}" if self.values is None else self.values[index]
+
+    def origin(self, index: int) -> int:
+        """Give the number that says which column this is."""
+        return index if self.origins is None else self.origins[index]
 
     def typed(self, index: int) -> Typed:
         """Give a column as an expression."""
@@ -120,7 +127,7 @@ class Scope:
                 self.unresolved,
                 f"Cannot resolve {'.'.join(parts)} in {self.place} given columns {self._known()}.",
             )
-        if len(found) > 1:
+        if len({(id(relation), relation.origin(index), rest) for relation, index, rest in found}) > 1:
             raise RejectedError("AMBIGUOUS_REFERENCE", f"Reference {'.'.join(parts)} is ambiguous")
         return found[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -9,17 +10,39 @@ from sqlglot import exp
 from reference.aggregates import aggregate, check_groupable
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.query_tree import aliased, allow, output_name
+from reference.statement import name_parts
 from reference.types import Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reference.expressions import Translator
-    from reference.names import Scope
+    from reference.names import Relation, Scope
     from reference.typed import Typed
 
 UNRESOLVED = "UNRESOLVED_COLUMN"
 """Spark's class for a name that a query does not know; its sub-class says whether Spark has a suggestion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A column of a SELECT.
+
+    Attributes:
+        origin: the column of FROM that it is, as it is; None for everything that is computed or has a new name.
+    """
+
+    name: str
+    value: Typed
+    origin: tuple[int, int] | None = None
+
+
+def origins(listed: Sequence[Listed]) -> tuple[int, ...]:
+    """Number the columns of a SELECT, the same number for one that is listed again (R-118)."""
+    first: dict[tuple[int, int], int] = {}
+    return tuple(
+        number if item.origin is None else first.setdefault(item.origin, number) for number, item in enumerate(listed)
+    )
 
 
 def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
@@ -45,9 +68,9 @@ def columns(
     group: list[Typed] | None,
     *,
     named: bool,
-) -> list[tuple[str, Typed]]:
+) -> list[Listed]:
     """Translate the columns of a SELECT with their names; ``group`` is None where it does not aggregate."""
-    found: list[tuple[str, Typed]] = []
+    found: list[Listed] = []
     for number, item in enumerate(items):
         if item.is_star and isinstance(item, exp.Star | exp.Column):
             if group is not None:
@@ -55,8 +78,8 @@ def columns(
             found += _star(item, translator.scope)
             continue
         name = output_name(item) if named else f"col{number}"
-        value = _value(aliased(item), translator, group, [seen for seen, _ in found])
-        found.append((name, value))
+        value = _value(aliased(item), translator, group, [seen.name for seen in found])
+        found.append(Listed(name=name, value=value, origin=_origin(item, translator.scope)))
     return found
 
 
@@ -75,7 +98,18 @@ def _value(node: exp.Expr, translator: Translator, group: list[Typed] | None, be
     return value
 
 
-def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:
+def _origin(item: exp.Expr, scope: Scope) -> tuple[int, int] | None:
+    if not isinstance(item, exp.Column | exp.Dot):
+        return None
+    relation, index, fields = scope.column(name_parts(item))
+    return None if fields else _place(relation, index, scope)
+
+
+def _place(relation: Relation, index: int, scope: Scope) -> tuple[int, int]:
+    return next(i for i, one in enumerate(scope.relations) if one is relation), relation.origin(index)
+
+
+def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
     star = item if isinstance(item, exp.Star) else item.this
     allow(star)
     relations = scope.relations
@@ -84,7 +118,7 @@ def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:
     if not relations:
         raise UnsupportedByReferenceError("a star of something else than a table")
     return [
-        (column.name, relation.typed(index))
+        Listed(name=column.name, value=relation.typed(index), origin=_place(relation, index, scope))
         for relation in relations
         for index, column in enumerate(relation.schema.columns)
     ]

@@ -12,7 +12,7 @@ from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.expressions import Translator
 from reference.functions import same_type
 from reference.names import Relation, Scope, Side
-from reference.query_columns import UNRESOLVED, columns, grouping
+from reference.query_columns import UNRESOLVED, columns, grouping, origins
 from reference.query_tree import allow, table_name
 from reference.types import Field, Schema
 
@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """A relation: a DuckDB query with columns ``c<i>``, and the queries that must not fail if Spark's do not."""
+    """A relation: a DuckDB query with columns ``c<i>``, and the queries that must not fail if Spark's do not.
+
+    Attributes:
+        origins: as of ``reference.names.Relation``.
+    """
 
     sql: str
     schema: Schema
     probes: tuple[str, ...] = ()
+    origins: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,9 @@ class Reader:
             f"SELECT {_listed([pair[i] for pair in pairs])} FROM ({side.sql})" for i, side in enumerate((left, right))
         ]
         word = "UNION" if node.args.get("distinct") else "UNION ALL"
-        return Rows(sql=f"({parts[0]}) {word} ({parts[1]})", schema=schema, probes=left.probes + right.probes)
+        # Spark names the columns of a UNION by those of its first part, and takes them for the same.
+        sql = f"({parts[0]}) {word} ({parts[1]})"
+        return Rows(sql=sql, schema=schema, probes=left.probes + right.probes, origins=left.origins)
 
     def _select(self, node: exp.Select, known: Mapping[str, Rows], *, named: bool) -> Rows:
         allow(node, "expressions", "from_", "joins", "where", "group", "distinct", "with_", "hint", "kind")
@@ -96,15 +103,16 @@ class Reader:
                 probes.append(f"SELECT {', '.join(f'count({part.sql})' for part in parts)}{source.sql}")
         group = grouping(node, translator)
         listed = columns(node.expressions, translator, group, named=named)
-        schema = Schema(tuple(Field(name, value.type) for name, value in listed))
+        schema = Schema(tuple(Field(item.name, item.value.type) for item in listed))
         distinct = ""
         if node.args.get("distinct") is not None:
             allow(node.args["distinct"])
             check_groupable(schema)
             distinct = "DISTINCT "
         grouped = f" GROUP BY {', '.join(value.sql for value in group)}" if group else ""
-        values = _listed([value for _, value in listed])
-        return Rows(sql=f"SELECT {distinct}{values}{source.sql}{where}{grouped}", schema=schema, probes=tuple(probes))
+        values = _listed([item.value for item in listed])
+        sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}"
+        return Rows(sql=sql, schema=schema, probes=tuple(probes), origins=origins(listed))
 
     def _from(self, node: exp.Select, known: Mapping[str, Rows]) -> From:
         if node.args.get("from_") is None:
@@ -150,7 +158,9 @@ class Reader:
             raise UnsupportedByReferenceError(f"source query from {type(node).__name__}")
         rows = self._renamed(rows, node)
         values = tuple(f"q{number}.c{i}" for i in range(len(rows.schema.columns)))
-        relation = Relation(side=Side.SOURCE, qualifier=qualifier, schema=rows.schema, values=values)
+        relation = Relation(
+            side=Side.SOURCE, qualifier=qualifier, schema=rows.schema, values=values, origins=rows.origins
+        )
         return From(sql=f" FROM ({rows.sql}) AS q{number}", relations=(relation,), probes=rows.probes)
 
     def _values(self, node: exp.Values) -> Rows:

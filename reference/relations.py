@@ -9,7 +9,7 @@ import duckdb
 
 from reference.errors import RejectedError
 from reference.layout import physical_rows
-from reference.source_query import source_relation
+from reference.source_query import SourceRelation, source_relation
 
 if TYPE_CHECKING:
     from reference.case import Case, Row
@@ -37,8 +37,8 @@ def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
     return tables
 
 
-def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> tuple[Schema, tuple[Row, ...]]:
-    """Give the source's schema and rows; a self-merge reads the table before the merge (R-810).
+def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> SourceRelation:
+    """Give the source; a self-merge reads the table before the merge (R-810).
 
     Raises:
         RejectedError: where a table does not exist, or Spark refuses the source query.
@@ -51,7 +51,8 @@ def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> tu
         return source_relation(statement.source_query, tables, connection(), case_sensitive=case_sensitive)
     if statement.source.lower() not in tables:
         raise _not_found(statement.source)
-    return tables[statement.source.lower()]
+    schema, rows = tables[statement.source.lower()]
+    return SourceRelation(schema=schema, rows=rows)
 
 
 def _not_found(name: str) -> RejectedError:

@@ -45,7 +45,7 @@ class ScalarSubqueries:
             UnsupportedByReferenceError: for anything else that the reference does not know.
         """
         try:
-            schema, rows = source_relation(
+            found = source_relation(
                 query, self.tables, self.connection, case_sensitive=outer.case_sensitive, named=False
             )
         except RejectedError as rejected:
@@ -56,6 +56,7 @@ class ScalarSubqueries:
                     _CORRELATED, f"correlated scalar subquery: {query.sql(dialect='databricks')}"
                 ) from None
             raise UnsupportedByReferenceError("a subquery that does not resolve") from None
+        schema, rows = found.schema, found.rows
         if len(schema.columns) != 1 or len(rows) > 1:
             raise UnsupportedByReferenceError("a subquery that gives more than one value")
         data_type = schema.columns[0].type

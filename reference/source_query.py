@@ -6,6 +6,7 @@ What the reference does not know for certain is unsupported: limits, windows, gr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 _TABLE = "source_query_"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRelation:
+    """A source of a merge.
+
+    Attributes:
+        rows: in any order.
+        origins: as of ``reference.names.Relation``.
+    """
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    origins: tuple[int, ...] | None = None
+
+
 def source_relation(
     query: exp.Expr,
     tables: Mapping[str, tuple[Schema, tuple[Row, ...]]],
@@ -32,7 +47,7 @@ def source_relation(
     *,
     case_sensitive: bool,
     named: bool = True,
-) -> tuple[Schema, tuple[Row, ...]]:
+) -> SourceRelation:
     """Evaluate the source query of a merge.
 
     Args:
@@ -41,9 +56,6 @@ def source_relation(
         connection: a DuckDB whose time zone is UTC; temporary names are taken away again.
         case_sensitive: ``spark.sql.caseSensitive``.
         named: whether the names of the result matter.
-
-    Returns:
-        The schema and the rows of the source, in any order.
 
     Raises:
         RejectedError: where Spark's analysis refuses the query.
@@ -73,7 +85,7 @@ def source_relation(
             connection.unregister(f"{_TABLE}{name}")
     # DuckDB gives an untyped NULL the type INTEGER.
     readable = Schema(tuple(Field(c.name, INT if c.type == VOID else c.type) for c in result.schema.columns))
-    return result.schema, table_to_rows(table, readable)
+    return SourceRelation(schema=result.schema, rows=table_to_rows(table, readable), origins=result.origins)
 
 
 def _columns(width: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from merge.errors import AnalysisError
@@ -30,6 +31,7 @@ def resolve(
     source_schema: StructType,
     target_name: str | None = None,
     source_name: str | None = None,
+    repeated: frozenset[str] = frozenset(),
     conf: MergeConf,
     types: ExpressionTypes,
     clock: StatementClock | None = None,
@@ -44,6 +46,7 @@ def resolve(
         target_name: the table's name in SQL, by which columns may be qualified where there is no alias; as the
             statement writes it, if left out.
         source_name: the same for the source; a query has no name.
+        repeated: names of source columns that its query lists several times (R-118).
         conf: the session's settings.
         types: says which types expressions have.
         clock: the time of the statement (R-136); now, if left out.
@@ -61,7 +64,10 @@ def resolve(
         )
     merge = DeltaMergeInto.apply(
         target=_relation(Side.TARGET, statement.target_alias, target_name or statement.target, target_schema),
-        source=_relation(Side.SOURCE, statement.source_alias, source_name or statement.source, source_schema),
+        source=replace(
+            _relation(Side.SOURCE, statement.source_alias, source_name or statement.source, source_schema),
+            repeated=repeated,
+        ),
         condition=statement.condition,
         when_clauses=statement.clauses,
         with_schema_evolution=evolution,

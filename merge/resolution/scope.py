@@ -30,11 +30,14 @@ class Relation:
 
     Attributes:
         qualifier: the alias, or the parts of the table's name, or nothing where it has neither.
+        repeated: names, as names are compared, of columns that a query lists several times; they are one column
+            (R-118).
     """
 
     side: Side
     qualifier: tuple[str, ...]
     schema: StructType
+    repeated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,7 @@ class Column:
     name: str
     type: DataType
     qualifier: tuple[str, ...]
+    is_repeated: bool = False
 
     @property
     def positional(self) -> str:
@@ -130,6 +134,7 @@ class Scope:
                     name=column.name,
                     type=column.dataType,
                     qualifier=relation.qualifier,
+                    is_repeated=self.fold(column.name) in relation.repeated,
                 )
 
 
@@ -142,7 +147,7 @@ def unresolved(text: str, where: str, scope: Scope) -> AnalysisError:
 
 
 def _only(found: list[Column], parts: tuple[str, ...]) -> Column:
-    if len(found) == 1:
+    if len(found) == 1 or (all(c.is_repeated for c in found) and len({c.side for c in found}) == 1):
         return found[0]
     choices = ", ".join(sorted(column.quoted for column in found))
     name = ".".join(quote_name(part) for part in parts)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cli_cases import case_document
 
+from harness.check import check_case
 from harness.cli import main
 from harness.engines import engine_names, load_engine
 from harness.errors import UserInputError
+from harness.verdict import Verdict
+from reference.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _ENGINE = "small_merge_engine:SmallMergeEngine"
 
@@ -71,6 +76,29 @@ def test_it_has_a_name_once_its_package_is_installed(folder: Path) -> None:
     sys.path.insert(0, str(site))
     assert "small-merge" in engine_names()
     assert load_engine("small-merge").name == "small-merge"
+
+
+def test_the_engine_of_the_documentation_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/engines.md: its Python block, as it stands there; an empty table is filled, the rest is unsupported."""
+    page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "documented_engine.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    engine = load_engine("documented_engine:InsertsEngine")
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    filled = case_document(
+        target={"schema": "id INT", "files": []}, source={"schema": "id INT", "rows": [[1]]}, sql=sql
+    )
+    (case,) = parse_cases(json.dumps(filled), name="filled", lines=False)
+    assert check_case(case, engine).verdict is Verdict.AGREE
+    update = {**filled, "sql": sql.replace("NOT MATCHED THEN INSERT *", "MATCHED THEN UPDATE SET *")}
+    (case,) = parse_cases(json.dumps(update), name="update", lines=False)
+    assert check_case(case, engine).verdict is Verdict.UNSUPPORTED
+    assert main(["conform", "documented_engine:InsertsEngine", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["totals"]["fail"] == 0
 
 
 def test_versions_are_for_engines_that_have_some(folder: Path) -> None:  # noqa: ARG001 - cwd

@@ -108,7 +108,8 @@ def evaluated(text: str) -> tuple[Schema, tuple[Row, ...]]:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     tree = sqlglot.parse_one(text, dialect=SparkDialect)
-    return source_relation(tree, TABLES, connection, case_sensitive=False)
+    found = source_relation(tree, TABLES, connection, case_sensitive=False)
+    return found.schema, found.rows
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -1,0 +1,57 @@
+"""Which class is right as well where one statement has several faults.
+
+The specification does not say in which order Delta's analysis meets them; each entry was seen in Delta Lake 4.4
+(docs/semantics-notes.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from reference.types import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from reference.errors import RejectedError
+    from reference.statement import Statement
+    from reference.types import Schema
+
+_CASTS = ("CANNOT_UP_CAST_DATATYPE", "DATATYPE_MISMATCH")
+_NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
+
+
+def classes_of_other_faults(
+    rejected: RejectedError, statement: Statement, *, target: Schema, source: Schema, evolution: bool
+) -> frozenset[str]:
+    """Name the classes by which Delta may refuse a statement instead of the one that the reference met.
+
+    Args:
+        rejected: what the reference refused it with.
+        statement: what was refused.
+        target: the target's columns.
+        source: the source's columns.
+        evolution: whether the statement or the session asks for schema evolution.
+    """
+    others: set[str] = set()
+    if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
+        others.add("DELTA_DUPLICATE_COLUMNS_FOUND.DATA")  # evolution looks at the schema before at the names
+    if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
+        others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
+    if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
+        others.add(_NO_CAST)  # an aggregate is no struct, and that is met first
+    return frozenset(others)
+
+
+def _has_twins(schema: Schema) -> bool:
+    names = [name.lower() for name in schema.names]
+    return len(set(names)) < len(names)
+
+
+def _aggregate_for_nested(statement: Statement, target: Schema) -> bool:
+    nested = {c.name.lower() for c in target.columns if isinstance(c.type, StructType | ArrayType | MapType)}
+    return any(
+        assignment.path[-1].lower() in nested and assignment.value.find(exp.AggFunc) is not None
+        for clause in statement.clauses
+        for assignment in clause.assignments
+    )
