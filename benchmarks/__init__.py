@@ -1,0 +1,1 @@
+"""Long measurements, run by hand; their results stand in docs/."""

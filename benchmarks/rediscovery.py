@@ -1,0 +1,151 @@
+"""Fuzz every released version that is known to be wrong, and hold what was found against what is known.
+
+The known numbers are counts of causes; nobody tells a fuzzer where one cause ends. So this counts symptoms: findings
+that differ in the engine's error, or in the observable, the sort of difference, schema evolution and partitioning.
+
+    python -m benchmarks.rediscovery --max-time 600 --work DIR --markdown docs/rediscovery.md
+
+A version whose answer is in the folder already is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KINDS = ("rows", "no error", "metrics", "cdf", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A released version: how many causes are known in it, in all and by kind; one cause can show in several kinds."""
+
+    engine: str
+    causes: int
+    by_kind: tuple[int, int, int, int, int]
+
+
+KNOWN = (
+    Known("delta-rs@0.12.0", 12, (7, 1, 3, 1, 4)),
+    Known("delta-rs@0.15.0", 13, (8, 1, 3, 1, 4)),
+    Known("delta-rs@0.16.2", 12, (8, 1, 3, 1, 3)),
+    Known("delta-rs@0.18.2", 10, (6, 1, 4, 2, 2)),
+    Known("delta-rs@0.19.1", 11, (4, 1, 4, 3, 4)),
+    Known("delta-rs@0.20.2", 8, (3, 1, 3, 2, 3)),
+    Known("delta-rs@0.23.2", 6, (3, 1, 2, 2, 1)),
+    Known("delta-rs@0.25.5", 8, (4, 1, 2, 2, 2)),
+    Known("delta-rs@1.2.1", 9, (5, 1, 2, 2, 2)),
+    Known("delta-rs@1.5.0", 10, (6, 1, 3, 2, 2)),
+    Known("delta-rs@1.6.0", 7, (3, 0, 0, 1, 3)),
+    Known("duckdb@1.4.0", 11, (3, 2, 1, 0, 7)),
+    Known("duckdb@1.5.1", 8, (3, 2, 1, 0, 4)),
+    Known("duckdb@1.5.3", 8, (2, 2, 1, 0, 5)),
+    Known("duckdb@1.5.6", 6, (1, 1, 2, 0, 3)),
+)
+
+# How checks count as kinds; what is not here (statistics of files, the commit) is counted as metrics.
+_KIND_OF_CHECK = {"rows": "rows", "schema": "rows", "cdf": "cdf", "unchanged": "error"}
+
+
+def run_fuzz(engine: str, *, folder: Path, seed: int, max_time: int) -> dict[str, Any]:
+    """Fuzz one version, unless its answer is there, and return the document that ``fuzz --json`` gives."""
+    answer = folder / engine / "out.json"
+    if not answer.exists():
+        answer.parent.mkdir(parents=True, exist_ok=True)
+        program = Path(sys.executable).with_name("mergecheck")
+        command = [str(program), "fuzz", "--engine", engine, "--seed", str(seed), "--json"]
+        command += ["--max-cases", "1000000", "--max-time", str(max_time), "--floor", "0"]
+        command += ["--findings", str(answer.parent / "f")]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own words
+        answer.write_bytes(ended.stdout)
+    document: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    return document
+
+
+def symptoms(document: dict[str, Any], folder: Path) -> dict[str, Counter[str]]:
+    """Count, for each kind, the cases of every symptom among the findings."""
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for finding in document["findings"]:
+        text = finding["fingerprint"].split(": ", 1)[1]
+        check, sort = text.split(" ")[:2]
+        detail = text[text.index("(") :] if "(" in text else ""
+        if check == "error" and sort == "no_error":
+            found["no error"][detail] += finding["num_cases"]
+        elif check == "error":
+            found["error"][detail or sort] += finding["num_cases"]
+        else:
+            kind = _KIND_OF_CHECK.get(check, "metrics")
+            found[kind][" ".join([check, sort, *_traits(folder, finding["id"])])] += finding["num_cases"]
+    return found
+
+
+def _traits(folder: Path, finding_id: str) -> list[str]:
+    case = json.loads((folder / f"{finding_id}.json").read_text(encoding="utf-8"))
+    evolves = "SCHEMA EVOLUTION" in case["sql"] or any("autoMerge" in name for name in case.get("conf", {}))
+    named = {"with evolution": evolves, "partitioned": bool(case["target"].get("partition_by"))}
+    return [name for name, holds in named.items() if holds]
+
+
+def table(found: dict[str, dict[str, Counter[str]]], documents: dict[str, dict[str, Any]]) -> list[str]:
+    """Write the rows of the table: known causes and found symptoms, by kind."""
+    lines = [
+        f"| engine | cases | verified | known causes | {' | '.join(KINDS)} | symptoms | kinds reached |",
+        "|---|---|---|---|" + "---|" * len(KINDS) + "---|---|",
+    ]
+    for known in KNOWN:
+        if known.engine not in found:
+            continue
+        kinds, document = found[known.engine], documents[known.engine]
+        cells = [f"{wanted} / {len(kinds[kind])}" for kind, wanted in zip(KINDS, known.by_kind, strict=True)]
+        reached = sum(1 for kind, wanted in zip(KINDS, known.by_kind, strict=True) if wanted and kinds[kind])
+        num_symptoms = sum(map(len, kinds.values()))
+        lines.append(
+            f"| {known.engine} | {document['num_cases']} | {document['verified_share']:.0%} | {known.causes} | "
+            f"{' | '.join(cells)} | {num_symptoms} | {reached} of {sum(map(bool, known.by_kind))} |"
+        )
+    return lines
+
+
+def details(found: dict[str, dict[str, Counter[str]]]) -> list[str]:
+    """List the symptoms of every version with their numbers of cases."""
+    lines: list[str] = []
+    for engine, kinds in found.items():
+        lines += ["", f"## {engine}", ""]
+        for kind, counts in kinds.items():
+            listed = "; ".join(f"`{name.strip('()')}` {count}" for name, count in counts.most_common())
+            lines += [f"- {kind}: {listed or 'none'}"]
+    return lines
+
+
+def main() -> None:
+    """Run what has not run yet, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--max-time", type=int, default=600, help="seconds for each version")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--work", type=Path, required=True, help="folder for answers and findings")
+    parser.add_argument("--markdown", type=Path, help="write the page there, instead of printing it")
+    options = parser.parse_args()
+    documents: dict[str, dict[str, Any]] = {}
+    for known in KNOWN:
+        documents[known.engine] = run_fuzz(
+            known.engine, folder=options.work, seed=options.seed, max_time=options.max_time
+        )
+        print(f"{known.engine}: {documents[known.engine]['num_cases']} cases", file=sys.stderr)
+    found = {engine: symptoms(document, options.work / engine / "f") for engine, document in documents.items()}
+    command = f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}"
+    head = ["# Rediscovery", "", f"Made by `{command}`. Each cell: known causes / symptoms found.", ""]
+    page = "\n".join([*head, *table(found, documents), *details(found), ""])
+    if options.markdown is None:
+        print(page)
+    else:
+        options.markdown.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
