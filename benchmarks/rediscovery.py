@@ -1,7 +1,13 @@
 """Fuzz every released version that is known to be wrong, and hold what was found against what is known.
 
-The known numbers are counts of causes; nobody tells a fuzzer where one cause ends. So this counts symptoms: findings
-that differ in the engine's error, or in the observable, the sort of difference, schema evolution and partitioning.
+The known numbers are counts of causes; nobody tells a fuzzer where one cause ends. So two numbers stand beside each:
+
+- at most: symptoms, which are findings that differ in the engine's error, or in the observable, the sort of difference,
+  schema evolution and partitioning;
+- at least: lifetimes. The minimal case of every finding runs on every version; findings of one kind that live in
+  different sets of versions have different causes.
+
+Run it with
 
     python -m benchmarks.rediscovery --max-time 600 --work DIR --markdown docs/rediscovery.md
 
@@ -15,9 +21,15 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from harness.check import check_case
+from harness.engines import load_engine
+from harness.findings import primary_mismatch
+from harness.verdict import Verdict
+from reference.case_file import load_cases
 
 KINDS = ("rows", "no error", "metrics", "cdf", "error")
 
@@ -68,21 +80,61 @@ def run_fuzz(engine: str, *, folder: Path, seed: int, max_time: int) -> dict[str
     return document
 
 
-def symptoms(document: dict[str, Any], folder: Path) -> dict[str, Counter[str]]:
-    """Count, for each kind, the cases of every symptom among the findings."""
-    found: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A finding in one version.
+
+    Attributes:
+        symptom: what it looks like.
+        lifetime: the versions in which its minimal case shows the same kind of fault.
+    """
+
+    kind: str
+    symptom: str
+    num_cases: int
+    lifetime: frozenset[str] = frozenset()
+
+
+def findings(document: dict[str, Any], folder: Path) -> dict[str, Seen]:
+    """Read the findings of one version by id; the folder holds their minimal cases."""
+    found: dict[str, Seen] = {}
     for finding in document["findings"]:
         text = finding["fingerprint"].split(": ", 1)[1]
         check, sort = text.split(" ")[:2]
-        detail = text[text.index("(") :] if "(" in text else ""
-        if check == "error" and sort == "no_error":
-            found["no error"][detail] += finding["num_cases"]
-        elif check == "error":
-            found["error"][detail or sort] += finding["num_cases"]
-        else:
-            kind = _KIND_OF_CHECK.get(check, "metrics")
-            found[kind][" ".join([check, sort, *_traits(folder, finding["id"])])] += finding["num_cases"]
+        detail = text[text.index("(") :].strip("()") if "(" in text else ""
+        kind = _kind(check, sort)
+        symptom = detail or sort if check == "error" else " ".join([check, sort, *_traits(folder, finding["id"])])
+        found[finding["id"]] = Seen(kind=kind, symptom=symptom, num_cases=finding["num_cases"])
     return found
+
+
+def _kind(check: str, sort: str) -> str:
+    if check == "error":
+        return "no error" if sort == "no_error" else "error"
+    return _KIND_OF_CHECK.get(check, "metrics")
+
+
+def with_lifetimes(found: dict[str, dict[str, Seen]], work: Path) -> dict[str, dict[str, Seen]]:
+    """Run every minimal case on all versions of its engine."""
+    lives: dict[tuple[str, str], set[str]] = {}
+    for version in found:
+        name = version.partition("@")[0]
+        engine = load_engine(version)
+        for other, seen in found.items():
+            if other.partition("@")[0] != name:
+                continue
+            for finding_id, one in seen.items():
+                (case,) = load_cases(work / other / "f" / f"{finding_id}.json")
+                report = check_case(case, engine)
+                if report.verdict is Verdict.MISMATCH:
+                    first = primary_mismatch(report)
+                    if _kind(first.check.value, first.kind) == one.kind:
+                        lives.setdefault((other, finding_id), set()).add(version)
+        engine.close()
+    return {
+        version: {i: replace(one, lifetime=frozenset(lives.get((version, i), ()))) for i, one in seen.items()}
+        for version, seen in found.items()
+    }
 
 
 def _traits(folder: Path, finding_id: str) -> list[str]:
@@ -92,33 +144,33 @@ def _traits(folder: Path, finding_id: str) -> list[str]:
     return [name for name, holds in named.items() if holds]
 
 
-def table(found: dict[str, dict[str, Counter[str]]], documents: dict[str, dict[str, Any]]) -> list[str]:
-    """Write the rows of the table: known causes and found symptoms, by kind."""
-    lines = [
-        f"| engine | cases | verified | known causes | {' | '.join(KINDS)} | symptoms | kinds reached |",
-        "|---|---|---|---|" + "---|" * len(KINDS) + "---|---|",
-    ]
+def table(found: dict[str, dict[str, Seen]], documents: dict[str, dict[str, Any]]) -> list[str]:
+    """Write the rows of the table: known causes, then the least and the largest number of causes found, by kind."""
+    lines = [f"| engine | cases | verified | known | {' | '.join(KINDS)} |", "|---|---|---|---|" + "---|" * len(KINDS)]
     for known in KNOWN:
         if known.engine not in found:
             continue
-        kinds, document = found[known.engine], documents[known.engine]
-        cells = [f"{wanted} / {len(kinds[kind])}" for kind, wanted in zip(KINDS, known.by_kind, strict=True)]
-        reached = sum(1 for kind, wanted in zip(KINDS, known.by_kind, strict=True) if wanted and kinds[kind])
-        num_symptoms = sum(map(len, kinds.values()))
-        lines.append(
-            f"| {known.engine} | {document['num_cases']} | {document['verified_share']:.0%} | {known.causes} | "
-            f"{' | '.join(cells)} | {num_symptoms} | {reached} of {sum(map(bool, known.by_kind))} |"
-        )
+        cells = []
+        for kind, wanted in zip(KINDS, known.by_kind, strict=True):
+            seen = [one for one in found[known.engine].values() if one.kind == kind]
+            least, most = len({one.lifetime for one in seen}), len({one.symptom for one in seen})
+            cells.append(f"{wanted} / {min(least, most)}-{most}" if most else f"{wanted} / 0")
+        document = documents[known.engine]
+        share = f"{document['verified_share']:.0%}"
+        lines.append(f"| {known.engine} | {document['num_cases']} | {share} | {known.causes} | {' | '.join(cells)} |")
     return lines
 
 
-def details(found: dict[str, dict[str, Counter[str]]]) -> list[str]:
+def details(found: dict[str, dict[str, Seen]]) -> list[str]:
     """List the symptoms of every version with their numbers of cases."""
     lines: list[str] = []
-    for engine, kinds in found.items():
+    for engine, seen in found.items():
         lines += ["", f"## {engine}", ""]
-        for kind, counts in kinds.items():
-            listed = "; ".join(f"`{name.strip('()')}` {count}" for name, count in counts.most_common())
+        for kind in KINDS:
+            counts: Counter[str] = Counter()
+            for one in seen.values():
+                counts[one.symptom] += one.num_cases if one.kind == kind else 0
+            listed = "; ".join(f"`{symptom}` {count}" for symptom, count in counts.most_common() if count)
             lines += [f"- {kind}: {listed or 'none'}"]
     return lines
 
@@ -137,9 +189,15 @@ def main() -> None:
             known.engine, folder=options.work, seed=options.seed, max_time=options.max_time
         )
         print(f"{known.engine}: {documents[known.engine]['num_cases']} cases", file=sys.stderr)
-    found = {engine: symptoms(document, options.work / engine / "f") for engine, document in documents.items()}
+    found = {engine: findings(document, options.work / engine / "f") for engine, document in documents.items()}
+    found = with_lifetimes(found, options.work)
     command = f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}"
-    head = ["# Rediscovery", "", f"Made by `{command}`. Each cell: known causes / symptoms found.", ""]
+    head = [
+        "# Rediscovery",
+        "",
+        f"Made by `{command}`. A cell says: known causes / causes found, at least and at most.",
+        "",
+    ]
     page = "\n".join([*head, *table(found, documents), *details(found), ""])
     if options.markdown is None:
         print(page)

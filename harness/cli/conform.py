@@ -33,12 +33,14 @@ def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -
     """Run a fixed suite over every feature of MERGE on ENGINE: what it passes, fails, cannot do."""
     from harness.conformance import certificate  # noqa: PLC0415 - slow imports that --help need not wait for
     from harness.conformance import conform as run_suite  # noqa: PLC0415 - the same
+    from harness.deviations import load_deviations  # noqa: PLC0415 - the same
     from harness.session import check_one, open_engine  # noqa: PLC0415 - the same
 
+    deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} is there already; give --certificate another name, or move it away")
     with open_engine(engine_name) as engine:
-        results = list(run_suite(engine, check_one))
+        results = list(run_suite(engine, lambda case, tested: check_one(case, tested, deviations)))
         document = certificate(engine, results)
         title = f"{engine.name} {engine.version}"
     if certificate_file is not None:
@@ -65,7 +67,7 @@ def exit_code(results: Sequence[Result]) -> ExitCode:
 def _print_result(title: str, results: Sequence[Result]) -> None:
     from rich.table import Table  # noqa: PLC0415 - only the terminal needs it
 
-    from harness.conformance import Mark, counts  # noqa: PLC0415 - slow import, as above
+    from harness.conformance import Mark, counts, failed_checks  # noqa: PLC0415 - slow import, as above
     from harness.report import difference_lines  # noqa: PLC0415 - the same
 
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
@@ -77,11 +79,14 @@ def _print_result(title: str, results: Sequence[Result]) -> None:
     show("")
     for result in results:
         if result.mark is not Mark.PASS:
-            show(f"{result.mark.value.upper()}  {result.feature}/{result.name}   {result.report.reason}".rstrip())
+            known = f"known: {', '.join(result.report.deviations)}" if result.report.deviations else ""
+            why = result.report.reason or known
+            show(f"{result.mark.value.upper()}  {result.feature}/{result.name}   {why}".rstrip())
             for line in difference_lines(result.report)[:_MOST_LINES]:
                 show(f"  {line}")
     passed = sum(result.mark is Mark.PASS for result in results)
-    show(f"\n{passed} of {len(results)} cases passed")
+    failed = ", ".join(f"{check} {number}" for check, number in failed_checks(results).most_common())
+    show(f"\n{passed} of {len(results)} cases passed{f'; failed checks: {failed}' if failed else ''}")
 
 
 def _write(path: Path, document: dict[str, object]) -> None:

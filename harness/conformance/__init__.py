@@ -45,7 +45,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One case of the suite on an engine; a known deviation is a failure like any other."""
+    """One case of the suite on an engine; a known deviation is a failure like any other, but it is named."""
 
     feature: str
     name: str
@@ -74,6 +74,16 @@ def counts(results: Sequence[Result]) -> dict[str, Counter[Mark]]:
     return found
 
 
+def failed_checks(results: Sequence[Result]) -> Counter[str]:
+    """Count failed cases by check, so that one wrong counter in many cases is seen for what it is."""
+    return Counter(
+        check
+        for result in results
+        if result.mark is Mark.FAIL
+        for check in {mismatch.check.value for mismatch in result.report.mismatches}
+    )
+
+
 def certificate(engine: Engine, results: Sequence[Result]) -> dict[str, Any]:
     """Write what an engine passed, in a form that can be kept and compared.
 
@@ -90,6 +100,7 @@ def certificate(engine: Engine, results: Sequence[Result]) -> dict[str, Any]:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "conforms": bool(results) and totals[Mark.PASS] == len(results),
         "totals": _json(totals),
+        "failed_checks": dict(failed_checks(results)),
         "features": {feature: _json(marks) for feature, marks in counts(results).items()},
         "not_checked": dict(engine.capabilities.reasons),
         "cases": [_case(result) for result in results],
@@ -103,6 +114,8 @@ def _case(result: Result) -> dict[str, Any]:
         document["reason"] = report.reason
     if report.mismatches:
         document["mismatches"] = mismatches_json(report.mismatches)
+    if report.deviations:
+        document["deviation"] = list(report.deviations)
     if report.unsupported_checks:
         document["not_checked"] = [check.value for check in report.unsupported_checks]
     return document

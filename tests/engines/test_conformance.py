@@ -106,6 +106,7 @@ def test_a_certificate_names_what_failed() -> None:
     document = certificate(engine, list(conform(engine, check_case)))
     assert document["conforms"] is False
     failed = [case for case in document["cases"] if case["mark"] == "fail"]
+    assert document["failed_checks"]["rows"] == len(failed) > 3
     assert all(case["mismatches"] for case in failed)
 
 

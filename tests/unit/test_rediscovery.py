@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchmarks.rediscovery import KNOWN, symptoms, table
+from benchmarks.rediscovery import KNOWN, findings, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,15 +29,25 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
     document = {
         "findings": [{"id": name, "fingerprint": text, "num_cases": 2} for name, (text, _) in fingerprints.items()]
     }
-    found = symptoms(document, tmp_path)
-    assert dict(found["rows"]) == {"rows extra_rows": 4, "rows extra_rows with evolution partitioned": 2}
-    assert {kind: len(counts) for kind, counts in found.items()} == {
-        "rows": 2,
-        "no error": 1,
-        "metrics": 1,
-        "cdf": 1,
-        "error": 1,
+    found = findings(document, tmp_path)
+    assert {name: one.kind for name, one in found.items()} == {
+        "a": "rows",
+        "b": "rows",
+        "c": "rows",
+        "d": "no error",
+        "e": "error",
+        "f": "metrics",
+        "g": "cdf",
     }
+    assert [found[name].symptom for name in "abcde"] == [
+        "rows extra_rows",
+        "rows extra_rows",
+        "rows extra_rows with evolution partitioned",
+        "CLASS",
+        "DeltaError: no field",
+    ]
     engine = KNOWN[0].engine
+    found["a"] = replace(found["a"], lifetime=frozenset({engine}))
+    found["b"] = replace(found["b"], lifetime=frozenset({engine, KNOWN[1].engine}))
     *_, line = table({engine: found}, {engine: {"num_cases": 9, "verified_share": 0.5}})
-    assert line.startswith(f"| {engine} | 9 | 50% |")
+    assert line.startswith(f"| {engine} | 9 | 50% | {KNOWN[0].causes} | {KNOWN[0].by_kind[0]} / 2-2 | ")
