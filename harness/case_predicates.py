@@ -168,6 +168,7 @@ _WORDS: Mapping[str, _Word] = {
     "clauses": _Word(list, lambda value, report: set(value) <= _clauses(report)),
     "no_clauses": _Word(list, lambda value, report: not set(value) & _clauses(report)),
     "fired_clauses": _Word(list, lambda value, report: set(value) <= _fired(report)),
+    "no_fired_clauses": _Word(list, lambda value, report: not set(value) & _fired(report)),
     "sole_matched_delete": _Word(bool, lambda value, report: _is_sole_matched_delete(report) == value),
     "evolution": _Word(bool, lambda value, report: _evolves(report) == value),
     "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),

@@ -49,9 +49,20 @@ def _has_twins(schema: Schema) -> bool:
 
 
 def _aggregate_for_nested(statement: Statement, target: Schema) -> bool:
-    nested = {c.name.lower() for c in target.columns if isinstance(c.type, StructType | ArrayType | MapType)}
     return any(
-        assignment.path[-1].lower() in nested and assignment.value.find(exp.AggFunc) is not None
+        assignment.value.find(exp.AggFunc) is not None and _is_nested(assignment.path, target)
         for clause in statement.clauses
         for assignment in clause.assignments
     )
+
+
+def _is_nested(path: tuple[str, ...], target: Schema) -> bool:
+    """Tell whether a path leads to a struct, an array or a map; it may begin with a qualifier."""
+    for start in range(min(len(path), 2)):
+        fields = target.columns
+        for name in path[start:]:
+            found = next((field.type for field in fields if field.name.lower() == name.lower()), None)
+            fields = found.fields if isinstance(found, StructType) else ()
+        if isinstance(found, StructType | ArrayType | MapType):
+            return True
+    return False
