@@ -21,6 +21,7 @@ from reference.validation import check_condition, check_value
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Sequence
 
     from reference.clause_names import ClauseNames, Left
     from reference.scalar_subqueries import ScalarSubqueries
@@ -109,7 +110,7 @@ class Resolver:
         on = Translator(on_scope, clock=self.clock)
         return Resolved(
             on=on.condition(statement.on),
-            on_target_only=_target_only(statement.on, on),
+            on_target_only=_target_only(_written_conjuncts(statement.on), on),
             on_is_equality=_is_equality(statement.on, on),
             clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
             final_schema=final,
@@ -153,7 +154,9 @@ class Resolver:
             kind=clause.kind,
             action=clause.action,
             condition=condition,
-            target_only=_target_only(clause.condition, conditions) if clause.condition and is_matched else (),
+            target_only=_target_only(_implied_conjuncts(clause.condition), conditions)
+            if clause.condition and is_matched
+            else (),
             assigned=assigned,
             values=self._values(clause.action, assigned, values),
         )
@@ -189,9 +192,30 @@ def _is_equality(condition: exp.Expr, translator: Translator) -> bool:
     return found
 
 
-def _target_only(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
-    """Translate the top-level conjuncts that use no source column: those without any column too (R-321)."""
-    conjuncts = condition.unnest()
-    parts = list(conjuncts.flatten()) if isinstance(conjuncts, exp.And) else [conjuncts]
-    typed = [translator.condition(part) for part in parts]
+def _target_only(conjuncts: Sequence[exp.Expr], translator: Translator) -> tuple[Typed, ...]:
+    """Translate the conjuncts that use no source column: those without any column too (R-321)."""
+    typed = [translator.condition(part) for part in conjuncts]
     return tuple(part for part in typed if part.sides <= frozenset({Side.TARGET}))
+
+
+def _written_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    inner = condition.unnest()
+    return list(inner.flatten()) if isinstance(inner, exp.And) else [inner]
+
+
+def _implied_conjuncts(condition: exp.Expr, *, negated: bool = False) -> list[exp.Expr]:
+    """Give the conjuncts of a clause condition as Spark's optimizer writes it (R-421).
+
+    NOT goes into AND and OR, and what both sides of an OR demand stands before it.
+    """
+    inner = condition.unnest()
+    if isinstance(inner, exp.Not):
+        return _implied_conjuncts(inner.this, negated=not negated)
+    whole = [exp.Not(this=exp.Paren(this=inner.copy())) if negated else inner]
+    if not isinstance(inner, exp.And | exp.Or):
+        return whole
+    left, right = (_implied_conjuncts(side, negated=negated) for side in (inner.this, inner.expression))
+    if isinstance(inner, exp.Or) == negated:
+        return left + right
+    also = {part.sql() for part in right}
+    return [part for part in left if part.sql() in also] + whole

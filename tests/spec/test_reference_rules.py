@@ -74,7 +74,6 @@ def test_duplicate_source_rows_insert_duplicates() -> None:
     "clauses",
     [
         "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET v = 'u'",
-        "WHEN MATCHED AND FALSE THEN DELETE",
         "WHEN MATCHED AND TRUE THEN DELETE",
         "WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN DELETE",
         "WHEN NOT MATCHED BY SOURCE THEN DELETE",
@@ -109,6 +108,27 @@ def test_sole_unconditional_delete_counts_distinct_rows() -> None:
     assert answer.metrics["numTargetRowsDeleted"] == Bound(1, 1)
     assert answer.cdf is not None
     assert bag(((1, "a", "delete"), (3, "z", "insert"))) == bag(answer.cdf)
+
+
+@pytest.mark.parametrize(
+    ("condition", "may_succeed"),
+    [
+        ("FALSE", True),
+        ("s.v = 'x' AND t.k > 1", True),
+        ("NOT (s.v = 'x' OR t.k = 1)", True),
+        ("NOT (t.k <> 1 AND s.v = 'x')", False),
+        ("(t.k > 1 AND s.v = 'x') OR (t.k > 1 AND s.v = 'y')", True),
+        ("(t.k > 1 AND s.v = 'x') OR (t.k = 1 AND s.v = 'z')", False),
+        ("s.v = 'z'", False),
+    ],
+)
+def test_what_prunes_is_read_after_the_optimizer(condition: str, *, may_succeed: bool) -> None:
+    """R-322, R-421, and the note on them: the ambiguous row is (1, 'a')."""
+    clauses = f"WHEN MATCHED AND {condition} THEN DELETE"
+    reference = merge(clauses, target=[[1, "a"]], source=[[1, "x"], [1, "y"]])
+
+    assert rejected(reference) == MULTI_MATCH
+    assert (reference.alternative is not None) is may_succeed
 
 
 def test_pruned_multi_match_may_succeed() -> None:
