@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, show, stdout
+from harness.cli.terminal import emit_json, json_option, show, show_table
 from harness.errors import ExitCode, UserInputError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _print_result(title: str, results: Sequence[Result]) -> None:
         table.add_column(heading, justify="left" if heading == "feature" else "right")
     for feature, marks in counts(results).items():
         table.add_row(feature, *(str(marks[mark] or ".") for mark in Mark))
-    stdout().print(table)
+    show_table(table)
     show("")
     for result in results:
         if result.mark is not Mark.PASS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, notice, show, stdout
+from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, notice, show, show_table
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 
@@ -93,7 +93,7 @@ def matrix(
     if as_json:
         emit_json(matrix_json(result))
     else:
-        stdout().print(rich_table(result))
+        show_table(rich_table(result))
         show("\n".join(summary_lines(result)))
     return exit_code(result)
 

@@ -17,8 +17,11 @@ from harness.render import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rich.table import Table
+
     from harness.deviations import Deviations
 
+_WIDEST = 1_000
 _STYLES = {
     "AGREE": "bold green",
     "BOTH REJECTED": "bold green",
@@ -99,6 +102,15 @@ def stderr() -> Console:
 def show(text: str, *, console: Console | None = None) -> None:
     """Print lines; a verdict at the start of a line is coloured, and stays a word without colour."""
     (console or stdout()).print(styled(text))
+
+
+def show_table(table: Table) -> None:
+    """Print a table in full: a file or a pipe has no width, and a narrow terminal breaks lines rather than numbers."""
+    console = stdout()
+    console.width = max(
+        console.width, console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
+    )
+    console.print(table)
 
 
 def styled(text: str) -> Text:

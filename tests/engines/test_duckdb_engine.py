@@ -182,6 +182,14 @@ def test_what_duckdb_allows_beyond_delta_is_not_held_against_it(engine: DuckDbEn
     assert engine.run(_case(sql)) == Unsupported("DuckDB knows subqueries in conditions")
 
 
+def test_names_in_any_case_are_not_held_against_it(engine: DuckDbEngine) -> None:
+    """DuckDB knows no session whose names are case-sensitive; what it then merges breaks no rule of its own."""
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.ID = s.ID"
+    assert engine.run(_case(sql, conf={"spark.sql.caseSensitive": "true"})) == Unsupported(
+        "DuckDB knows names in any case"
+    )
+
+
 def test_errors_are_named_by_their_words_alone() -> None:
     message = 'INTERNAL Error: Failed to bind column reference "id" [17.0] (bindings: {#[16.0]})'
     assert (

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.cli.matrix import exit_code
+from harness.cli.terminal import show_table
 from harness.deviations import Deviations
 from harness.engine import Capabilities
 from harness.errors import EngineDownError, ExitCode
 from harness.findings import FindingsDirectory
 from harness.matrix import Answer, MatrixRun
 from harness.matrix_features import FEATURES, features_of
-from harness.matrix_text import cell_text, markdown, matrix_json, summary_lines
+from harness.matrix_text import cell_text, markdown, matrix_json, rich_table, summary_lines
 from reference import evaluate
 from reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from strategies import samples
@@ -156,6 +157,17 @@ def test_text_json_and_markdown_say_the_same(result: Matrix) -> None:
     assert "not checked   metrics" in text
     assert "echo counts nothing" in text
     assert "odd one out: faulty" in text
+
+
+def test_the_table_is_never_cut(
+    result: Matrix, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number that ends in three dots is no number."""
+    monkeypatch.setenv("COLUMNS", "30")
+    show_table(rich_table(result))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(FEATURES) + 1  # a heading, the features, all cases
+    assert not [line for line in lines if "…" in line]
 
 
 def test_what_engines_say_is_escaped_in_markdown(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
         merge=writer.text(),
         prefix=given.prefix,
         key=key,
-        extension=extension(statement),
+        extension=extension(statement) or ("names in any case" if settings.case_sensitive else ""),
         create=create,
         source_steps=given.steps,
     )
