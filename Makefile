@@ -1,6 +1,6 @@
 # Every target does its own set-up: virtual environment, locked dependencies, a check for Java.
 #   make fuzz     random MERGE cases on the PySpark merge against the reference (FUZZ="--max-time 600 --seed 7" to change)
-#   make test     the tests
+#   make test     the tests, in two processes (JOBS=4 to change)
 #   make check    lint, types, import contract
 
 PYTHON ?= python3
@@ -8,6 +8,7 @@ UV_VERSION := 0.13.8
 VENV := .venv
 BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
+JOBS ?= 2
 
 .PHONY: fuzz test check lint types imports format java setup clean
 
@@ -15,7 +16,7 @@ fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
 
 test: setup java
-	$(BIN)/python -m pytest $(TEST)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal $(TEST)
 
 check: lint types imports
 

@@ -15,8 +15,9 @@ from pyspark.sql import types as t
 
 from harness.spark_session import settings_of
 from merge import command
+from merge.conf import MergeConf
 from merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
-from merge.executors.source import MaterializeReason
+from merge.executors.source import MaterializeReason, materialization_reason
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath
 from merge.table.commit import commit
@@ -268,13 +269,16 @@ def test_reasons_for_materialising(spark: SparkSession, table: Table) -> None:
     assert table.merge(INSERT, rows).materialize_reason is MaterializeReason.NOT_MATERIALIZED_AUTO_INSERT_ONLY
     delta = table.merge(UPSERT, rows, source_is_delta=True)
     assert delta.materialize_reason is MaterializeReason.NOT_MATERIALIZED_AUTO
-    for value, reason in (
-        ("none", MaterializeReason.NOT_MATERIALIZED_NONE),
-        ("all", MaterializeReason.ALL),
-        ("often", MaterializeReason.INVALID_CONFIGURATION),
-    ):
+    for value, reason in (("none", MaterializeReason.NOT_MATERIALIZED_NONE), ("all", MaterializeReason.ALL)):
         with settings_of(spark, {DELTA + "merge.materializeSource": value}):
             assert table.merge(INSERT, rows).materialize_reason is reason
+
+
+def test_an_unknown_value_of_materialize_source_materialises() -> None:
+    """It acts like ``all``, under its own reason (R-450). Delta's session refuses it, so it comes from a mapping."""
+    conf = MergeConf.from_settings({DELTA + "merge.materializeSource": "often"})
+    reason = materialization_reason(conf.materialize_source, insert_only_path=True, source_is_delta=True)
+    assert reason is MaterializeReason.INVALID_CONFIGURATION
 
 
 def test_random_values_are_the_same_in_table_and_feed(table: Table) -> None:
