@@ -71,10 +71,11 @@ class Search:
         running: RunningCase,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
+        first: int = 0,
     ) -> None:
         self._check_alone = check
         self._stream = Stream(cases)
-        self._next_index = 0
+        self._next_index = first
         self._repeats_in_a_row = 0
         self._engine = engine
         self._engine_version = engine_version

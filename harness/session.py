@@ -87,10 +87,12 @@ def fuzz_engine(
     cases: SearchStrategy[Case] | None = None,
     limits: ShrinkLimits | None = None,
     deviations: Deviations = NONE_KNOWN,
+    first: int = 0,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
 
-    The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``).
+    The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``). ``first``
+    is the number of the seed's case to begin with.
 
     Raises:
         EngineDownError: where the engine does not even take the first case.
@@ -112,6 +114,7 @@ def fuzz_engine(
         running=RunningCase(),
         listener=listener,
         limits=limits,
+        first=first,
     ).run()
 
 

@@ -1,0 +1,141 @@
+"""``mergecheck selfcheck``: does the harness find faults that are planted in the merge on purpose?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.terminal import emit_json, json_option, notice, show, show_table
+from harness.errors import ExitCode, UserInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.selfcheck.fault import Fault
+    from harness.selfcheck.score import Score
+    from harness.selfcheck.shrinking import Shrunk
+    from harness.selfcheck.trial import SeedResult
+
+DEFAULT_SEEDS = 10
+DEFAULT_MAX_CASES = 1000
+DEFAULT_FLOOR = 0.95
+
+
+@click.command()
+@click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be given several times.")
+@click.option("--list", "as_list", is_flag=True, help="List the catalogue and end.")
+@click.option("--seeds", type=click.IntRange(min=1), default=DEFAULT_SEEDS, show_default=True, metavar="N")
+@click.option(
+    "--seed",
+    "first_seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The first seed; the others follow it.",
+)
+@click.option(
+    "--max-cases", type=click.IntRange(min=1), default=DEFAULT_MAX_CASES, show_default=True, help="Cases per seed."
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Processes, a Spark each.")
+@click.option("--shrink", "with_shrinking", is_flag=True, help="Shrink one case per fault as well.")
+@click.option(
+    "--floor",
+    type=click.FloatRange(0, 1),
+    default=DEFAULT_FLOOR,
+    show_default=True,
+    help="Least share of solved faults; below it the run is inconclusive (exit 4).",
+)
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the page for the docs."
+)
+@json_option
+def selfcheck(
+    *,
+    names: tuple[str, ...],
+    as_list: bool,
+    seeds: int,
+    first_seed: int,
+    max_cases: int,
+    jobs: int,
+    with_shrinking: bool,
+    floor: float,
+    markdown: Path | None,
+    as_json: bool,
+) -> int:
+    """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
+    from harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - slow imports that --help need not wait for
+
+    faults = chosen(names)
+    if as_list:
+        _list(faults, as_json=as_json)
+        return ExitCode.AGREE
+    found = _run(
+        faults,
+        tuple(range(first_seed, first_seed + seeds)),
+        max_cases=max_cases,
+        jobs=jobs,
+        with_shrinking=with_shrinking,
+    )
+    _show(found, markdown=markdown, as_json=as_json)
+    return ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
+
+
+def _run(faults: Sequence[Fault], seeds: Sequence[int], *, max_cases: int, jobs: int, with_shrinking: bool) -> Score:
+    from harness.selfcheck.pool import run_seeds, shrink_faults  # noqa: PLC0415 - slow import, as above
+    from harness.selfcheck.score import score  # noqa: PLC0415 - the same
+
+    def told(result: SeedResult) -> None:
+        notice(
+            f"seed {result.seed}: {len(result.kills)} of {len(faults)} faults found in {result.num_cases} cases, "
+            f"{result.num_runs} runs of a faulty merge, {result.seconds:.0f} s"
+        )
+
+    def told_size(shrunk: Shrunk | None) -> None:
+        if shrunk is not None:
+            notice(
+                f"{shrunk.fault}: {shrunk.num_target_rows}+{shrunk.num_source_rows} rows, {shrunk.num_clauses} clauses "
+                f"in {shrunk.seconds:.0f} s: {shrunk.sql}"
+            )
+
+    results = run_seeds(faults, seeds, max_cases=max_cases, jobs=jobs, listener=told)
+    minimal = shrink_faults(results, jobs=jobs, listener=told_size) if with_shrinking else []
+    return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])
+
+
+def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
+    from harness.selfcheck import score_text  # noqa: PLC0415 - slow import, as above
+    from harness.selfcheck.score import score_json  # noqa: PLC0415 - the same
+
+    if markdown is not None:
+        date = dt.datetime.now(dt.UTC).date().isoformat()
+        _write(markdown, score_text.markdown(found, date=date, version=importlib.metadata.version("mergecheck")))
+    if as_json:
+        emit_json(score_json(found))
+        return
+    show_table(score_text.rich_table(found))
+    show("\n".join(score_text.summary_lines(found)))
+
+
+def _list(faults: Sequence[Fault], *, as_json: bool) -> None:
+    if as_json:
+        listed = [
+            {"name": f.name, "area": f.area.value, "rules": list(f.rules), "sentence": f.sentence, "origin": f.origin}
+            for f in faults
+        ]
+        emit_json({"faults": listed})
+        return
+    for fault in faults:
+        show(f"{fault.name}  ({fault.area.value}; {', '.join(fault.rules)})\n  {fault.sentence}")
+    show(f"{len(faults)} faults")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error

@@ -1,0 +1,46 @@
+"""All faults of the catalogue, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.errors import UserInputError
+from harness.selfcheck.faults_cdf import CDF_FAULTS, METRIC_FAULTS
+from harness.selfcheck.faults_clauses import CLAUSE_FAULTS
+from harness.selfcheck.faults_evolution import EVOLUTION_FAULTS
+from harness.selfcheck.faults_matching import MATCHING_FAULTS
+from harness.selfcheck.faults_resolution import RESOLUTION_FAULTS
+from harness.selfcheck.faults_skipping import SKIPPING_FAULTS
+from harness.selfcheck.faults_writing import COMMIT_FAULTS, WRITING_FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.selfcheck.fault import Fault
+
+CATALOGUE: tuple[Fault, ...] = (
+    *MATCHING_FAULTS,
+    *CLAUSE_FAULTS,
+    *CDF_FAULTS,
+    *METRIC_FAULTS,
+    *SKIPPING_FAULTS,
+    *WRITING_FAULTS,
+    *COMMIT_FAULTS,
+    *RESOLUTION_FAULTS,
+    *EVOLUTION_FAULTS,
+)
+
+
+def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
+    """Choose faults by name; all without names.
+
+    Raises:
+        UserInputError: there is no fault of a name.
+    """
+    by_name = {fault.name: fault for fault in CATALOGUE}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise UserInputError(
+            f"no fault is called {', '.join(unknown)}. mergecheck selfcheck --list shows the {len(by_name)} there are."
+        )
+    return tuple(by_name[name] for name in names) or CATALOGUE

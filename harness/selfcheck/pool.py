@@ -1,0 +1,99 @@
+"""Seeds and shrinking spread over processes, each with a Spark session of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TYPE_CHECKING, TypeVar
+
+from harness.engines.pyspark import PySparkEngine
+from harness.selfcheck.catalogue import chosen
+from harness.selfcheck.shrinking import Shrunk, shrink_fault
+from harness.selfcheck.trial import SeedResult, run_seed
+from harness.session import WARM_UP
+from strategies import samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Future
+
+    from harness.selfcheck.fault import Fault
+
+T = TypeVar("T")
+
+_engine: PySparkEngine | None = None
+
+
+def run_seeds(
+    faults: Sequence[Fault], seeds: Sequence[int], *, max_cases: int, jobs: int, listener: Callable[[SeedResult], None]
+) -> list[SeedResult]:
+    """Run seeds in so many processes.
+
+    Args:
+        faults: which faults.
+        seeds: which seeds; each is one piece of work.
+        max_cases: cases per seed.
+        jobs: processes.
+        listener: told of every seed that is done.
+
+    Raises:
+        HarnessBugError: see ``run_seed``.
+    """
+    names = [fault.name for fault in faults]
+    with _pool(min(jobs, len(seeds))) as pool:
+        return _collected((pool.submit(_run_seed, names, seed, max_cases) for seed in seeds), listener)
+
+
+def shrink_faults(
+    results: Sequence[SeedResult], *, jobs: int, listener: Callable[[Shrunk | None], None]
+) -> list[Shrunk | None]:
+    """Shrink a killing case of every fault that some seed found, the one of the lowest seed.
+
+    Args:
+        results: the seeds.
+        jobs: processes.
+        listener: told of every fault that is done.
+    """
+    first: dict[str, tuple[int, int]] = {}
+    for result in sorted(results, key=lambda result: result.seed):
+        for name, kill in result.kills.items():
+            first.setdefault(name, (result.seed, kill.index))
+    with _pool(jobs) as pool:
+        return _collected((pool.submit(_shrink, name, *place) for name, place in first.items()), listener)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    # A new interpreter each: a fork would share the parent's JVM connection, if it has one.
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start)
+
+
+def _collected(futures: Iterable[Future[T]], listener: Callable[[T], None]) -> list[T]:
+    waiting = list(futures)
+    found = []
+    try:
+        for future in as_completed(waiting):
+            listener(future.result())
+            found.append(future.result())
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        raise
+    return found
+
+
+def _start() -> None:
+    global _engine  # noqa: PLW0603 - one engine per process of the pool, made before its first piece of work
+    _engine = PySparkEngine()
+    _engine.run(WARM_UP)
+
+
+def _run_seed(names: Sequence[str], seed: int, max_cases: int) -> SeedResult:
+    assert _engine is not None  # noqa: S101 - the pool has started it
+    cases = (drawn.case for drawn in samples(seed))
+    return run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases)
+
+
+def _shrink(name: str, seed: int, index: int) -> Shrunk | None:
+    assert _engine is not None  # noqa: S101 - the pool has started it
+    (fault,) = chosen([name])
+    return shrink_fault(fault, _engine, seed=seed, first=index)

@@ -1,0 +1,79 @@
+"""How small the case becomes that a fault is found by, and how long that takes."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.events import FindingSaved
+from harness.search import Budget
+from harness.session import fuzz_engine
+from harness.shrink import ShrinkLimits, num_rows
+from harness.statement_text import cut_merge
+
+if TYPE_CHECKING:
+    from harness.engine import Engine
+    from harness.events import Event
+    from harness.selfcheck.fault import Fault
+
+# A case that kills a fault may show something else first when the harness runs it twice; then the next ones are tried.
+_CASES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shrunk:
+    """The minimal case of one fault.
+
+    Attributes:
+        seconds: from the first candidate to the last. num_runs: candidates executed.
+        sql: the statement of the minimal case.
+    """
+
+    fault: str
+    num_target_rows: int
+    num_source_rows: int
+    num_clauses: int
+    num_runs: int
+    seconds: float
+    sql: str
+
+
+def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shrunk | None:
+    """Let the fuzz loop find the fault again and shrink it, with its usual limits.
+
+    Args:
+        fault: is switched on meanwhile.
+        engine: the engine ``pyspark``.
+        seed: of the killing case.
+        first: the number of the killing case.
+
+    Returns:
+        None where the loop does not find the fault again.
+    """
+    said: list[Event] = []
+    with fault.switched_on(), tempfile.TemporaryDirectory(prefix="mergecheck-") as folder:
+        fuzz_engine(
+            engine,
+            seed=seed,
+            budget=Budget(max_cases=_CASES, max_findings=1),
+            listener=said.append,
+            findings=Path(folder),
+            limits=ShrinkLimits(),
+            first=first,
+        )
+    finding = next((event.finding for event in said if isinstance(event, FindingSaved)), None)
+    if finding is None:
+        return None
+    case = finding.report.case
+    num_target_rows, num_source_rows = num_rows(case)
+    return Shrunk(
+        fault=fault.name,
+        num_target_rows=num_target_rows,
+        num_source_rows=num_source_rows,
+        num_clauses=len(cut_merge(case.sql).clauses),
+        num_runs=finding.num_runs,
+        seconds=finding.seconds,
+        sql=case.sql,
+    )

@@ -1,0 +1,140 @@
+"""How many random cases it takes to find each fault (Etna's protocol, techniques T27).
+
+Every case of a seed runs once on the right merge, watched. Only the faults that could have made a difference there
+are then switched on, one after the other, for a run of their own. A fault is found by the first case whose verdict is
+a mismatch. So ten seeds of a hundred faults cost little more than ten seeds of the right merge.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.check import check_case
+from harness.errors import HarnessBugError
+from harness.selfcheck.fault import watched
+from harness.verdict import Verdict
+from reference import evaluate
+from reference.outcome import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from harness.engine import Engine
+    from harness.selfcheck.fault import Fault
+    from harness.verdict import CaseReport, Check
+    from reference.case import Case
+    from reference.outcome import Reference
+
+_JUDGED = (Verdict.AGREE, Verdict.BOTH_REJECTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """A fault found.
+
+    Attributes:
+        num_cases: cases drawn until then, this one included.
+        index: the number of the killing case in its seed.
+        checks: the observables that differed, and ``engine_error`` where the engine's adapter gave up.
+        num_runs: how often the fault was run until then.
+    """
+
+    num_cases: int
+    index: int
+    checks: tuple[str, ...]
+    num_runs: int
+
+
+@dataclass(slots=True)
+class SeedResult:
+    """One seed of the whole catalogue.
+
+    Attributes:
+        kills: by name of the fault; a fault that is not there survived.
+        num_cases: cases drawn.
+        num_runs: executions of a faulty merge.
+    """
+
+    seed: int
+    kills: dict[str, Kill] = field(default_factory=dict)
+    num_cases: int = 0
+    num_runs: int = 0
+    seconds: float = 0.0
+
+
+def run_seed(
+    faults: Sequence[Fault],
+    engine: Engine,
+    cases: Iterator[Case],
+    *,
+    seed: int,
+    max_cases: int,
+    listener: Callable[[SeedResult], None] = lambda _: None,
+) -> SeedResult:
+    """Draw cases until every fault is found or the limit is reached.
+
+    Args:
+        faults: the catalogue, or a part of it.
+        engine: the engine ``pyspark``, whose ``merge`` the faults are planted in.
+        cases: the seed's stream.
+        seed: its number, for the result.
+        max_cases: the limit.
+        listener: told after every case.
+
+    Raises:
+        HarnessBugError: the right merge disagrees with the reference: find out why before faults are counted.
+    """
+    result, runs = SeedResult(seed=seed), dict.fromkeys((fault.name for fault in faults), 0)
+    started = time.monotonic()
+    while len(result.kills) < len(faults) and result.num_cases < max_cases:
+        case = next(cases)
+        result.num_cases += 1
+        answer = evaluate(case)
+        left = [fault for fault in faults if fault.name not in result.kills]
+        for fault in _could_differ(case, answer, engine, left):
+            runs[fault.name] += 1
+            result.num_runs += 1
+            checks = killing_checks(_check_with(fault, case, answer, engine))
+            if checks:
+                result.kills[fault.name] = Kill(
+                    num_cases=result.num_cases,
+                    index=result.num_cases - 1,
+                    checks=checks,
+                    num_runs=runs[fault.name],
+                )
+        result.seconds = time.monotonic() - started
+        listener(result)
+    return result
+
+
+def killing_checks(report: CaseReport) -> tuple[str, ...]:
+    """Name what a report of a faulty merge shows; nothing where the fault does not show."""
+    if report.verdict is Verdict.MISMATCH:
+        checks: set[Check] = {mismatch.check for mismatch in report.mismatches if mismatch.against != "itself"}
+        laws = {mismatch.kind for mismatch in report.mismatches if mismatch.against == "itself"}
+        return (*sorted(check.value for check in checks), *sorted(laws))
+    return (Verdict.ENGINE_ERROR.value,) if report.verdict is Verdict.ENGINE_ERROR else ()
+
+
+def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequence[Fault]) -> list[Fault]:
+    """Run the right merge, and choose the faults that are worth a run on this case."""
+    if isinstance(answer.answer, Unsupported):
+        return []
+    with watched(faults) as differing:
+        report = check_case(case, engine, reference=lambda _: answer)
+    if report.verdict is Verdict.UNSUPPORTED:
+        return []
+    if report.verdict not in _JUDGED:
+        raise HarnessBugError(
+            f"the merge without any fault gives {report.verdict.value} on case {case.id}: {case.sql}\n"
+            f"{report.reason or '; '.join(line for m in report.mismatches for line in m.lines)}\n"
+            "Look at it with mergecheck run first; faults are only counted against a merge that agrees."
+        )
+    return [fault for fault in faults if fault.name in differing]
+
+
+def _check_with(fault: Fault, case: Case, answer: Reference, engine: Engine) -> CaseReport:
+    with fault.switched_on():
+        return check_case(case, engine, reference=lambda _: answer)

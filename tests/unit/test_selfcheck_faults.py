@@ -1,0 +1,143 @@
+"""Planted faults: switched on and off without a trace, and seen to make a difference where they do."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+
+import pytest
+
+from harness.errors import UserInputError
+from harness.selfcheck.catalogue import CATALOGUE, chosen
+from harness.selfcheck.fault import Area, Edit, Fault, watched
+from harness.selfcheck.score import score
+from harness.selfcheck.trial import Kill, SeedResult
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of ``merge``, as far as the watch knows."""
+
+    x: int
+
+    @property
+    def double(self) -> int:
+        return 2 * self.x
+
+
+@pytest.fixture
+def module() -> types.ModuleType:
+    """A module with two functions."""
+    made = types.ModuleType("made")
+    made.half = lambda n: n // 2
+    made.refuse = lambda n: [][n]
+    return made
+
+
+def fault(*edits: Edit, name: str = "fault") -> Fault:
+    return Fault(name=name, area=Area.COMMIT, sentence="It is wrong.", rules=("R-1",), edits=edits)
+
+
+def test_a_fault_is_on_within_its_block_only(module: types.ModuleType) -> None:
+    """Also where the block ends with an error."""
+    third = fault(Edit(module, "half", lambda _right: lambda n: n // 3))
+    with third.switched_on():
+        assert module.half(6) == 2
+    assert module.half(6) == 3
+    with pytest.raises(ZeroDivisionError), third.switched_on():
+        raise ZeroDivisionError
+    assert module.half(6) == 3
+
+
+def test_a_function_that_is_gone_cannot_disarm_a_fault(module: types.ModuleType) -> None:
+    """Renaming a function of ``merge`` breaks its faults loudly."""
+    with pytest.raises(KeyError, match="gone"), fault(Edit(module, "gone", lambda right: right)).switched_on():
+        pass
+
+
+def test_the_watch_names_the_faults_that_made_a_difference(module: types.ModuleType) -> None:
+    """The right answers come out meanwhile."""
+    rounded = fault(Edit(module, "half", lambda _right: lambda n: -(-n // 2)), name="rounded up")
+    with watched([rounded]) as differing:
+        assert module.half(6) == 3
+    assert differing == set()
+    with watched([rounded]) as differing:
+        assert module.half(7) == 3
+    assert differing == {"rounded up"}
+    assert module.half(7) == 3
+
+
+def test_the_watch_compares_errors_too(module: types.ModuleType) -> None:
+    """Same error, other error, no error where there should be one, and one where there should be none."""
+    faults = [
+        fault(Edit(module, "refuse", lambda right: right), name="same"),
+        fault(Edit(module, "refuse", lambda _right: lambda _n: {}["key"]), name="other"),
+        fault(Edit(module, "refuse", lambda _right: lambda _n: None), name="none"),
+        fault(Edit(module, "half", lambda _right: lambda _n: int("x")), name="new"),
+    ]
+    with watched(faults) as differing:
+        assert module.half(2) == 1
+        with pytest.raises(IndexError):
+            module.refuse(0)
+    assert differing == {"other", "none", "new"}
+
+
+def test_the_watch_takes_calls_for_differences_where_it_cannot_compare(module: types.ModuleType) -> None:
+    """And does not call the wrong function."""
+    acts = Edit(module, "half", lambda _right: pytest.fail, comparable=False)
+    with watched([fault(acts)]) as differing:
+        assert module.half(2) == 1
+    assert differing == {"fault"}
+
+
+def test_properties_are_watched() -> None:
+    """They are functions as well."""
+    tripled = fault(Edit(Point, "double", lambda _right: property(lambda self: 3 * self.x)))
+    with watched([tripled]) as differing:
+        assert Point(0).double == 0
+        assert differing == set()
+        assert Point(1).double == 2
+    assert differing == {"fault"}
+    with tripled.switched_on():
+        assert Point(1).double == 3
+    assert Point(1).double == 2
+
+
+def test_the_catalogue_is_whole() -> None:
+    """At least sixty faults, each with a name of its own, rules, and functions that are there."""
+    assert len(CATALOGUE) >= 60
+    assert len({one.name for one in CATALOGUE}) == len(CATALOGUE)
+    for one in CATALOGUE:
+        assert one.rules, one.name
+        assert one.sentence.endswith("."), one.name
+        assert one.origin, one.name
+        for edit in one.edits:
+            assert edit.right() is not None, one.name
+
+
+def test_unknown_faults_are_refused() -> None:
+    """With the way to the list."""
+    with pytest.raises(UserInputError, match="no fault is called nosuch"):
+        chosen(["nosuch"])
+
+
+def kill(num_cases: int, *checks: str) -> Kill:
+    return Kill(num_cases=num_cases, index=num_cases - 1, checks=checks, num_runs=1)
+
+
+def test_a_fault_is_solved_if_every_seed_finds_it() -> None:
+    """Etna's rule; the median counts a seed that did not find it as endless."""
+    one, two = fault(name="one"), fault(name="two")
+    results = [
+        SeedResult(seed=2, kills={"one": kill(9, "rows")}, num_cases=50),
+        SeedResult(seed=1, kills={"one": kill(1, "rows"), "two": kill(40, "cdf")}, num_cases=40),
+        SeedResult(seed=3, kills={"one": kill(5, "rows")}, num_cases=50),
+    ]
+    found = score([one, two], results, max_cases=50)
+    first, second = found.faults
+    assert found.seeds == (1, 2, 3)
+    assert (first.is_solved, first.median, first.worst, first.lone_check) == (True, 5, 9, "rows")
+    assert [k and k.num_cases for k in first.kills] == [1, 9, 5]
+    assert (second.is_solved, second.median, second.worst) == (False, None, None)
+    assert (found.num_solved, found.solved_share, found.num_cases) == (1, 0.5, 140)
+    assert found.buckets == {1: 0, 10: 1, 100: 0, 1000: 0}
