@@ -58,7 +58,7 @@ def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Refere
     except EngineDownError as error:
         return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=str(error))
     except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
-        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=_defect(error))
+        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
     if isinstance(result, Unsupported):
         # Both reasons, so that neither side's gap hides behind the other's.
         own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
@@ -130,7 +130,8 @@ def _only_expect(answer: Reference) -> str:
     return f"held against expect only, because the reference does not support {answer.answer.reason}"
 
 
-def _defect(error: Exception) -> str:
+def adapter_fault(error: Exception) -> str:
+    """Say what an engine's adapter raised, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the adapter raised {type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"
 

@@ -186,4 +186,5 @@ def _mismatch(check: Check, against: str, found: _Difference) -> Mismatch:
 
 
 def _owner(against: str) -> str:
-    return "expectation" if against == "expect" else against
+    others = {"expect": "expectation", "reference": "reference"}
+    return others.get(against, "case's other form")

@@ -24,6 +24,7 @@ WIDTH = 100
 _TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 10, 3, 9, 10
 _NAMES = {Check.CDF: "changes"}
 _LABEL_WIDTH = 11
+_OTHER_JUDGES = frozenset({"reference", "expect", "itself"})
 
 
 def check_name(check: Check) -> str:
@@ -53,7 +54,8 @@ def mismatch_report(
     if finding is not None:
         lines += _indented(_found(finding, num_more))
     where = path or FINDINGS_DIRECTORY / f"{report.case.id}.json"
-    lines.append(f"  Reproduce:   mergecheck replay {where}")
+    oracle = " --oracle metamorphic" if _judge(report).startswith("relation") else ""
+    lines.append(f"  Reproduce:   mergecheck replay{oracle} {where}")
     return "\n".join(_cut(line.rstrip()) for line in lines[:MAX_LINES])
 
 
@@ -70,8 +72,14 @@ def headline(report: CaseReport) -> str:
     checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
     verdict = "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
     parts = [f"{verdict}  {', '.join(checks)}".rstrip()]
-    parts += [f"engine {report.engine} {report.engine_version}".rstrip(), "reference duckdb", f"case {report.case.id}"]
+    parts += [f"engine {report.engine} {report.engine_version}".rstrip(), _judge(report), f"case {report.case.id}"]
     return "   ".join(parts)
+
+
+def _judge(report: CaseReport) -> str:
+    """Name what the engine was held against: the reference, or a relation between its own answers."""
+    relations = [m.against for m in report.mismatches if m.against not in _OTHER_JUDGES]
+    return f"relation {relations[0]}" if relations else "reference duckdb"
 
 
 def difference_lines(report: CaseReport, *, max_lines: int | None = None) -> list[str]:

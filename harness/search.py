@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from harness.findings import FindingsDirectory, RunningCase
+    from harness.findings import FindingsDirectory, Fingerprint, RunningCase
     from harness.verdict import CaseReport
     from reference.case import Case
 
@@ -72,8 +72,11 @@ class Search:
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
         first: int = 0,
+        check_candidate: Callable[[Case, Fingerprint], CaseReport] | None = None,
     ) -> None:
         self._check_alone = check
+        # A candidate for a smaller case only has to show one fingerprint, which an oracle may ask for first.
+        self._check_candidate = check_candidate
         self._stream = Stream(cases)
         self._next_index = first
         self._repeats_in_a_row = 0
@@ -202,7 +205,7 @@ class Search:
         Raises:
             _ResemblesAFindingError: where enough candidates were of that sort.
         """
-        report = self._check(case)
+        report = self._check(case, about=None if self._attempts is None else self._attempts.fingerprint)
         known = self._known.with_shape(report)
         if known is None or self._attempts is None:
             return report
@@ -276,9 +279,12 @@ class Search:
         path = self._findings.set_aside(kind, report.case, set_aside_report(report, kind=kind, reason=reason))
         self._listener(events.CaseSetAside(kind=kind, path=path, reason=reason))
 
-    def _check(self, case: Case) -> CaseReport:
+    def _check(self, case: Case, *, about: Fingerprint | None = None) -> CaseReport:
         self._running.write(case)
-        report = self._check_alone(case)
+        if about is None or self._check_candidate is None:
+            report = self._check_alone(case)
+        else:
+            report = self._check_candidate(case, about)
         self._running.clear()
         return report
 

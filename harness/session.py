@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from harness.check import check_case
 from harness.deviations import Deviations
 from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
+from harness.oracle import Oracle, ask
 from harness.search import Search
 from reference import evaluate
 from reference.case import CDF_PROPERTY, Case, Source, Target
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from harness.engine import Engine
     from harness.events import Listener
+    from harness.findings import Fingerprint
     from harness.search import Budget
     from harness.shrink import ShrinkLimits
     from harness.statistics import Summary
@@ -64,6 +65,8 @@ def check_one(
     deviations: Deviations = NONE_KNOWN,
     *,
     reference: Callable[[Case], Reference] = evaluate,
+    oracle: Oracle = Oracle.REFERENCE,
+    about: Fingerprint | None = None,
 ) -> CaseReport:
     """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
 
@@ -72,9 +75,11 @@ def check_one(
         engine: the system under test.
         deviations: what is known of it; a mismatch that they explain carries their ids.
         reference: evaluates the case; where several engines run one case, its answer is made once.
+        oracle: what judges the engine's answer.
+        about: the finding that the case may be a smaller form of.
     """
     with interrupts_kept():
-        return deviations.annotated(check_case(case, engine, reference=reference))
+        return deviations.annotated(ask(oracle, case, engine, reference=reference, about=about))
 
 
 def fuzz_engine(
@@ -88,11 +93,12 @@ def fuzz_engine(
     limits: ShrinkLimits | None = None,
     deviations: Deviations = NONE_KNOWN,
     first: int = 0,
+    oracle: Oracle = Oracle.REFERENCE,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
 
     The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``). ``first``
-    is the number of the seed's case to begin with.
+    is the number of the seed's case to begin with; ``oracle`` says what judges the engine's answers.
 
     Raises:
         EngineDownError: where the engine does not even take the first case.
@@ -100,8 +106,8 @@ def fuzz_engine(
     """
     engine.run(WARM_UP)  # start-up is not the budget's business
 
-    def check(case: Case) -> CaseReport:
-        return check_one(case, engine, deviations)
+    def check(case: Case, about: Fingerprint | None = None) -> CaseReport:
+        return check_one(case, engine, deviations, oracle=oracle, about=about)
 
     return Search(
         check=check,
@@ -115,6 +121,7 @@ def fuzz_engine(
         listener=listener,
         limits=limits,
         first=first,
+        check_candidate=check,
     ).run()
 
 

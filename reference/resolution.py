@@ -217,5 +217,4 @@ def _implied_conjuncts(condition: exp.Expr, *, negated: bool = False) -> list[ex
     left, right = (_implied_conjuncts(side, negated=negated) for side in (inner.this, inner.expression))
     if isinstance(inner, exp.Or) == negated:
         return left + right
-    also = {part.sql() for part in right}
-    return [part for part in left if part.sql() in also] + whole
+    return [part for part in left if part in right] + whole

@@ -12,12 +12,14 @@ import click
 from harness import events
 from harness.cli.progress import Progress
 from harness.cli.terminal import (
+    ORACLES,
     deviation_options,
     emit_json,
     engine_option,
     json_option,
     known_deviations,
     notice,
+    oracle_option,
     show,
 )
 from harness.errors import ExitCode
@@ -30,6 +32,7 @@ from harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from harness.deviations import Deviations
+    from harness.oracle import Oracle
     from harness.search import Budget
     from harness.statistics import Summary
 
@@ -65,6 +68,7 @@ DEFAULT_FLOOR = 0.6
     show_default=True,
     help="Least share of verified cases; below it the run is inconclusive (exit 4).",
 )
+@oracle_option
 @deviation_options
 @json_option
 def fuzz(
@@ -76,12 +80,14 @@ def fuzz(
     max_findings: int | None,
     findings_directory: Path,
     floor: float,
+    oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     as_json: bool,
 ) -> int:
     """Run random cases until the budget is spent (500 cases where none is given)."""
-    from harness.search import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
+    from harness.oracle import Oracle  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.search import Budget  # noqa: PLC0415 - the same
 
     if max_cases is None and max_seconds is None:
         max_cases = DEFAULT_MAX_CASES
@@ -91,13 +97,19 @@ def fuzz(
     saved: list[events.FindingSaved] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
     summary = _run(
-        engine_name, seed=seed, budget=budget, findings=findings_directory, saved=saved, deviations=deviations
+        engine_name,
+        seed=seed,
+        budget=budget,
+        findings=findings_directory,
+        saved=saved,
+        deviations=deviations,
+        oracle=Oracle(oracle_name),
     )
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
-        _print_result(summary, saved, engine_name=engine_name, floor=floor)
+        _print_result(summary, saved, engine_name=engine_name, oracle_name=oracle_name, floor=floor)
     return code
 
 
@@ -135,6 +147,7 @@ def _run(
     findings: Path,
     saved: list[events.FindingSaved],
     deviations: Deviations,
+    oracle: Oracle,
 ) -> Summary:
     from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
     from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
@@ -151,7 +164,13 @@ def _run(
             confirm(deviations, engine, notice)
             listener = events.broadcast(progress, keep)
             summary = fuzz_engine(
-                engine, seed=seed, budget=budget, listener=listener, findings=findings, deviations=deviations
+                engine,
+                seed=seed,
+                budget=budget,
+                listener=listener,
+                findings=findings,
+                deviations=deviations,
+                oracle=oracle,
             )
             warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
             return summary
@@ -174,7 +193,9 @@ def _document(
     return {"engine": engine_name, **summary_json(summary), "findings": findings, "exit_code": int(code)}
 
 
-def _print_result(summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, floor: float) -> None:
+def _print_result(
+    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, oracle_name: str, floor: float
+) -> None:
     for event in saved:
         finding = replace(event.finding, num_cases=event.finding.num_cases)
         num_more = summary.findings[finding.id] - 1
@@ -184,7 +205,8 @@ def _print_result(summary: Summary, saved: list[events.FindingSaved], *, engine_
         show(f"stopped: {summary.stop.value}")
     if not summary.findings and summary.verified_share < floor:
         show(f"inconclusive: {summary.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
+    oracle = "" if oracle_name == ORACLES[0] else f" --oracle {oracle_name}"
     show(
-        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name} --seed {summary.seed} "
+        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{oracle} --seed {summary.seed} "
         f"--max-cases {max(1, summary.num_cases)}"
     )

@@ -15,6 +15,7 @@ from harness.cli.terminal import (
     json_option,
     known_deviations,
     notice,
+    oracle_option,
     show,
 )
 from harness.corpus import load_corpus
@@ -44,6 +45,7 @@ MAX_SHORT_LINES = 4
     metavar="DIR",
     help="Where ids of findings are looked up.",
 )
+@oracle_option
 @deviation_options
 @json_option
 def replay(
@@ -51,6 +53,7 @@ def replay(
     paths: tuple[str, ...],
     engine_name: str,
     findings_directory: Path,
+    oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     as_json: bool,
@@ -62,7 +65,7 @@ def replay(
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    reports, interrupted = _check_all(corpus, engine_name, deviations)
+    reports, interrupted = _check_all(corpus, engine_name, deviations, oracle_name)
     if as_json:
         emit_json(replay_json([report for _, report in reports], corpus.unreadable))
     else:
@@ -88,17 +91,20 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 
 
 def _check_all(
-    corpus: Corpus, engine_name: str, deviations: Deviations
+    corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
     from harness.known_deviations import confirm  # noqa: PLC0415 - the same
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.oracle import Oracle  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.session import check_one, open_engine  # noqa: PLC0415 - the same
 
+    oracle = Oracle(oracle_name)
     reports: list[tuple[SavedCase, CaseReport]] = []
     with open_engine(engine_name) as engine:
         confirm(deviations, engine, notice)
         try:
             for saved in corpus.cases:
-                reports.append((saved, check_one(saved.case, engine, deviations)))  # noqa: PERF401 - what is done survives Ctrl+C
+                report = check_one(saved.case, engine, deviations, oracle=oracle)
+                reports.append((saved, report))  # no comprehension: what is done survives Ctrl+C
         except KeyboardInterrupt:
             return reports, True
     return reports, False

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.deviations import Deviations
 
 _WIDEST = 1_000
+ORACLES = ("reference", "metamorphic", "both")  # the values of harness.oracle.Oracle, which loads too slowly for --help
 _STYLES = {
     "AGREE": "bold green",
     "BOTH REJECTED": "bold green",
@@ -48,6 +49,18 @@ def engine_option() -> Callable[[Any], Any]:
         metavar="NAME",
         help="A registered engine, or package.module:Class.",
     )
+
+
+def oracle_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option that says what judges an engine's answers."""
+    return click.option(
+        "--oracle",
+        "oracle_name",
+        type=click.Choice(ORACLES),
+        default=ORACLES[0],
+        show_default=True,
+        help="What judges the answers: the reference, relations between the engine's own answers, or both.",
+    )(command)
 
 
 def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -53,6 +53,22 @@ class LosesNullKeys(Echo):
         return replace(result, rows=tuple(row for row in result.rows if row[0] is not None))
 
 
+class SeesTheFirstFileOnly(Echo):
+    """Merges into the first file of the target, consistently, and copies the others."""
+
+    name = "sees-the-first-file-only"
+
+    def run(self, case: Case) -> EngineResult:
+        files = case.target.files
+        plain = replace(case.target, files=files[:1], properties={}, partition_by=())
+        result = super().run(replace(case, target=plain))
+        if not isinstance(result, Outcome):
+            return result
+        new = (None,) * (len(result.schema.columns) - len(case.target.schema.columns))
+        others = tuple((*row, *new) for file in files[1:] for row in file)
+        return replace(result, rows=(*result.rows, *others), metrics={}, path=None)
+
+
 class Down(Echo):
     """Never answers."""
 

@@ -30,6 +30,17 @@ def test_an_agreeing_run(mergecheck: Mergecheck) -> None:
     assert "seed 3" in ended.err
 
 
+def test_the_metamorphic_oracle_needs_no_reference(mergecheck: Mergecheck) -> None:
+    """Where files begin and end decides nothing (P-16): an engine for which it does is found out by its own answers."""
+    engine = "echo_engine:SeesTheFirstFileOnly"
+    ended = mergecheck("fuzz", "--engine", engine, "--oracle", "metamorphic", "--max-findings", "1", "--seed", "1")
+    assert ended.code == 1
+    assert "P-16-one-file" in ended.out
+    assert ended.out.splitlines()[-1].startswith(
+        f"seed 1  same cases again: mergecheck fuzz --engine {engine} --oracle metamorphic --seed 1"
+    )
+
+
 def test_json_of_an_agreeing_run(mergecheck: Mergecheck) -> None:
     """The counts of the denominator line, and all cases among them."""
     document = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "20", "--seed", "3", "--floor", "0", "--json").json

@@ -131,6 +131,14 @@ def test_what_prunes_is_read_after_the_optimizer(condition: str, *, may_succeed:
     assert (reference.alternative is not None) is may_succeed
 
 
+def test_an_empty_binary_literal_may_stand_in_a_disjunction() -> None:
+    """It has no number that a dialect could write in its place."""
+    clauses = "WHEN MATCHED AND (t.v = X'' OR t.v BETWEEN X'' AND X'') THEN DELETE"
+    reference = merge(clauses, target=[[1, ""]], source=[[1, ""]], schema="k INT, v BINARY")
+
+    assert predicted(reference).rows == ()
+
+
 def test_pruned_multi_match_may_succeed() -> None:
     """R-322: both answers are right where target-only clause predicates may hide the ambiguous row."""
     clauses = "WHEN MATCHED AND t.k > 50 THEN UPDATE SET v = 'u'"

@@ -1,0 +1,55 @@
+"""What judges an engine's answer: the reference, metamorphic relations, or one after the other."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from harness.check import check_case
+from harness.relations.oracle import check_relations
+from harness.verdict import Verdict
+from reference import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.engine import Engine
+    from harness.findings import Fingerprint
+    from harness.verdict import CaseReport
+    from reference.case import Case
+    from reference.outcome import Reference
+
+
+class Oracle(Enum):
+    """The value is what ``--oracle`` calls it."""
+
+    REFERENCE = "reference"
+    METAMORPHIC = "metamorphic"
+    BOTH = "both"
+
+
+def ask(
+    oracle: Oracle,
+    case: Case,
+    engine: Engine,
+    *,
+    reference: Callable[[Case], Reference] = evaluate,
+    about: Fingerprint | None = None,
+) -> CaseReport:
+    """Check one case.
+
+    Args:
+        oracle: what judges. With both, relations are tried where the reference agrees.
+        case: what to run.
+        engine: the system under test.
+        reference: evaluates the case, where it is asked.
+        about: the finding that the case may be a smaller form of: what it is about is tried first.
+    """
+    first = "" if about is None else about.against
+    if oracle is Oracle.METAMORPHIC:
+        return check_relations(case, engine, first=first)
+    report = check_case(case, engine, reference=reference)
+    if oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
+        return report
+    related = check_relations(case, engine, first=first)
+    return related if related.verdict is Verdict.MISMATCH else report

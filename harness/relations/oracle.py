@@ -1,0 +1,109 @@
+"""The metamorphic oracle: one case on one engine, judged by relations between the engine's own answers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from harness.check import adapter_fault
+from harness.conservation import conservation_mismatches
+from harness.errors import EngineDownError
+from harness.relations.shape import action_of, kind_of
+from harness.relations.statements import STATEMENT_RELATIONS
+from harness.relations.tables import TABLE_RELATIONS
+from harness.statement_text import cut_merge
+from harness.verdict import CaseReport, Verdict
+from reference.outcome import Facts, Outcome, Reference, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.engine import Engine
+    from harness.relations.relation import Relation
+    from harness.verdict import Mismatch
+    from reference.case import Case
+
+RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
+NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
+
+
+def check_relations(case: Case, engine: Engine, *, first: str = "") -> CaseReport:
+    """Check one case without the reference: conservation laws, then relations, until one does not hold.
+
+    Args:
+        case: what to run; its ``expect`` is not looked at.
+        engine: the system under test.
+        first: the relation to begin with; while a finding is shrunk, the one that it is about.
+
+    Returns:
+        ``agree`` where at least one relation applies and all that apply hold; ``mismatch`` with the differences of
+        the first that does not; ``unsupported`` where the engine rejects the case, or no relation applies.
+    """
+    started = time.perf_counter()
+    try:
+        result = engine.run(case)
+        if isinstance(result, Unsupported):
+            return _report(case, engine, started, Verdict.UNSUPPORTED, reason=f"{engine.name}: {result.reason}")
+        if isinstance(result, Rejection):
+            reason = f"rejected, and no relation is about errors ({result.error_class})"
+            return _report(case, engine, started, Verdict.UNSUPPORTED, reason=reason, result=result)
+        mismatches, num_applied = _judged(case, engine, result, first)
+    except EngineDownError as error:
+        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
+    except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
+        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    if mismatches:
+        return _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
+    if not num_applied:
+        return _report(case, engine, started, Verdict.UNSUPPORTED, reason="no relation applies", result=result)
+    return _report(case, engine, started, Verdict.AGREE, result=result)
+
+
+def _judged(case: Case, engine: Engine, outcome: Outcome, first: str) -> tuple[tuple[Mismatch, ...], int]:
+    if engine.capabilities.rows and (broken := conservation_mismatches(case, outcome, _facts(case, outcome))):
+        return broken, 1
+    num_applied = 0
+    for relation in sorted(RELATIONS, key=lambda relation: relation.name != first):
+        found = relation.check(case, outcome, engine.run)
+        if found:
+            return found, num_applied + 1
+        num_applied += found is not None
+    return (), num_applied
+
+
+def _facts(case: Case, outcome: Outcome) -> Facts:
+    """Tell what can be told of a case without evaluating it; which clauses fired is not known."""
+    changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+    return Facts(
+        path=outcome.path,
+        clauses_present=frozenset(
+            (kind_of(clause).lower(), action_of(clause).lower()) for clause in cut_merge(case.sql).clauses
+        ),
+        num_changed_rows=sum(outcome.metrics.get(name, 0) for name in changed),
+    )
+
+
+def _report(
+    case: Case,
+    engine: Engine,
+    started: float,
+    verdict: Verdict,
+    *,
+    reason: str = "",
+    result: Outcome | Rejection | None = None,
+    mismatches: Sequence[Mismatch] = (),
+) -> CaseReport:
+    seconds = time.perf_counter() - started
+    facts = _facts(case, result) if isinstance(result, Outcome) else Facts()
+    return CaseReport(
+        case=case,
+        engine=engine.name,
+        engine_version=engine.version,
+        verdict=verdict,
+        reference=Reference(answer=Unsupported(NOT_ASKED), facts=facts),
+        result=result,
+        mismatches=tuple(mismatches),
+        reason=reason,
+        seconds=seconds,
+        phase_seconds={"engine": seconds},
+    )
