@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from harness.case_space import possible_pairs
 from harness.verdict import Verdict
 from reference.case_file import change_schema
 from reference.outcome import Outcome, Prediction, Rejection
@@ -96,6 +97,11 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
         "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
         "rules": dict(sorted(summary.rules.items())),
+        "idle": summary.num_idle,
+        "passed_over": summary.num_passed_over,
+        "cells": summary.num_cells,
+        "pairs": {" and ".join(pair): n for pair, n in sorted(summary.pairs.items())},
+        "pairs_missing": [" and ".join(pair) for pair in possible_pairs() if pair not in summary.pairs],
         "paths": {path.value: n for path, n in sorted(summary.paths.items(), key=lambda item: item[0].value)},
     }
 

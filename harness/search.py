@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from hypothesis.errors import Flaky
 
 from harness import events
+from harness.case_space import cells_of
 from harness.findings import Finding, content_digest, fingerprint, with_content_id
 from harness.known_findings import KnownFindings
 from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
 from harness.verdict import Verdict
+from reference.outcome import Rejection
 from strategies import Stream
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from harness.findings import FindingsDirectory, Fingerprint, RunningCase
     from harness.verdict import CaseReport
     from reference.case import Case
+    from reference.outcome import Reference
 
 # So many draws without a new case mean that the strategy has no more to give.
 MAX_REPEATS = 250
@@ -35,6 +38,7 @@ SHRINKING_SHARE = 0.03
 # So many candidates that only show a known finding mean that the rest of the case is of little interest.
 MAX_RESEMBLING = 6
 MIN_SHRINKING_SECONDS = 5.0
+STEERED_WIDTH = 4
 
 
 class _ResemblesAFindingError(Exception):
@@ -73,10 +77,12 @@ class Search:
         limits: ShrinkLimits | None = None,
         first: int = 0,
         check_candidate: Callable[[Case, Fingerprint], CaseReport] | None = None,
+        explore: Callable[[Case], Reference] | None = None,
     ) -> None:
         self._check_alone = check
         # A candidate for a smaller case only has to show one fingerprint, which an oracle may ask for first.
         self._check_candidate = check_candidate
+        self._explore = explore
         self._stream = Stream(cases)
         self._next_index = first
         self._repeats_in_a_row = 0
@@ -131,8 +137,7 @@ class Search:
         """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
             return
-        index, self._next_index = self._next_index, self._next_index + 1
-        case = self._stream.draw(self._seed, index)
+        index, case = self._draw() if self._explore is None else self._draw_steered(self._explore)
         digest = content_digest(case)
         if digest in self._seen:
             self._statistics.num_repeated += 1
@@ -147,6 +152,26 @@ class Search:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
             self._shrink_draw(self._attempts, index)
             self._keep_finding()
+
+    def _draw(self) -> tuple[int, Case]:
+        index, self._next_index = self._next_index, self._next_index + 1
+        return index, self._stream.draw(self._seed, index)
+
+    def _draw_steered(self, explore: Callable[[Case], Reference]) -> tuple[int, Case]:
+        """Draw a few cases and keep the one that reaches most new cells of the case space; the first of equals.
+
+        The reference tells what a case would reach, at a fraction of what the engine would take. What is kept depends
+        on the seed and on the cases before, so the same seed gives the same cases here too.
+        """
+        drawn = [self._draw() for _ in range(STEERED_WIDTH)]
+        self._statistics.num_passed_over += STEERED_WIDTH - 1
+        news = []
+        for _, case in drawn:
+            answer = explore(case)
+            is_rejected = isinstance(answer.answer, Rejection)
+            cells = cells_of(case.target, answer.facts, is_rejected=is_rejected)
+            news.append(self._statistics.space.num_new(cells))
+        return drawn[news.index(max(news))]
 
     def _shrink(self, attempts: Attempts) -> CaseReport:
         with contextlib.suppress(_ResemblesAFindingError):

@@ -94,11 +94,13 @@ def fuzz_engine(
     deviations: Deviations = NONE_KNOWN,
     first: int = 0,
     oracle: Oracle = Oracle.REFERENCE,
+    steer: bool = False,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
 
     The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``). ``first``
-    is the number of the seed's case to begin with; ``oracle`` says what judges the engine's answers.
+    is the number of the seed's case to begin with; ``oracle`` says what judges the engine's answers; ``steer`` prefers
+    cases that reach new cells of the case space.
 
     Raises:
         EngineDownError: where the engine does not even take the first case.
@@ -122,6 +124,7 @@ def fuzz_engine(
         limits=limits,
         first=first,
         check_candidate=check,
+        explore=evaluate if steer else None,
     ).run()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from harness.case_space import CaseSpace, possible_pairs
 from harness.verdict import Verdict
 from reference.outcome import MergePath, Rejection
 
@@ -22,6 +23,7 @@ CLAUSES = (
     ("not matched by source", "update"),
     ("not matched by source", "delete"),
 )
+_MOST_MISSING = 3
 PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
 
 
@@ -42,11 +44,15 @@ class Summary:
 
     Attributes:
         num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         verdicts: cases by verdict; ``flaky`` ones are counted apart.
         unsupported: cases by the reason for which they were not verified.
         rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
+        num_idle: verified cases in which no clause fired.
+        num_cells: cells of the case space that some case reached.
+        pairs: cases by the pair of values of the case space's dimensions that they reached.
         clauses_present: cases by (kind, action) of their clauses; clauses_fired: those where it fired on a row.
         rules: cases by the number of the rule of the specification that they reached.
         findings: number of mismatching cases by finding id, the finding itself included.
@@ -61,11 +67,15 @@ class Summary:
     seconds: float
     num_cases: int
     num_repeated: int
+    num_passed_over: int
     num_flaky: int
     verdicts: Mapping[Verdict, int]
     unsupported: Mapping[str, int]
     rejected: Mapping[str, int]
     num_changed: int
+    num_idle: int
+    num_cells: int
+    pairs: Mapping[tuple[str, str], int]
     num_multi_matched: int
     clauses_present: Mapping[tuple[str, str], int]
     clauses_fired: Mapping[tuple[str, str], int]
@@ -101,8 +111,11 @@ class Statistics:
     seed: int
     num_cases: int = 0
     num_repeated: int = 0
+    num_passed_over: int = 0
     num_flaky: int = 0
     num_changed: int = 0
+    num_idle: int = 0
+    space: CaseSpace = field(default_factory=CaseSpace)
     num_multi_matched: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
@@ -131,6 +144,8 @@ class Statistics:
         self.not_checked_metrics.update(report.unsupported_metrics)
         facts = report.reference.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
+        self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_fired
+        self.space.add(report)
         self.num_multi_matched += facts.multi_matched
         self.rules.update(facts.rules)
         self.clauses_present.update(_spelled(facts.clauses_present))
@@ -151,11 +166,15 @@ class Statistics:
             seconds=seconds,
             num_cases=self.num_cases,
             num_repeated=self.num_repeated,
+            num_passed_over=self.num_passed_over,
             num_flaky=self.num_flaky,
             verdicts=dict(self.verdicts),
             unsupported=dict(self.unsupported),
             rejected=dict(self.rejected),
             num_changed=self.num_changed,
+            num_idle=self.num_idle,
+            num_cells=len(self.space.cells),
+            pairs=dict(self.space.pairs),
             num_multi_matched=self.num_multi_matched,
             clauses_present=dict(self.clauses_present),
             clauses_fired=dict(self.clauses_fired),
@@ -197,6 +216,17 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
         lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
     lines.append("paths   " + "   ".join(f"{path.value} {summary.paths.get(path, 0)}" for path in PATHS))
     return tuple(lines)
+
+
+def space_line(summary: Summary) -> str:
+    """Say how much of the case space was reached, and which pairs of values never came together."""
+    possible = possible_pairs()
+    missing = [pair for pair in possible if pair not in summary.pairs]
+    shown = "; ".join(" and ".join(pair) for pair in missing[:_MOST_MISSING])
+    more = f" and {len(missing) - _MOST_MISSING} more" if len(missing) > _MOST_MISSING else ""
+    never = f"; never together: {shown}{more}" if missing else ""
+    reached = len(possible) - len(missing)
+    return f"case space: {summary.num_cells} cells, {reached} of {len(possible)} pairs of values{never}"
 
 
 def _in_brackets(counts: Mapping[str, int]) -> str:

@@ -32,7 +32,7 @@ from reference.typed import duckdb_type
 from reference.types import STRING, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -164,6 +164,38 @@ class Evaluation:
             for (index,) in self.connection.execute(query).fetchall():
                 found.add((kind.value, clauses[index].action.value))
         return frozenset(found)
+
+    def matches(self) -> frozenset[str]:
+        """Name the sorts of matches there are, see ``Facts.matches``."""
+        asked = {
+            "1:1": "EXISTS (FROM pairs JOIN of_target USING (rid) JOIN of_source USING (sid) WHERE t = 1 AND s = 1)",
+            "1:n": "EXISTS (FROM of_source WHERE s > 1)",
+            "n:1": "EXISTS (FROM of_target WHERE t > 1)",
+            "source alone": "EXISTS (FROM source ANTI JOIN pairs USING (sid))",
+            "target alone": "EXISTS (FROM target ANTI JOIN pairs USING (rid))",
+        }
+        return self._holding(
+            asked,
+            "WITH of_target AS (SELECT rid, count(*) AS t FROM pairs GROUP BY rid), "
+            "of_source AS (SELECT sid, count(*) AS s FROM pairs GROUP BY sid) ",
+        )
+
+    def nulls(self) -> frozenset[str]:
+        """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
+        conditions = [
+            f"EXISTS (FROM {FIRED_IN[clause.kind]} WHERE ({clause.condition.sql}) IS NULL)"
+            for clause in self.merge.clauses
+            if clause.condition is not None
+        ]
+        asked = {
+            "ON": f"EXISTS (FROM source, target WHERE ({self.merge.on.sql}) IS NULL)",
+            "condition": " OR ".join(conditions) or "FALSE",
+        }
+        return self._holding(asked)
+
+    def _holding(self, asked: Mapping[str, str], prefix: str = "") -> frozenset[str]:
+        answers = self.connection.execute(f"{prefix}SELECT {', '.join(asked.values())}").fetchall()[0]
+        return frozenset(name for name, holds in zip(asked, answers, strict=True) if holds)
 
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""

@@ -206,7 +206,12 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
     path_a = _is_insert_only(merge) and settings.optimize_insert_only
     multi_matched = evaluation.has_multi_matched()
     if multi_matched and not path_a and not _is_sole_delete(merge):
-        facts = Facts(clauses_present=present, multi_matched=True, equality_on=merge.on_is_equality)
+        facts = Facts(
+            clauses_present=present,
+            multi_matched=True,
+            matches=evaluation.matches(),
+            equality_on=merge.on_is_equality,
+        )
         rejection = Rejection(
             error_class=_MULTI_MATCH, message="several source rows match a target row", unchanged=True
         )
@@ -222,6 +227,8 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
         clauses_fired=evaluation.fired(),
         num_changed_rows=sum(counts[name] for name in changed),
         multi_matched=multi_matched,
+        matches=evaluation.matches(),
+        nulls=evaluation.nulls(),
         equality_on=merge.on_is_equality,
     )
     return Reference(answer=prediction, facts=facts)

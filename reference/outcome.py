@@ -116,6 +116,9 @@ class Facts:
         clauses_present: (kind, action) of every clause of the statement.
         num_changed_rows: inserted + updated + deleted rows.
         multi_matched: whether a target row has two or more matching source rows (R-320).
+        matches: sorts of matches that occur: ``1:1``, ``1:n`` (a source row matches several target rows), ``n:1``,
+            ``source alone``, ``target alone`` (rows that match nothing).
+        nulls: where NULL decided: ``ON`` of some pair of rows, the ``condition`` of a clause on some row of its kind.
         equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
         rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
     """
@@ -125,6 +128,8 @@ class Facts:
     clauses_fired: frozenset[tuple[str, str]] = frozenset()
     num_changed_rows: int = 0
     multi_matched: bool = False
+    matches: frozenset[str] = frozenset()
+    nulls: frozenset[str] = frozenset()
     equality_on: bool = False
     rules: frozenset[str] = frozenset()
 

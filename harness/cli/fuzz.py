@@ -27,7 +27,7 @@ from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
 from harness.rule_counts import known_rules, rule_counts, rules_line
-from harness.statistics import Stop, coverage_lines, denominator_line, not_checked_line
+from harness.statistics import Stop, coverage_lines, denominator_line, not_checked_line, space_line
 from harness.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ DEFAULT_FLOOR = 0.6
     show_default=True,
     help="Least share of verified cases; below it the run is inconclusive (exit 4).",
 )
+@click.option("--steer", is_flag=True, help="Of several draws check the one that reaches most that is new.")
 @oracle_option
 @deviation_options
 @json_option
@@ -80,6 +81,7 @@ def fuzz(
     max_findings: int | None,
     findings_directory: Path,
     floor: float,
+    steer: bool,
     oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
@@ -104,12 +106,14 @@ def fuzz(
         saved=saved,
         deviations=deviations,
         oracle=Oracle(oracle_name),
+        steer=steer,
     )
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
-        _print_result(summary, saved, engine_name=engine_name, oracle_name=oracle_name, floor=floor)
+        flags = f"{'' if oracle_name == ORACLES[0] else f' --oracle {oracle_name}'}{' --steer' if steer else ''}"
+        _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
     return code
 
 
@@ -129,10 +133,12 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
     return (
         *coverage_lines(summary),
         rules_line(rule_counts(known_rules(), summary.rules)),
+        space_line(summary),
         "",
         (
             f"{summary.num_cases} cases in {summary.seconds:.0f} s, {summary.num_repeated} repeated draws left out; "
-            f"a row changed in {summary.changed_share:.0%} of the verified; {summary.num_multi_matched} multi-matched"
+            f"a row changed in {summary.changed_share:.0%} of the verified, no clause fired in {summary.num_idle}; "
+            f"{summary.num_multi_matched} multi-matched"
         ),
         denominator_line(summary),
         *([not_checked_line(summary)] if summary.not_checked else []),
@@ -148,6 +154,7 @@ def _run(
     saved: list[events.FindingSaved],
     deviations: Deviations,
     oracle: Oracle,
+    steer: bool,
 ) -> Summary:
     from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
     from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
@@ -171,6 +178,7 @@ def _run(
                 findings=findings,
                 deviations=deviations,
                 oracle=oracle,
+                steer=steer,
             )
             warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
             return summary
@@ -194,7 +202,7 @@ def _document(
 
 
 def _print_result(
-    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, oracle_name: str, floor: float
+    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, flags: str, floor: float
 ) -> None:
     for event in saved:
         finding = replace(event.finding, num_cases=event.finding.num_cases)
@@ -205,8 +213,7 @@ def _print_result(
         show(f"stopped: {summary.stop.value}")
     if not summary.findings and summary.verified_share < floor:
         show(f"inconclusive: {summary.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
-    oracle = "" if oracle_name == ORACLES[0] else f" --oracle {oracle_name}"
     show(
-        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{oracle} --seed {summary.seed} "
+        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{flags} --seed {summary.seed} "
         f"--max-cases {max(1, summary.num_cases)}"
     )
