@@ -98,6 +98,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
         "rules": dict(sorted(summary.rules.items())),
         "idle": summary.num_idle,
+        "batched": summary.num_batched,
         "passed_over": summary.num_passed_over,
         "cells": summary.num_cells,
         "pairs": {" and ".join(pair): n for pair, n in sorted(summary.pairs.items())},

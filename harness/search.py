@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 from hypothesis.errors import Flaky
 
 from harness import events
+from harness.batch import batch_of
 from harness.case_space import cells_of
 from harness.findings import Finding, content_digest, fingerprint, with_content_id
 from harness.known_findings import KnownFindings
@@ -17,7 +19,8 @@ from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
 from harness.verdict import Verdict
-from reference.outcome import Rejection
+from reference import evaluate
+from reference.outcome import Prediction, Rejection
 from strategies import Stream
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from harness.batch import Batch
     from harness.findings import FindingsDirectory, Fingerprint, RunningCase
     from harness.verdict import CaseReport
     from reference.case import Case
@@ -39,6 +43,8 @@ SHRINKING_SHARE = 0.03
 MAX_RESEMBLING = 6
 MIN_SHRINKING_SECONDS = 5.0
 STEERED_WIDTH = 4
+# Rows of a source in a batch; where they make some pair ambiguous, one row each.
+_MOST_SOURCE_ROWS = 8
 
 
 class _ResemblesAFindingError(Exception):
@@ -77,12 +83,16 @@ class Search:
         limits: ShrinkLimits | None = None,
         first: int = 0,
         check_candidate: Callable[[Case, Fingerprint], CaseReport] | None = None,
-        explore: Callable[[Case], Reference] | None = None,
+        explore: Callable[[Case], Reference] = evaluate,
+        steer: bool = False,
+        batch_size: int = 1,
     ) -> None:
         self._check_alone = check
         # A candidate for a smaller case only has to show one fingerprint, which an oracle may ask for first.
         self._check_candidate = check_candidate
         self._explore = explore
+        self._steer = steer
+        self._batch_size = batch_size
         self._stream = Stream(cases)
         self._next_index = first
         self._repeats_in_a_row = 0
@@ -137,7 +147,7 @@ class Search:
         """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
             return
-        index, case = self._draw() if self._explore is None else self._draw_steered(self._explore)
+        index, case = self._draw_steered() if self._steer else self._draw()
         digest = content_digest(case)
         if digest in self._seen:
             self._statistics.num_repeated += 1
@@ -147,7 +157,11 @@ class Search:
             return
         self._repeats_in_a_row = 0
         self._seen.add(digest)
-        self._check_new(case)
+        batch = self._batched(case, index)
+        if batch is None:
+            self._check_new(case)
+        else:
+            self._check_batch(batch)
         if self._attempts is not None:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
             self._shrink_draw(self._attempts, index)
@@ -157,7 +171,7 @@ class Search:
         index, self._next_index = self._next_index, self._next_index + 1
         return index, self._stream.draw(self._seed, index)
 
-    def _draw_steered(self, explore: Callable[[Case], Reference]) -> tuple[int, Case]:
+    def _draw_steered(self) -> tuple[int, Case]:
         """Draw a few cases and keep the one that reaches most new cells of the case space; the first of equals.
 
         The reference tells what a case would reach, at a fraction of what the engine would take. What is kept depends
@@ -167,7 +181,7 @@ class Search:
         self._statistics.num_passed_over += STEERED_WIDTH - 1
         news = []
         for _, case in drawn:
-            answer = explore(case)
+            answer = self._explore(case)
             is_rejected = isinstance(answer.answer, Rejection)
             cells = cells_of(case.target, answer.facts, is_rejected=is_rejected)
             news.append(self._statistics.space.num_new(cells))
@@ -177,6 +191,31 @@ class Search:
         with contextlib.suppress(_ResemblesAFindingError):
             return shrink(attempts)
         return attempts.best
+
+    def _batched(self, case: Case, index: int) -> Batch | None:
+        """Put the case among others of its statement; None where it cannot be, or where it must be rejected."""
+        if self._batch_size == 1:
+            return None
+        for max_source_rows in (_MOST_SOURCE_ROWS, 1):
+            random = Random(f"{self._seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
+            batch = batch_of(case, random, size=self._batch_size, max_source_rows=max_source_rows)
+            if batch is None:
+                return None
+            if isinstance(self._explore(batch.case).answer, Prediction):
+                return batch
+        return None
+
+    def _check_batch(self, batch: Batch) -> None:
+        """Check many pairs of tables in one merge; where they disagree, find a pair that disagrees alone."""
+        report = self._check(with_content_id(batch.case))
+        self._statistics.add(report)
+        self._statistics.num_batched += len(batch.singles)
+        if report.verdict is Verdict.ENGINE_ERROR:
+            self._engine_failed(report)
+        elif fingerprint(report) is not None:
+            alone = (self._check(with_content_id(single)) for single in batch.singles)
+            self._judge(next((one for one in alone if fingerprint(one) is not None), report))
+        self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
     def _check_new(self, case: Case) -> None:
         report = self._check(with_content_id(case))

@@ -44,6 +44,8 @@ class Summary:
 
     Attributes:
         num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
+            is one case.
         num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_repeated: draws that gave a case checked before in this run; they were not checked again.
         verdicts: cases by verdict; ``flaky`` ones are counted apart.
@@ -68,6 +70,7 @@ class Summary:
     num_cases: int
     num_repeated: int
     num_passed_over: int
+    num_batched: int
     num_flaky: int
     verdicts: Mapping[Verdict, int]
     unsupported: Mapping[str, int]
@@ -112,6 +115,7 @@ class Statistics:
     num_cases: int = 0
     num_repeated: int = 0
     num_passed_over: int = 0
+    num_batched: int = 0
     num_flaky: int = 0
     num_changed: int = 0
     num_idle: int = 0
@@ -167,6 +171,7 @@ class Statistics:
             num_cases=self.num_cases,
             num_repeated=self.num_repeated,
             num_passed_over=self.num_passed_over,
+            num_batched=self.num_batched,
             num_flaky=self.num_flaky,
             verdicts=dict(self.verdicts),
             unsupported=dict(self.unsupported),
@@ -216,6 +221,12 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
         lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
     lines.append("paths   " + "   ".join(f"{path.value} {summary.paths.get(path, 0)}" for path in PATHS))
     return tuple(lines)
+
+
+def batch_line(summary: Summary) -> str:
+    """Say how many pairs of tables were checked in batches, and how fast."""
+    per_second = summary.num_batched / summary.seconds if summary.seconds else 0.0
+    return f"in batches: {summary.num_batched} pairs of tables, {per_second:.1f} a second"
 
 
 def space_line(summary: Summary) -> str:

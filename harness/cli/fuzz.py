@@ -27,7 +27,7 @@ from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
 from harness.rule_counts import known_rules, rule_counts, rules_line
-from harness.statistics import Stop, coverage_lines, denominator_line, not_checked_line, space_line
+from harness.statistics import Stop, batch_line, coverage_lines, denominator_line, not_checked_line, space_line
 from harness.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -69,6 +69,15 @@ DEFAULT_FLOOR = 0.6
     help="Least share of verified cases; below it the run is inconclusive (exit 4).",
 )
 @click.option("--steer", is_flag=True, help="Of several draws check the one that reaches most that is new.")
+@click.option(
+    "--batch",
+    "batch_size",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N pairs of tables in one merge, where the statement allows it.",
+)
 @oracle_option
 @deviation_options
 @json_option
@@ -82,6 +91,7 @@ def fuzz(
     findings_directory: Path,
     floor: float,
     steer: bool,
+    batch_size: int,
     oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
@@ -107,12 +117,14 @@ def fuzz(
         deviations=deviations,
         oracle=Oracle(oracle_name),
         steer=steer,
+        batch_size=batch_size,
     )
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
         flags = f"{'' if oracle_name == ORACLES[0] else f' --oracle {oracle_name}'}{' --steer' if steer else ''}"
+        flags += f" --batch {batch_size}" if batch_size > 1 else ""
         _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
     return code
 
@@ -140,6 +152,7 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
             f"a row changed in {summary.changed_share:.0%} of the verified, no clause fired in {summary.num_idle}; "
             f"{summary.num_multi_matched} multi-matched"
         ),
+        *([batch_line(summary)] if summary.num_batched else []),
         denominator_line(summary),
         *([not_checked_line(summary)] if summary.not_checked else []),
     )
@@ -155,6 +168,7 @@ def _run(
     deviations: Deviations,
     oracle: Oracle,
     steer: bool,
+    batch_size: int,
 ) -> Summary:
     from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
     from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
@@ -179,6 +193,7 @@ def _run(
                 deviations=deviations,
                 oracle=oracle,
                 steer=steer,
+                batch_size=batch_size,
             )
             warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
             return summary
