@@ -214,7 +214,7 @@ def test_hardly_a_draw_is_discarded() -> None:
     def see(case: object) -> None:
         seen.append(case)
 
-    random = Random(SEED)  # noqa: S311 - test data
+    random = Random(SEED)
     # Hypothesis documents the attribute and leaves it out of its types
     run_bytes = see.hypothesis.fuzz_one_input  # type: ignore[attr-defined]
     for _ in range(200):
