@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from reference.alignment import Aligner
+from reference.alignment import Aligner, StoreAssignmentPolicy
 from reference.clause_names import ClauseNames
 from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
@@ -128,6 +128,7 @@ class _Run:
             target=self.case.target.schema,
             source=self.source.schema,
             evolution=self.evolution,
+            strict=self.settings is not None and self.settings.policy is StoreAssignmentPolicy.STRICT,
         )
 
     @property

@@ -22,7 +22,7 @@ _NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
 
 
 def classes_of_other_faults(
-    rejected: RejectedError, statement: Statement, *, target: Schema, source: Schema, evolution: bool
+    rejected: RejectedError, statement: Statement, *, target: Schema, source: Schema, evolution: bool, strict: bool
 ) -> frozenset[str]:
     """Name the classes by which Delta may refuse a statement instead of the one that the reference met.
 
@@ -32,6 +32,7 @@ def classes_of_other_faults(
         target: the target's columns.
         source: the source's columns.
         evolution: whether the statement or the session asks for schema evolution.
+        strict: whether the store assignment policy is STRICT.
     """
     others: set[str] = set()
     if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
@@ -39,7 +40,8 @@ def classes_of_other_faults(
     if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
         others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
-        others.add(_NO_CAST)  # an aggregate is no struct, and that is met first
+        # An aggregate is no struct, and that is met first.
+        others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
     return frozenset(others)
 
 
