@@ -34,7 +34,7 @@ UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
 """Error class of a merge that committed something nobody can read."""
 
 
-def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None) -> Outcome | Rejection:
+def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None, since: int = 0) -> Outcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     Args:
@@ -42,25 +42,26 @@ def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None) 
         metrics: what the command itself reports; used only where the history has no metrics, because nothing was
             committed (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
+        since: the table's version before the merge.
     """
     try:
-        return _read_outcome(path, metrics, taken)
+        return _read_outcome(path, metrics, taken, since)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def is_unchanged(target: Target, path: Path) -> bool:
+def is_unchanged(target: Target, path: Path, *, since: int = 0) -> bool:
     """Tell whether a failed merge left version, schema and rows as they were (P-30)."""
-    if newest_version(path) != 0:
+    if newest_version(path) != since:
         return False
     state = read_table(path)
     return state.schema == target.schema and same_rows(physical_rows(target), state.rows, target.schema)
 
 
-def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None) -> TableOutcome:
+def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None, since: int) -> TableOutcome:
     state = read_table(path)
-    committed = state.version > 0
+    committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     added = {action["add"]["path"] for action in actions if "add" in action}
     written = [file for file in state.files if file.add["path"] in added] if committed else []
@@ -68,7 +69,7 @@ def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | Non
         schema=state.schema,
         rows=state.rows,
         metrics=operation_metrics(actions) or dict(metrics),
-        cdf=_feed(path, state),
+        cdf=_feed(path, state, since),
         committed=committed,
         path=taken,
         num_records_added=sum(len(file.rows) for file in written),
@@ -82,9 +83,9 @@ def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | Non
     )
 
 
-def _feed(path: Path, state: TableState) -> tuple[Row, ...] | None:
+def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:
     """Read the change rows of the merge; change files of a table whose feed is off are shown too (R-601)."""
-    if state.version == 0:
+    if state.version == since:
         return () if state.change_data_feed else None
     if state.change_data_feed or has_change_files(path, state.version):
         return change_rows(path, version=state.version, state=state)

@@ -18,6 +18,7 @@ from harness.cli.replay import replay
 from harness.cli.rules import rules
 from harness.cli.run import run
 from harness.cli.selfcheck import selfcheck
+from harness.cli.sequences import sequences
 from harness.cli.terminal import error_line, make_streams_safe
 from harness.errors import ExitCode, MergecheckError
 from reference.errors import CaseFormatError
@@ -47,7 +48,7 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, matrix, conform, new_engine, selfcheck, rules, cases, doctor):
+for command in (run, fuzz, replay, sequences, matrix, conform, new_engine, selfcheck, rules, cases, doctor):
     cli.add_command(command)
 
 

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from harness.clause_order import in_sql_order
 from harness.compare_rows import same_rows
 from harness.delta_jars import delta_version
+from harness.delta_readback import newest_version
 from harness.delta_schema import schema_from_json
 from harness.delta_tables import UnwritableTableError, write_source, write_target
 from harness.engine import Capabilities
@@ -88,6 +89,17 @@ class DeltaSparkEngine:
         Raises:
             EngineDownError: when Spark does not start or is gone, or was started without Delta Lake.
         """
+        return self._run(case, table=None)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        return self._run(case, table=table)
+
+    def _run(self, case: Case, *, table: Path | None) -> EngineResult:
         for name in case.conf:
             if not full_name(name).startswith("spark."):
                 return Unsupported(f"setting {name}")
@@ -97,18 +109,20 @@ class DeltaSparkEngine:
             directory = Path(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
             )
-            path = directory / _TARGET
+            path = table or directory / _TARGET
             try:
-                write_target(case.target, path)
+                if table is None:
+                    write_target(case.target, path)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
+            since = newest_version(path)
             try:
-                stack.enter_context(_tables(spark, case, directory))
+                stack.enter_context(_tables(spark, case, directory, path))
                 spark.sql(in_sql_order(case.sql))
             except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
-                return _rejection(spark, case, path, error)
-            return _observed(spark, case, path)
+                return _rejection(spark, case, path, error, since)
+            return _observed(spark, case, path, since)
 
     def close(self) -> None:
         """Stop the session, if this engine started it."""
@@ -138,9 +152,9 @@ class DeltaSparkEngine:
 
 
 @contextmanager
-def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[None]:
+def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> Iterator[None]:
     """Name the case's tables ``target`` and ``source`` while this lasts."""
-    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{directory / _TARGET}'")
+    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{target}'")
     try:
         if case.source is not None:
             _source(spark, case, directory)
@@ -164,9 +178,10 @@ def _source(spark: SparkSession, case: Case, directory: Path) -> None:
     local_relation(spark, source)
 
 
-def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception) -> Rejection:
+def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception, since: int) -> Rejection:
     require_alive(spark, error)
-    return Rejection(error_class=_class_of(error), message=_message(error), unchanged=is_unchanged(case.target, path))
+    unchanged = is_unchanged(case.target, path, since=since)
+    return Rejection(error_class=_class_of(error), message=_message(error), unchanged=unchanged)
 
 
 def _class_of(error: Exception) -> str:
@@ -202,8 +217,8 @@ def _message(error: Exception) -> str:
     return text.split("\n\tat ")[0]
 
 
-def _observed(spark: SparkSession, case: Case, path: Path) -> Outcome | Rejection:
-    seen = observe(path, metrics={}, taken=None)
+def _observed(spark: SparkSession, case: Case, path: Path, since: int) -> Outcome | Rejection:
+    seen = observe(path, metrics={}, taken=None, since=since)
     if isinstance(seen, Rejection):
         return seen
     try:
@@ -211,7 +226,8 @@ def _observed(spark: SparkSession, case: Case, path: Path) -> Outcome | Rejectio
             return other
         if not seen.committed:
             return seen
-        return replace(seen, metrics=_history_metrics(spark, path), cdf=_change_feed(spark, seen, path))
+        changes = _change_feed(spark, seen, path, version=since + 1)
+        return replace(seen, metrics=_history_metrics(spark, path), cdf=changes)
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
         message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {_message(error)}"
@@ -235,11 +251,11 @@ def _history_metrics(spark: SparkSession, path: Path) -> dict[str, int]:
     return {name: int(text) for name, text in metrics.items()}
 
 
-def _change_feed(spark: SparkSession, seen: Outcome, path: Path) -> tuple[Row, ...] | None:
+def _change_feed(spark: SparkSession, seen: Outcome, path: Path, *, version: int) -> tuple[Row, ...] | None:
     if seen.cdf is None:
         return None
     reader = spark.read.format("delta").option("readChangeFeed", "true")
-    feed = reader.option("startingVersion", 1).option("endingVersion", 1).load(str(path))
+    feed = reader.option("startingVersion", version).option("endingVersion", version).load(str(path))
     schema = Schema((*seen.schema.columns, Field("_change_type", STRING)))
     return _collect(feed.drop("_commit_version", "_commit_timestamp"), schema)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 
+from harness.delta_readback import newest_version
 from harness.delta_tables import UnwritableTableError, write_source, write_target
 from harness.engine import Capabilities
 from harness.engines.spark_case import (
@@ -67,6 +68,17 @@ class PySparkEngine:
         Raises:
             EngineDownError: when Spark does not start or is gone.
         """
+        return self._run(case, table=None)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: when Spark does not start or is gone.
+        """
+        return self._run(case, table=table)
+
+    def _run(self, case: Case, *, table: Path | None) -> EngineResult:
         if unknown := _unknown_setting(case):
             return Unsupported(f"setting {unknown}")
         spark = self._session()
@@ -76,12 +88,13 @@ class PySparkEngine:
                 stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
             )
             try:
-                write_target(case.target, directory / "target")
-                tables = stack.enter_context(_tables(spark, case, directory))
+                if table is None:
+                    write_target(case.target, directory / "target")
+                tables = stack.enter_context(_tables(spark, case, directory, table or directory / "target"))
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
-            return _merge(spark, case, tables)
+            return _merge(spark, case, tables, since=newest_version(Path(tables["target"])))
 
     def close(self) -> None:
         """Stop the session, if this engine started it."""
@@ -111,9 +124,9 @@ def _is_known(setting: str) -> bool:
 
 
 @contextmanager
-def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[dict[str, str]]:
+def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> Iterator[dict[str, str]]:
     """Give the paths of the case's tables by name; a source that is no table is a view while this lasts."""
-    tables = {"target": str(directory / "target")}
+    tables = {"target": str(target)}
     if case.source is None:
         yield tables
         return
@@ -133,7 +146,7 @@ def _tables(spark: SparkSession, case: Case, directory: Path) -> Iterator[dict[s
         spark.catalog.dropTempView(SOURCE_VIEW)
 
 
-def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineResult:
+def _merge(spark: SparkSession, case: Case, tables: dict[str, str], *, since: int) -> EngineResult:
     path = Path(tables["target"])
     try:
         # the text of a case also stands for a call of the builder, which may interleave the kinds (R-102)
@@ -142,17 +155,18 @@ def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> EngineRes
         return Unsupported(_unsupported_reason(error))
     except MergeError as error:
         return Rejection(
-            error_class=error.error_class, message=error.message, unchanged=is_unchanged(case.target, path)
+            error_class=error.error_class, message=error.message, unchanged=is_unchanged(case.target, path, since=since)
         )
     except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer, and compared
         require_alive(spark, error)
-        return Rejection(error_class=class_of(error), message=str(error), unchanged=is_unchanged(case.target, path))
-    return _observed(path, result)
+        unchanged = is_unchanged(case.target, path, since=since)
+        return Rejection(error_class=class_of(error), message=str(error), unchanged=unchanged)
+    return _observed(path, result, since)
 
 
-def _observed(path: Path, result: MergeResult) -> Outcome | Rejection:
+def _observed(path: Path, result: MergeResult, since: int) -> Outcome | Rejection:
     taken = None if result.path is None else MergePath(result.path.value)
-    return observe(path, metrics=result.metrics, taken=taken)
+    return observe(path, metrics=result.metrics, taken=taken, since=since)
 
 
 def _unsupported_reason(error: UnsupportedTableError | UnsupportedStatementError) -> str:

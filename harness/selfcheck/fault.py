@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
+    from reference.case import Target
+
 Function = Callable[..., Any]
+
+
+def _always(_target: Target) -> bool:
+    return True
 
 
 class Area(Enum):
@@ -69,6 +75,7 @@ class Fault:
         sentence: what is wrong.
         rules: the rules of the specification that it breaks.
         origin: where the idea comes from: a danger of part 9.2, the mutant catalogue T27, a bug of a released engine.
+        needs: whether a case with such a target can show it at all; spares runs where the edits cannot be compared.
         unsolved: why the generator is not expected to find it each time; empty for all others.
     """
 
@@ -78,6 +85,7 @@ class Fault:
     rules: tuple[str, ...]
     edits: tuple[Edit, ...]
     origin: str = ""
+    needs: Callable[[Target], bool] = _always
     unsolved: str = ""
 
     @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -11,11 +12,13 @@ from harness.selfcheck.fault import Area, Edit, Fault
 from merge import command
 from merge.table import actions, commit, writing
 from merge.table.commit import PendingCommit
+from reference.types import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from merge.table.log_store import Action
+    from reference.case import Target
 
 _Actions = tuple[dict[str, Any], ...]
 
@@ -106,6 +109,14 @@ def _worker(function: Any) -> tuple[Edit, ...]:
     return (Edit(writing.TableWriter, "write", writes, comparable=False),)
 
 
+def _has_type(pattern: str) -> Callable[[Target], bool]:
+    return lambda target: re.search(pattern, target.schema.ddl()) is not None
+
+
+def _is_partitioned_by_booleans(target: Target) -> bool:
+    return any(c.name in target.partition_by and c.type == BOOLEAN for c in target.schema.columns)
+
+
 WRITING_FAULTS = (
     Fault(
         name="not-null-unchecked",
@@ -161,6 +172,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files hold the prefix of a long string as its maximum.",
         rules=("P-11",),
         origin="wrong statistics",
+        needs=_has_type("STRING"),
         edits=_worker(worker_faults.cut_maximum),
     ),
     Fault(
@@ -177,6 +189,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files leave NaN out.",
         rules=("P-11", "R-801"),
         origin="Spark and pyarrow, docs/findings",
+        needs=_has_type("FLOAT|DOUBLE"),
         edits=_worker(worker_faults.nan_in_bounds),
     ),
     Fault(
@@ -185,6 +198,7 @@ WRITING_FAULTS = (
         sentence="The partition of NULL becomes the partition of a text.",
         rules=("R-744",),
         origin="T19",
+        needs=lambda target: bool(target.partition_by),
         edits=_worker(worker_faults.null_partition_as_text),
     ),
     Fault(
@@ -193,6 +207,7 @@ WRITING_FAULTS = (
         sentence="Partition values of booleans are written as 1 and 0.",
         rules=("R-701",),
         origin="danger 14",
+        needs=_is_partitioned_by_booleans,
         edits=_worker(worker_faults.boolean_partition_as_digit),
     ),
     Fault(
@@ -201,6 +216,7 @@ WRITING_FAULTS = (
         sentence="NULL is written to NOT NULL fields of structs.",
         rules=("R-741",),
         origin="R-741",
+        needs=_has_type(": [^,>]*NOT NULL"),
         edits=_worker(worker_faults.outer_violation_only),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from harness.selfcheck.fault import Fault
 
 T = TypeVar("T")
+
+_EVERY = 50  # cases between two lines of progress
 
 _engine: PySparkEngine | None = None
 
@@ -90,7 +93,12 @@ def _start() -> None:
 def _run_seed(names: Sequence[str], seed: int, max_cases: int) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
     cases = (drawn.case for drawn in samples(seed))
-    return run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases)
+    return run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
+
+
+def _progress(result: SeedResult) -> None:
+    if result.num_cases % _EVERY == 0:
+        sys.stderr.write(f"seed {result.seed}: {len(result.kills)} faults found in {result.num_cases} cases\n")
 
 
 def _shrink(name: str, seed: int, index: int) -> Shrunk | None:

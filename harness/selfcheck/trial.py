@@ -94,7 +94,7 @@ def run_seed(
         case = next(cases)
         result.num_cases += 1
         answer = evaluate(case)
-        left = [fault for fault in faults if fault.name not in result.kills]
+        left = [fault for fault in faults if fault.name not in result.kills and fault.needs(case.target)]
         for fault in _could_differ(case, answer, engine, left):
             runs[fault.name] += 1
             result.num_runs += 1

@@ -1,0 +1,165 @@
+"""``mergecheck sequences``: several merges, and other writes between them, on one table."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from harness.errors import ExitCode, UserInputError
+from harness.findings import FINDINGS_DIRECTORY
+from reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.sequences.run import SequenceReport
+    from harness.sequences.steps import Sequence
+
+DEFAULT_MAX_SEQUENCES = 50
+DEFAULT_STEPS = 5
+MAX_LINES = 12
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE]...")
+@engine_option()
+@click.option(
+    "--max-sequences", type=click.IntRange(min=1), default=DEFAULT_MAX_SEQUENCES, show_default=True, metavar="N"
+)
+@click.option(
+    "--steps", type=click.IntRange(min=2), default=DEFAULT_STEPS, show_default=True, help="Steps of each sequence."
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same sequences.")
+@click.option(
+    "--findings",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY / "sequences",
+    show_default=True,
+    metavar="DIR",
+    help="Where sequences that disagree are kept.",
+)
+@json_option
+def sequences(
+    *,
+    paths: tuple[Path, ...],
+    engine_name: str,
+    max_sequences: int,
+    steps: int,
+    seed: int | None,
+    findings: Path,
+    as_json: bool,
+) -> int:
+    """Run sequences of merges, appends, deletes, rewrites and new columns; saved ones, or random ones without FILE."""
+    from harness.sequences.run import run_sequence  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.session import open_engine  # noqa: PLC0415 - the same
+
+    if seed is None:
+        seed = secrets.randbelow(2**31)
+    given = _read(paths) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
+    reports: list[SequenceReport] = []
+    with open_engine(engine_name) as engine:
+        for sequence in given:
+            report = run_sequence(sequence, engine)
+            reports.append(report)
+            if report.mismatches and not paths:
+                notice(f"kept: {_keep(sequence, findings)}")
+    if as_json:
+        emit_json(_json(reports, engine_name=engine_name, seed=None if paths else seed))
+    else:
+        _show(reports, seed=None if paths else seed, steps=steps, engine_name=engine_name)
+    return _exit_code(reports)
+
+
+def _read(paths: tuple[Path, ...]) -> list[Sequence]:
+    from harness.sequences.steps import parse_sequence  # noqa: PLC0415 - slow import, as above
+
+    found = []
+    for path in paths:
+        try:
+            found.append(parse_sequence(path.read_text(encoding="utf-8"), name=str(path)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserInputError(f"{path} cannot be read: {error}") from error
+        except CaseFormatError as error:
+            raise UserInputError(str(error)) from error
+    return found
+
+
+def _drawn(seed: int, steps: int) -> Iterator[Sequence]:
+    from harness.sequences.draw import sequences as drawn  # noqa: PLC0415 - slow import, as above
+
+    return drawn(seed, num_steps=steps)
+
+
+def _keep(sequence: Sequence, folder: Path) -> Path:
+    from harness.sequences.steps import dump_sequence  # noqa: PLC0415 - slow import, as above
+
+    path = folder / f"{sequence.id}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(dump_sequence(sequence) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another folder with --findings DIR.") from error
+    return path
+
+
+def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, engine_name: str) -> None:
+    for report in reports:
+        if report.mismatches or report.report is not None:
+            show("\n".join(_lines(report)) + "\n")
+    counts = Counter(report.ending.value for report in reports)
+    done = Counter(type(step).__name__.lower() for r in reports for step in r.sequence.steps[: r.num_steps])
+    show(f"{len(reports)} sequences: " + ", ".join(f"{name} {count}" for name, count in counts.most_common()))
+    show("steps: " + ", ".join(f"{name} {count}" for name, count in done.most_common()))
+    for reason, count in Counter(report.reason for report in reports if report.reason).most_common():
+        show(f"  {count:>4}  {reason}")
+    if seed is not None:
+        show(
+            f"seed {seed}  same sequences again: mergecheck sequences --engine {engine_name} --seed {seed} "
+            f"--steps {steps} --max-sequences {len(reports)}"
+        )
+
+
+def _lines(report: SequenceReport) -> list[str]:
+    kinds = [type(step).__name__.lower() for step in report.sequence.steps]
+    done = ", ".join(kinds[: report.num_steps])
+    lines = [f"{report.ending.value.upper()}  {report.sequence.id}  after {done}"]
+    if report.report is not None:
+        lines.append(f"  {report.report.case.sql}")
+    found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
+    return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
+
+
+def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) -> dict[str, Any]:
+    from harness.outcome_json import mismatches_json  # noqa: PLC0415 - slow import, as above
+
+    return {
+        "engine": engine_name,
+        "seed": seed,
+        "counts": dict(Counter(report.ending.value for report in reports)),
+        "sequences": [
+            {
+                "id": report.sequence.id,
+                "ending": report.ending.value,
+                "steps": report.num_steps,
+                "reason": report.reason,
+                "mismatches": mismatches_json(report.mismatches),
+            }
+            for report in reports
+        ],
+    }
+
+
+def _exit_code(reports: list[SequenceReport]) -> ExitCode:
+    endings = {report.ending.value for report in reports}
+    if "mismatch" in endings:
+        return ExitCode.MISMATCH
+    if "engine error" in endings:
+        return ExitCode.ENGINE
+    return ExitCode.AGREE if "agrees" in endings else ExitCode.INCONCLUSIVE

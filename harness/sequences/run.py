@@ -1,0 +1,238 @@
+"""Run a sequence: every step on the table that the steps before it left, compared after every step."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from deltalake import DeltaTable, write_deltalake
+from deltalake import Field as DeltaField
+from deltalake.exceptions import DeltaError
+from deltalake.schema import PrimitiveType
+
+from harness.check import check_case
+from harness.compare_rows import difference, row_mismatches, same_rows
+from harness.delta_readback import change_rows, read_table
+from harness.delta_tables import UnwritableTableError, write_target
+from harness.sequences.steps import AddColumn, Append, Delete, Merge
+from harness.verdict import Check, Verdict
+from reference import evaluate
+from reference.arrow import rows_to_table
+from reference.case import Case, Source, Target
+from reference.case_file import change_schema
+from reference.outcome import Prediction
+
+if TYPE_CHECKING:
+    from harness.delta_readback import TableState
+    from harness.engine import Engine
+    from harness.sequences.steps import Sequence, Step
+    from harness.verdict import CaseReport, Mismatch
+    from reference.case import Row
+    from reference.outcome import EngineResult
+    from reference.types import Schema
+
+_DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
+
+
+class LivingEngine(Protocol):
+    """An engine that can merge into a table that is there already."""
+
+    name: str
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table; the case's target says what it holds now."""
+        ...
+
+
+class Ending(Enum):
+    """How a sequence ended."""
+
+    AGREES = "agrees"
+    MISMATCH = "mismatch"
+    UNSUPPORTED = "unsupported"
+    ENGINE_ERROR = "engine error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceReport:
+    """What became of a sequence.
+
+    Attributes:
+        num_steps: steps done, the last one included.
+        report: of the merge that ended it; its case holds the table as it was then. None where it ended otherwise.
+        mismatches: the differences.
+        reason: why it is unsupported, or what failed.
+    """
+
+    sequence: Sequence
+    ending: Ending
+    num_steps: int
+    report: CaseReport | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    reason: str = ""
+
+
+class _StopError(Exception):
+    def __init__(self, ending: Ending, *, report: CaseReport | None = None, reason: str = "") -> None:
+        super().__init__(reason)
+        self.ending, self.report, self.reason = ending, report, reason
+
+
+def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
+    """Do the steps one after the other, then hold the whole change feed against what the steps must have written.
+
+    Args:
+        sequence: what to do.
+        engine: does the merges, see ``LivingEngine``; appends, deletes, rewrites and new columns are delta-rs's.
+
+    Returns:
+        The first disagreement, if there is one.
+    """
+    if not hasattr(engine, "run_on"):
+        reason = f"{engine.name} cannot merge into a table that is there already"
+        return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
+    with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as folder:
+        run = _Run(engine=engine, path=Path(folder) / "target", target=sequence.target)
+        done = 0
+        try:
+            run.create()
+            for done, step in enumerate(sequence.steps, start=1):  # noqa: B007 - told by the report
+                run.do(step)
+            mismatches = run.feed_mismatches()
+        except _StopError as stop:
+            return SequenceReport(
+                sequence=sequence,
+                ending=stop.ending,
+                num_steps=done,
+                report=stop.report,
+                mismatches=stop.report.mismatches if stop.report is not None else (),
+                reason=stop.reason,
+            )
+    ending = Ending.MISMATCH if mismatches else Ending.AGREES
+    return SequenceReport(sequence=sequence, ending=ending, num_steps=done, mismatches=mismatches)
+
+
+class _Run:
+    """The table under way, and what its change feed must hold so far."""
+
+    def __init__(self, *, engine: Engine, path: Path, target: Target) -> None:
+        self._engine = engine
+        self._path = path
+        self._target = target
+        self._feed: list[tuple[int, Schema, tuple[Row, ...]]] = []
+
+    def create(self) -> None:
+        """Write the table at version 0."""
+        try:
+            write_target(self._target, self._path)
+        except UnwritableTableError as error:
+            raise _StopError(Ending.UNSUPPORTED, reason=f"table: {error}") from error
+        self._look()
+
+    def do(self, step: Step) -> None:
+        """Do one step and compare what it left."""
+        if isinstance(step, Merge):
+            self._merge(step)
+            return
+        rows, changes = self._expected(step)
+        version = read_table(self._path).version
+        try:
+            self._write(step)
+        except (DeltaError, OSError, ValueError) as error:
+            raise _StopError(Ending.UNSUPPORTED, reason=f"delta-rs: {type(error).__name__}: {error}") from error
+        state = self._look()
+        wanted = tuple((*row, *(None,) * (len(state.schema.columns) - len(row))) for row in rows)
+        if not same_rows(wanted, state.rows, state.schema):
+            reason = f"delta-rs left other rows behind than {type(step).__name__.lower()} should"
+            raise _StopError(Ending.UNSUPPORTED, reason=reason)
+        if state.version > version and changes:
+            self._feed.append((state.version, state.schema, changes))
+
+    def feed_mismatches(self) -> tuple[Mismatch, ...]:
+        """Compare every version's change rows, and the table that all of them lead to (P-12, P-14)."""
+        if not self._target.change_data_feed:
+            return ()
+        state = read_table(self._path)
+        schema = change_schema(state.schema)
+        wanted = [(*self._widened(row[:-1], state), row[-1]) for _, _, rows in self._feed for row in rows]
+        versions = range(1, state.version + 1)
+        found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
+        differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
+        return row_mismatches(
+            differing, check=Check.CDF, against="reference", wanted_schema=schema, found_schema=schema
+        )
+
+    def _merge(self, step: Merge) -> None:
+        case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
+        version = read_table(self._path).version
+        report = check_case(case, _On(self._engine, self._path))
+        if report.verdict is Verdict.MISMATCH:
+            raise _StopError(Ending.MISMATCH, report=report)
+        if report.verdict is Verdict.ENGINE_ERROR:
+            raise _StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
+        if report.verdict is Verdict.UNSUPPORTED:
+            raise _StopError(Ending.UNSUPPORTED, reason=report.reason)
+        state = self._look()
+        answer = report.reference.answer
+        if state.version > version and isinstance(answer, Prediction) and answer.cdf:
+            self._feed.append((state.version, answer.schema, answer.cdf))
+
+    def _expected(self, step: Step) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """Give the rows that a step must leave, and its change rows."""
+        rows = self._target.rows
+        if isinstance(step, Append):
+            return (*rows, *step.rows), tuple((*row, "insert") for row in step.rows)
+        if isinstance(step, Delete):
+            answer = evaluate(self._as_merge(step)).answer
+            if not isinstance(answer, Prediction):
+                raise _StopError(Ending.UNSUPPORTED, reason=f"delete: the reference says {answer}")
+            return answer.rows, answer.cdf or ()
+        return rows, ()
+
+    def _as_merge(self, step: Delete) -> Case:
+        """Write a DELETE as a merge of nothing."""
+        condition = f"`{step.column}` IS NULL" if step.value is None else f"`{step.column}` = {step.value}"
+        sql = f"MERGE INTO target t USING source s ON FALSE WHEN NOT MATCHED BY SOURCE AND t.{condition} THEN DELETE"
+        return Case(id="delete", target=self._target, source=Source(schema=self._target.schema), sql=sql)
+
+    def _write(self, step: Step) -> None:
+        table = DeltaTable(self._path)
+        if isinstance(step, Append):
+            write_deltalake(table, rows_to_table(step.rows, self._target.schema), mode="append")
+        elif isinstance(step, Delete):
+            table.delete(f'"{step.column}" IS NULL' if step.value is None else f'"{step.column}" = {step.value}')
+        elif isinstance(step, AddColumn):
+            kind = PrimitiveType(_DELTA_TYPES[step.column.type.ddl()])
+            table.alter.add_columns(DeltaField(step.column.name, kind, nullable=True))
+        else:
+            table.optimize.compact()
+
+    def _look(self) -> TableState:
+        """Read the table: the next step starts from what is really there."""
+        state = read_table(self._path)
+        files = tuple(file.rows for file in state.files)
+        self._target = replace(self._target, schema=state.schema, files=files)
+        return state
+
+    def _widened(self, row: Row, state: TableState) -> Row:
+        return (*row, *(None,) * (len(state.schema.columns) - len(row)))
+
+
+class _On:
+    """An engine bound to one table."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self.name, self.version, self.capabilities = engine.name, engine.version, engine.capabilities
+        self._engine = engine
+        self._path = path
+
+    def run(self, case: Case) -> EngineResult:
+        """Merge into the table."""
+        result: EngineResult = self._engine.run_on(case, self._path)  # type: ignore[attr-defined]  # asked before
+        return result
+
+    def close(self) -> None:
+        """Leave the engine open: the next step needs it."""

@@ -1,0 +1,187 @@
+"""A sequence of steps on one table, and its file: parsed, never evaluated, as case files are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from reference.case import Case, Row, Source, Target
+from reference.case_file import case_from_json, case_to_json
+from reference.ddl import parse_schema
+from reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reference.types import Field
+
+FORMAT_VERSION = 1
+_NO_MERGE = "MERGE INTO target t USING source s ON FALSE WHEN MATCHED THEN DELETE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """A MERGE into the table as it is then."""
+
+    source: Source
+    sql: str
+    conf: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Rows added by another writer, one file per partition."""
+
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Rows deleted by another writer: those whose column has the value, or is NULL.
+
+    Attributes:
+        value: a whole number; None deletes where the column is NULL.
+    """
+
+    column: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """All files put together in one per partition, without a change of data."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """A column added at the end; no file has it yet."""
+
+    column: Field
+
+
+Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """A table and what is done to it, one step after the other."""
+
+    id: str
+    target: Target
+    steps: tuple[Step, ...]
+
+
+def dump_sequence(sequence: Sequence) -> str:
+    """Write a sequence as one JSON document."""
+    document = {
+        "format_version": FORMAT_VERSION,
+        "id": sequence.id,
+        "target": _target_json(sequence.target),
+        "steps": [_step_json(step, sequence.target) for step in sequence.steps],
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def parse_sequence(text: str, *, name: str) -> Sequence:
+    """Read a sequence.
+
+    Args:
+        text: the file.
+        name: leads messages.
+
+    Raises:
+        CaseFormatError: where the text is not in the format.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise CaseFormatError(f"{name}: no JSON: {error}") from error
+    if not isinstance(document, dict) or document.keys() != {"format_version", "id", "target", "steps"}:
+        raise CaseFormatError(f"{name}: a sequence has exactly the keys format_version, id, target and steps")
+    if document["format_version"] != FORMAT_VERSION or not isinstance(document["steps"], list):
+        raise CaseFormatError(f"{name}: format_version must be {FORMAT_VERSION}, steps a list")
+    target = _case(document["target"], None, name).target
+    steps = [_step(step, target, f"{name}, step {number}") for number, step in enumerate(document["steps"], start=1)]
+    return Sequence(id=str(document["id"]), target=target, steps=tuple(steps))
+
+
+def _target_json(target: Target) -> dict[str, Any]:
+    case = Case(id="-", target=target, source=None, sql=_NO_MERGE)
+    written: dict[str, Any] = case_to_json(case)["target"]
+    return written
+
+
+def _step_json(step: Step, target: Target) -> dict[str, Any]:
+    if isinstance(step, Merge):
+        written = case_to_json(Case(id="-", target=target, source=step.source, sql=step.sql, conf=step.conf))
+        return {"merge": {key: written[key] for key in ("source", "sql", "conf") if key in written}}
+    if isinstance(step, Append):
+        source = Source(schema=target.schema, rows=step.rows)
+        return {"append": case_to_json(Case(id="-", target=target, source=source, sql=_NO_MERGE))["source"]["rows"]}
+    if isinstance(step, Delete):
+        return {"delete": {"column": step.column, "value": step.value}}
+    if isinstance(step, AddColumn):
+        return {"add_column": f"`{step.column.name}` {step.column.type.ddl()}"}
+    return {"rewrite": True}
+
+
+def _step(document: Any, target: Target, where: str) -> Step:  # noqa: ANN401 - parsed JSON
+    if not isinstance(document, dict) or len(document) != 1:
+        raise CaseFormatError(f"{where}: a step is an object with one key: {', '.join(_READERS)}")
+    ((kind, given),) = document.items()
+    if kind not in _READERS:
+        raise CaseFormatError(f"{where}: {kind!r} is no step; allowed: {', '.join(_READERS)}")
+    return _READERS[kind](given, target, where)
+
+
+def _merge(given: Any, target: Target, where: str) -> Merge:  # noqa: ANN401 - parsed JSON
+    if not isinstance(given, dict) or not {"source", "sql"} <= given.keys() <= {"source", "sql", "conf"}:
+        raise CaseFormatError(f"{where}: a merge has source, sql and perhaps conf")
+    case = case_from_json(
+        {"format_version": FORMAT_VERSION, "id": "-", "target": _target_json(target), **given}, where=where
+    )
+    assert case.source is not None  # noqa: S101 - the key is there
+    return Merge(source=case.source, sql=case.sql, conf=case.conf)
+
+
+def _append(given: Any, target: Target, where: str) -> Append:  # noqa: ANN401 - parsed JSON
+    source = {"schema": _target_json(target)["schema"], "rows": given}
+    case = _case(_target_json(target), source, where)
+    return Append(case.source.rows if case.source is not None else ())
+
+
+def _delete(given: Any, target: Target, where: str) -> Delete:  # noqa: ANN401 - parsed JSON
+    if not isinstance(given, dict) or given.keys() != {"column", "value"}:
+        raise CaseFormatError(f"{where}: a delete has column and value")
+    value = given["value"]
+    if given["column"] not in target.schema.names or not (value is None or type(value) is int):
+        raise CaseFormatError(f"{where}: delete names a column of the target, and a whole number or null")
+    return Delete(given["column"], value)
+
+
+def _add_column(given: Any, _target: Target, where: str) -> AddColumn:  # noqa: ANN401 - parsed JSON
+    columns = parse_schema(given).columns if isinstance(given, str) else ()
+    if len(columns) != 1:
+        raise CaseFormatError(f"{where}: add_column is the DDL of one column, such as 'n INT'")
+    return AddColumn(columns[0])
+
+
+def _rewrite(given: Any, _target: Target, where: str) -> Rewrite:  # noqa: ANN401 - parsed JSON
+    if given is not True:
+        raise CaseFormatError(f"{where}: rewrite is true")
+    return Rewrite()
+
+
+_READERS: dict[str, Callable[[Any, Target, str], Step]] = {
+    "merge": _merge,
+    "append": _append,
+    "delete": _delete,
+    "add_column": _add_column,
+    "rewrite": _rewrite,
+}
+
+
+def _case(target: object, source: object, where: str) -> Case:
+    document = {"format_version": FORMAT_VERSION, "id": "-", "target": target, "sql": _NO_MERGE}
+    return case_from_json(document | ({"source": source} if source is not None else {}), where=where)
