@@ -44,7 +44,7 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	@command -v uv >/dev/null 2>&1 || test -x .cache/uv/bin/uv || { \
 	  $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv==$(UV_VERSION); }
 	PATH="$(CURDIR)/.cache/uv/bin:$$PATH" UV_PROJECT_ENVIRONMENT=$(VENV) \
-	  uv sync --frozen --all-groups --no-python-downloads --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+	  uv sync --frozen --group dev --no-python-downloads --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	@touch $@
 
 java:
