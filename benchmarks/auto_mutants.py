@@ -130,7 +130,7 @@ def _part(fault: Fault) -> str:
 
 def _fails_tests(fault: Fault) -> bool:
     """Run the tests of a part in this process, with the mutant in place."""
-    for name in [name for name in sys.modules if name.startswith("tests.") or name.startswith("test_")]:
+    for name in [name for name in sys.modules if name.startswith(("tests.", "test_"))]:
         del sys.modules[name]  # they may hold the right function
     with fault.switched_on(), contextlib.redirect_stdout(io.StringIO()):
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *TESTS[_part(fault)]])
