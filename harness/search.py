@@ -5,34 +5,26 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
-from random import Random
 from typing import TYPE_CHECKING
 
 from hypothesis.errors import Flaky
 
 from harness import events
-from harness.batch import batch_of
-from harness.case_space import cells_of
 from harness.findings import Finding, content_digest, fingerprint, with_content_id
 from harness.known_findings import KnownFindings
 from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
 from harness.verdict import Verdict
-from reference import evaluate
-from reference.outcome import Prediction, Rejection
-from strategies import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hypothesis.strategies import SearchStrategy
-
     from harness.batch import Batch
+    from harness.drawing import Draws
     from harness.findings import FindingsDirectory, Fingerprint, RunningCase
     from harness.verdict import CaseReport
     from reference.case import Case
-    from reference.outcome import Reference
 
 # So many draws without a new case mean that the strategy has no more to give.
 MAX_REPEATS = 250
@@ -42,9 +34,6 @@ SHRINKING_SHARE = 0.03
 # So many candidates that only show a known finding mean that the rest of the case is of little interest.
 MAX_RESEMBLING = 6
 MIN_SHRINKING_SECONDS = 5.0
-STEERED_WIDTH = 4
-# Rows of a source in a batch; where they make some pair ambiguous, one row each.
-_MOST_SOURCE_ROWS = 8
 
 
 class _ResemblesAFindingError(Exception):
@@ -72,39 +61,30 @@ class Search:
         self,
         *,
         check: Callable[[Case], CaseReport],
-        cases: SearchStrategy[Case],
+        draws: Draws,
         engine: str,
         engine_version: str,
-        seed: int,
         budget: Budget,
         findings: FindingsDirectory,
         running: RunningCase,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
-        first: int = 0,
         check_candidate: Callable[[Case, Fingerprint], CaseReport] | None = None,
-        explore: Callable[[Case], Reference] = evaluate,
-        steer: bool = False,
-        batch_size: int = 1,
     ) -> None:
         self._check_alone = check
         # A candidate for a smaller case only has to show one fingerprint, which an oracle may ask for first.
         self._check_candidate = check_candidate
-        self._explore = explore
-        self._steer = steer
-        self._batch_size = batch_size
-        self._stream = Stream(cases)
-        self._next_index = first
+        self._draws = draws
         self._repeats_in_a_row = 0
         self._engine = engine
         self._engine_version = engine_version
-        self._seed = seed
+        self._seed = draws.seed
         self._budget = budget
         self._findings = findings
         self._running = running
         self._listener = listener
         self._limits = limits or ShrinkLimits()
-        self._statistics = Statistics(seed=seed)
+        self._statistics = Statistics(seed=draws.seed)
         self._seen: set[str] = set()
         self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
@@ -147,7 +127,7 @@ class Search:
         """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
             return
-        index, case = self._draw_steered() if self._steer else self._draw()
+        index, case = self._draws.draw(self._statistics)
         digest = content_digest(case)
         if digest in self._seen:
             self._statistics.num_repeated += 1
@@ -157,7 +137,7 @@ class Search:
             return
         self._repeats_in_a_row = 0
         self._seen.add(digest)
-        batch = self._batched(case, index)
+        batch = self._draws.batched(case, index)
         if batch is None:
             self._check_new(case)
         else:
@@ -167,43 +147,10 @@ class Search:
             self._shrink_draw(self._attempts, index)
             self._keep_finding()
 
-    def _draw(self) -> tuple[int, Case]:
-        index, self._next_index = self._next_index, self._next_index + 1
-        return index, self._stream.draw(self._seed, index)
-
-    def _draw_steered(self) -> tuple[int, Case]:
-        """Draw a few cases and keep the one that reaches most new cells of the case space; the first of equals.
-
-        The reference tells what a case would reach, at a fraction of what the engine would take. What is kept depends
-        on the seed and on the cases before, so the same seed gives the same cases here too.
-        """
-        drawn = [self._draw() for _ in range(STEERED_WIDTH)]
-        self._statistics.num_passed_over += STEERED_WIDTH - 1
-        news = []
-        for _, case in drawn:
-            answer = self._explore(case)
-            is_rejected = isinstance(answer.answer, Rejection)
-            cells = cells_of(case.target, answer.facts, is_rejected=is_rejected)
-            news.append(self._statistics.space.num_new(cells))
-        return drawn[news.index(max(news))]
-
     def _shrink(self, attempts: Attempts) -> CaseReport:
         with contextlib.suppress(_ResemblesAFindingError):
             return shrink(attempts)
         return attempts.best
-
-    def _batched(self, case: Case, index: int) -> Batch | None:
-        """Put the case among others of its statement; None where it cannot be, or where it must be rejected."""
-        if self._batch_size == 1:
-            return None
-        for max_source_rows in (_MOST_SOURCE_ROWS, 1):
-            random = Random(f"{self._seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
-            batch = batch_of(case, random, size=self._batch_size, max_source_rows=max_source_rows)
-            if batch is None:
-                return None
-            if isinstance(self._explore(batch.case).answer, Prediction):
-                return batch
-        return None
 
     def _check_batch(self, batch: Batch) -> None:
         """Check many pairs of tables in one merge; where they disagree, find a pair that disagrees alone."""
@@ -242,7 +189,7 @@ class Search:
 
         # A limit that cuts the shrinking short looks flaky to Hypothesis, and a finding found by chance may be.
         with contextlib.suppress(Flaky, ValueError):
-            self._stream.shrink(self._seed, index, fails)
+            self._draws.shrink(index, fails)
         if broken and not isinstance(broken[0], _ResemblesAFindingError):
             raise broken[0]
 

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from harness.deviations import Deviations
+from harness.drawing import Draws
 from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
@@ -119,20 +120,22 @@ def fuzz_engine(
 
     return Search(
         check=check,
-        cases=cases if cases is not None else cases_for(engine),
+        draws=Draws(
+            cases if cases is not None else cases_for(engine),
+            seed=seed,
+            first=first,
+            reference=reference,
+            steer=steer,
+            batch_size=batch_size,
+        ),
         engine=engine.name,
         engine_version=engine.version,
-        seed=seed,
         budget=budget,
         findings=FindingsDirectory(findings),
         running=RunningCase(),
         listener=listener,
         limits=limits,
-        first=first,
         check_candidate=check,
-        explore=reference,
-        steer=steer,
-        batch_size=batch_size,
     ).run()
 
 

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import strategies as st
 
 from harness import events
+from harness.batch import PAIR
+from harness.drawing import Draws
 from harness.errors import EngineDownError, UserInputError
 from harness.findings import FindingsDirectory, RunningCase, with_content_id
 from harness.outcome_json import summary_json
@@ -22,6 +24,7 @@ from harness.search import Budget, Search
 from harness.shrink import ShrinkLimits
 from harness.statistics import Stop, denominator_line
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
+from reference import evaluate
 from reference.case import Case, Source, Target
 from reference.case_file import dump_case, load_cases
 from reference.ddl import parse_schema
@@ -86,7 +89,8 @@ class Run:
         self.checked: list[Case] = []
         self.events: list[events.Event] = []
         self.folder = folder
-        settings = {"seed": 7, "budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
+        settings = {"budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
+        draws = settings.pop("draws", None) or Draws(cases(), seed=7)
 
         def counted(case: Case) -> CaseReport:
             self.checked.append(case)
@@ -94,7 +98,7 @@ class Run:
 
         self.summary = Search(
             check=counted,
-            cases=cases(),
+            draws=draws,
             engine="fake",
             engine_version="1",
             findings=FindingsDirectory(folder / "findings"),
@@ -159,7 +163,7 @@ def test_the_same_seed_gives_the_same_cases(tmp_path: Path) -> None:
     """A seed names the cases, and a larger budget only adds to them."""
     first = Run(tmp_path, report, budget=Budget(max_cases=60)).checked
     again = Run(tmp_path, report, budget=Budget(max_cases=400)).checked
-    other = Run(tmp_path, report, budget=Budget(max_cases=60), seed=8).checked
+    other = Run(tmp_path, report, budget=Budget(max_cases=60), draws=Draws(cases(), seed=8)).checked
     assert again[:60] == first
     assert len({case.id for case in again}) == 400
     assert other != first
@@ -270,10 +274,9 @@ def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
     one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
     summary = Search(
         check=report,
-        cases=st.just(one),
+        draws=Draws(st.just(one), seed=1),
         engine="fake",
         engine_version="1",
-        seed=1,
         budget=Budget(max_cases=100),
         findings=FindingsDirectory(tmp_path / "findings"),
         running=RunningCase(tmp_path),
@@ -361,3 +364,31 @@ def test_a_kept_finding_is_never_overwritten(tmp_path: Path) -> None:
     assert store.save(case, "second") == path
     assert json.loads(path.read_text()) == {"mine": True}
     assert path.with_name(f"{case.id}.report.txt").read_text() == "first\n"
+
+
+def test_steering_reaches_more_and_stays_reproducible(tmp_path: Path) -> None:
+    """The same draws for the same seed; more cells than unsteered draws; what is passed over is counted."""
+    budget = Budget(max_cases=12)
+    plain = Run(tmp_path / "plain", evaluated, budget=budget)
+    steered, again = (
+        Run(tmp_path / name, evaluated, budget=budget, draws=Draws(cases(), seed=7, steer=True)) for name in ("a", "b")
+    )
+    assert [case.id for case in steered.checked] == [case.id for case in again.checked]
+    assert steered.summary.num_cells > plain.summary.num_cells
+    assert (plain.summary.num_passed_over, steered.summary.num_passed_over) == (0, 36)
+
+
+def test_a_batch_that_disagrees_is_narrowed_to_a_pair(tmp_path: Path) -> None:
+    """Thirty pairs in one merge, one finding of a single pair; without a fault all pairs are counted."""
+    budget = Budget(max_cases=20, max_findings=1)
+    agreeing = Run(tmp_path / "agreeing", report, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
+    assert agreeing.summary.num_batched >= 30
+    assert any(PAIR in case.sql for case in agreeing.checked)
+    faulty = Run(tmp_path / "faulty", null_key_fault, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
+    (saved,) = faulty.findings
+    assert PAIR not in saved.finding.report.case.sql
+
+
+def evaluated(case: Case) -> CaseReport:
+    """Report an agreement, with what the reference knows of the case."""
+    return replace(report(case), reference=evaluate(case))
