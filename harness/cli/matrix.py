@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, notice, show, show_table
+from harness.cli.terminal import (
+    deviation_options,
+    emit_json,
+    json_option,
+    known_deviations,
+    notice,
+    show,
+    show_table,
+    write_page,
+)
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 
@@ -89,7 +98,7 @@ def matrix(
         for engine in engines:
             engine.close()
     if markdown is not None:
-        _write(markdown, page(result, date=dt.datetime.now(dt.UTC).date().isoformat()))
+        write_page(markdown, page(result, date=dt.datetime.now(dt.UTC).date().isoformat()))
     if as_json:
         emit_json(matrix_json(result))
     else:
@@ -137,10 +146,3 @@ def _stream(seed: int) -> Iterator[tuple[Case, frozenset[str]]]:
 def _progress(number: int, columns: tuple[Column, ...]) -> None:
     if number % _EVERY == 0:
         notice(f"{number} cases; " + "; ".join(f"{c.engine.name} {sum(c.seen.values())} differ" for c in columns))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error

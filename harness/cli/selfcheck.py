@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, notice, show, show_table
-from harness.errors import ExitCode, UserInputError
+from harness.cli.terminal import emit_json, json_option, notice, show, show_table, write_page
+from harness.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
 
     if markdown is not None:
         date = dt.datetime.now(dt.UTC).date().isoformat()
-        _write(markdown, score_text.markdown(found, date=date, version=importlib.metadata.version("mergecheck")))
+        write_page(markdown, score_text.markdown(found, date=date, version=importlib.metadata.version("mergecheck")))
     if as_json:
         emit_json(score_json(found))
         return
@@ -132,10 +132,3 @@ def _list(faults: Sequence[Fault], *, as_json: bool) -> None:
     for fault in faults:
         show(f"{fault.name}  ({fault.area.value}; {', '.join(fault.rules)})\n  {fault.sentence}")
     show(f"{len(faults)} faults")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error

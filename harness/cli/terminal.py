@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harness.errors import UserInputError
 from harness.render import printable
 
 if TYPE_CHECKING:
@@ -136,6 +137,18 @@ def emit_json(document: dict[str, Any]) -> None:
     """Write the one JSON document of a ``--json`` run."""
     sys.stdout.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
     sys.stdout.flush()
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write what ``--markdown`` asked for.
+
+    Raises:
+        UserInputError: the file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error
 
 
 def error_line(message: str) -> None:
