@@ -52,6 +52,7 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for verb in ("rules", "fuzz"):  # by module: the package's own names are the commands
         monkeypatch.setattr(sys.modules[f"harness.cli.{verb}"], "known_rules", lambda: RULES)
     monkeypatch.setattr(reference, "evaluate", evaluate)
+    monkeypatch.setattr(sys.modules["harness.session"], "evaluate", evaluate)
     for check in (check_case, check_one):
         monkeypatch.setitem(check.__kwdefaults__ or {}, "reference", evaluate)
 
