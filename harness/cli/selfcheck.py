@@ -28,7 +28,14 @@ DEFAULT_FLOOR = 0.95
 @click.command()
 @click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be given several times.")
 @click.option("--list", "as_list", is_flag=True, help="List the catalogue and end.")
-@click.option("--seeds", type=click.IntRange(min=1), default=DEFAULT_SEEDS, show_default=True, metavar="N")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=DEFAULT_SEEDS,
+    show_default=True,
+    metavar="N",
+    help="So many seeds; a fault is solved only if each finds it.",
+)
 @click.option(
     "--seed",
     "first_seed",

@@ -30,7 +30,12 @@ MAX_LINES = 12
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE]...")
 @engine_option()
 @click.option(
-    "--max-sequences", type=click.IntRange(min=1), default=DEFAULT_MAX_SEQUENCES, show_default=True, metavar="N"
+    "--max-sequences",
+    type=click.IntRange(min=1),
+    default=DEFAULT_MAX_SEQUENCES,
+    show_default=True,
+    metavar="N",
+    help="Stop after N sequences.",
 )
 @click.option(
     "--steps", type=click.IntRange(min=2), default=DEFAULT_STEPS, show_default=True, help="Steps of each sequence."
