@@ -1,5 +1,6 @@
 """Automatic mutants of the merge: cosmic-ray's operators and a few for the SQL texts, against random cases.
 
+    uv sync --group dev --group mutants
     python -m benchmarks.auto_mutants --seed 1 --max-cases 200 [--sample 300]
 
 The mutants come from cosmic-ray; they are not run by it. A mutated function takes the place of the right one inside
@@ -38,6 +39,8 @@ from strategies import samples
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
+
+    from harness.selfcheck.trial import SeedResult
 
 PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
 _EXECUTOR_TESTS = tuple(
@@ -137,7 +140,7 @@ def _fails_tests(fault: Fault) -> bool:
     return code == pytest.ExitCode.TESTS_FAILED
 
 
-def _progress(result: Any) -> None:  # noqa: ANN401 - a SeedResult
+def _progress(result: SeedResult) -> None:
     if result.num_cases % 10 == 0:
         print(f"{result.num_cases} cases: {len(result.kills)} killed, {result.num_runs} runs", file=sys.stderr)
 
@@ -287,7 +290,7 @@ def _compiled(node: ast.FunctionDef, module: ModuleType) -> Any:  # noqa: ANN401
     text = "from __future__ import annotations\n" + textwrap.dedent(ast.unparse(node))
     try:
         exec(compile(text, f"<mutant of {module.__name__}>", "exec"), vars(module), made)  # noqa: S102 - our own source
-    except Exception as error:
+    except Exception as error:  # a default or a decorator that the mutant broke, in whatever way
         raise _CannotReplaceError("its definition fails") from error
     return made[node.name]
 

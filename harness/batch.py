@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.relations.shape import action_of, has_random_values, is_star, kind_of
+from harness.relations.shape import action_of, has_random_values, is_star, kind_of, names_source_table
 from harness.statement_text import bracketed, cut_merge, words_of
 from reference.storage import SourceLayout, TargetLayout
 from reference.types import BIGINT, Field, Schema
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reference.case import Case, Row, Source, Value
 
 PAIR = "mergecheck_pair"
-_MOST_ROWS = 8
+MOST_ROWS = 8
 _KEPT = 0.6  # of the cells of a source row, so that rows that match stay likely
 
 
@@ -39,7 +39,7 @@ class Batch:
     singles: tuple[Case, ...]
 
 
-def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = _MOST_ROWS) -> Batch | None:
+def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> Batch | None:
     """Make a batch of a case and of others with its statement; None where the case cannot be one of many.
 
     Args:
@@ -89,7 +89,7 @@ def _is_plain(case: Case, source: Source) -> bool:
         case.target.layout == TargetLayout()
         and source.layout == SourceLayout()
         and not has_random_values(case.sql)
-        and "USING (" not in case.sql.upper()
+        and names_source_table(case.sql)
         and "SELECT" not in {word.upper() for word in words_of(case.sql)}
         and PAIR not in {name.lower() for name in (*case.target.schema.names, *source.schema.names)}
     )
@@ -139,7 +139,7 @@ def _aliases(head: str) -> tuple[str, str] | None:
 
 def _drawn_anew(case: Case, source: Source, random: Random, *, max_source_rows: int) -> Case:
     rows = case.target.rows
-    kept = [random.choice(rows) for _ in range(random.randint(0, min(len(rows) + 1, _MOST_ROWS)))]
+    kept = [random.choice(rows) for _ in range(random.randint(0, min(len(rows) + 1, MOST_ROWS)))]
     num_files = random.randint(1, max(1, len(case.target.files)))
     files = tuple(tuple(kept[start::num_files]) for start in range(num_files))
     num_given = random.randint(0, min(len(source.rows) + 1, max_source_rows)) if source.rows else 0

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.case_shape import AUTO_MERGE
 from harness.rule_counts import known_rules
 from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
@@ -109,7 +110,7 @@ def _is_sole_matched_delete(report: CaseReport) -> bool:
 
 def _evolves(report: CaseReport) -> bool:
     statement = _statement(report.case)
-    conf = report.case.conf.get("spark.databricks.delta.schema.autoMerge.enabled", "false")
+    conf = report.case.conf.get(AUTO_MERGE, "false")
     return (statement is not None and statement.schema_evolution) or conf.lower() == "true"
 
 

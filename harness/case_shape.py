@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reference.case import Case
     from reference.statement import Clause
 
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _BY_KIND = frozenset({Check.ERROR, Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH, Check.UNCHANGED, Check.SCHEMA})
 _FAILS = frozenset({"spurious_error", "breakdown", "error_class"})
 _WORDS = frozenset({"update", "delete", "insert", "not", "by", "source", "and", "set", "*", "with"})
@@ -98,7 +99,7 @@ def _traits(case: Case) -> frozenset[str]:
     found = {
         "partitioned": bool(case.target.partition_by),
         "change data feed": case.target.change_data_feed,
-        "evolution": _evolves(case),
+        "evolution": evolves(case),
         "nested": any(isinstance(column.type, StructType | ArrayType | MapType) for column in columns),
         "self": case.source is None,
     }
@@ -119,8 +120,9 @@ def _tables(case: Case) -> frozenset[str]:
     return frozenset([name for name, holds in found.items() if holds]) | case.conf.keys() | properties
 
 
-def _evolves(case: Case) -> bool:
-    automatic = case.conf.get("spark.databricks.delta.schema.autoMerge.enabled", "false").lower() == "true"
+def evolves(case: Case) -> bool:
+    """Tell whether the statement or the session asks for schema evolution."""
+    automatic = case.conf.get(AUTO_MERGE, "false").lower() == "true"
     return automatic or "WITH SCHEMA EVOLUTION" in " ".join(case.sql.upper().split())
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.compare_metrics import metric_mismatches
-from harness.compare_rows import difference, row_mismatches, with_change_type
+from harness.compare_rows import difference, row_mismatches
 from harness.compare_schema import schema_mismatches
 from harness.value_text import fit
 from harness.verdict import Check, Mismatch
+from reference.case_file import change_schema
 from reference.outcome import Bound, Outcome, Rejection
 from reference.types import Schema
 
@@ -153,7 +154,7 @@ def compare_expectation(
             unsupported.append(Check.METRICS)
     if expect.cdf is not None:
         if result.cdf is not None:
-            schemas = (with_change_type(wanted), with_change_type(result.schema))
+            schemas = (change_schema(wanted), change_schema(result.schema))
             mismatches += _row_difference(Check.CDF, EXPECT, expect.cdf, result.cdf, schemas)
         else:
             unsupported.append(Check.CDF)
@@ -232,7 +233,7 @@ def _cdf(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
     if prediction.cdf is None:
         text = f"the engine shows {len(outcome.cdf)} change rows, though the change feed is off (R-601)"
         return (_mismatch(Check.CDF, REFERENCE, "spurious_cdf", text),)
-    schemas = (with_change_type(prediction.schema), with_change_type(outcome.schema))
+    schemas = (change_schema(prediction.schema), change_schema(outcome.schema))
     return _row_difference(Check.CDF, REFERENCE, prediction.cdf, outcome.cdf, schemas)
 
 

@@ -109,11 +109,6 @@ def row_mismatches(
     return tuple(_mismatch(check, against, difference) for difference in differences if difference.lines)
 
 
-def with_change_type(schema: Schema) -> Schema:
-    """Add the column that ends every change row (R-602)."""
-    return Schema((*schema.columns, CHANGE_TYPE))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
     row: Row

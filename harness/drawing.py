@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from harness.batch import batch_of
+from harness.batch import MOST_ROWS, batch_of
 from harness.case_space import cells_of
 from reference import evaluate
 from reference.outcome import Prediction, Rejection
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from reference.outcome import Reference
 
 STEERED_WIDTH = 4
-# Rows of a source in a batch; where they make some pair ambiguous, one row each.
-_MOST_SOURCE_ROWS = 8
 
 
 class Draws:
@@ -76,7 +74,7 @@ class Draws:
         """Put a case among others of its statement; None where it cannot be, or where all must be rejected."""
         if self._batch_size == 1:
             return None
-        for max_source_rows in (_MOST_SOURCE_ROWS, 1):
+        for max_source_rows in (MOST_ROWS, 1):  # one each, where several rows make some pair ambiguous
             random = Random(f"{self.seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
             batch = batch_of(case, random, size=self._batch_size, max_source_rows=max_source_rows)
             if batch is None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.compare import same_error_class
-from harness.compare_rows import same_rows, with_change_type
+from harness.compare_rows import same_rows
 from harness.compare_schema import schema_mismatches
 from harness.verdict import Check
+from reference.case_file import change_schema
 from reference.outcome import Bound, Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _same_feed(left: _Party, right: _Party) -> bool:
         return one.cdf is other.cdf
     if len(one.schema.columns) != len(other.schema.columns):
         return False
-    return same_rows(one.cdf, other.cdf, with_change_type(one.schema))
+    return same_rows(one.cdf, other.cdf, change_schema(one.schema))
 
 
 def _same_metrics(left: _Party, right: _Party) -> bool:

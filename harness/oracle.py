@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from harness.check import check_case
-from harness.relations.oracle import check_relations
-from harness.verdict import Verdict
+from harness.relations.oracle import RELATIONS, check_relations
+from harness.verdict import Oracle, Verdict
 from reference import evaluate
 
 if TYPE_CHECKING:
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
     from harness.verdict import CaseReport
     from reference.case import Case
     from reference.outcome import Reference
-
-
-class Oracle(Enum):
-    """The value is what ``--oracle`` calls it."""
-
-    REFERENCE = "reference"
-    METAMORPHIC = "metamorphic"
-    BOTH = "both"
 
 
 def ask(
@@ -43,13 +34,13 @@ def ask(
         case: what to run.
         engine: the system under test.
         reference: evaluates the case, where it is asked.
-        about: the finding that the case may be a smaller form of: what it is about is tried first.
+        about: the finding that the case may be a smaller form of: nothing but what it is about is tried.
     """
-    first = "" if about is None else about.against
+    relations = RELATIONS if about is None else tuple(one for one in RELATIONS if one.name == about.against)
     if oracle is Oracle.METAMORPHIC:
-        return check_relations(case, engine, first=first)
+        return check_relations(case, engine, relations)
     report = check_case(case, engine, reference=reference)
     if oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
         return report
-    related = check_relations(case, engine, first=first)
+    related = check_relations(case, engine, relations, answer=report.result)
     return related if related.verdict is Verdict.MISMATCH else report

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.compare import EXPECT, REFERENCE
+from harness.conservation import AGAINST
 from harness.findings import FINDINGS_DIRECTORY
 from harness.render import printable, settings_lines, statement_lines, table_lines
 from harness.shrink import num_rows
@@ -24,7 +26,7 @@ WIDTH = 100
 _TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 10, 3, 9, 10
 _NAMES = {Check.CDF: "changes"}
 _LABEL_WIDTH = 11
-_OTHER_JUDGES = frozenset({"reference", "expect", "itself"})
+_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST})
 
 
 def check_name(check: Check) -> str:

@@ -60,7 +60,7 @@ class Search:
     def __init__(
         self,
         *,
-        check: Callable[[Case], CaseReport],
+        check: Callable[[Case, Fingerprint | None], CaseReport],
         draws: Draws,
         engine: str,
         engine_version: str,
@@ -69,16 +69,13 @@ class Search:
         running: RunningCase,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
-        check_candidate: Callable[[Case, Fingerprint], CaseReport] | None = None,
     ) -> None:
-        self._check_alone = check
-        # A candidate for a smaller case only has to show one fingerprint, which an oracle may ask for first.
-        self._check_candidate = check_candidate
+        # A candidate for a smaller case only has to show one fingerprint, and an oracle may leave out the rest.
+        self._check_about = check
         self._draws = draws
         self._repeats_in_a_row = 0
         self._engine = engine
         self._engine_version = engine_version
-        self._seed = draws.seed
         self._budget = budget
         self._findings = findings
         self._running = running
@@ -106,7 +103,7 @@ class Search:
             events.RunStarted(
                 engine=self._engine,
                 engine_version=self._engine_version,
-                seed=self._seed,
+                seed=self._draws.seed,
                 max_cases=self._budget.max_cases,
                 max_seconds=self._budget.max_seconds,
             )
@@ -259,7 +256,7 @@ class Search:
             fingerprint=attempts.fingerprint,
             report=replace(best, case=with_content_id(best.case)),
             original=attempts.original,
-            seed=self._seed,
+            seed=self._draws.seed,
             num_cases=self._statistics.num_cases,
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
@@ -292,10 +289,7 @@ class Search:
 
     def _check(self, case: Case, *, about: Fingerprint | None = None) -> CaseReport:
         self._running.write(case)
-        if about is None or self._check_candidate is None:
-            report = self._check_alone(case)
-        else:
-            report = self._check_candidate(case, about)
+        report = self._check_about(case, about)
         self._running.clear()
         return report
 

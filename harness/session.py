@@ -12,8 +12,9 @@ from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
-from harness.oracle import Oracle, ask
+from harness.oracle import ask
 from harness.search import Search
+from harness.verdict import Oracle
 from reference import evaluate
 from reference.case import CDF_PROPERTY, Case, Source, Target
 from reference.case_file import load_cases
@@ -115,7 +116,7 @@ def fuzz_engine(
 
     reference = Remembered(evaluate)
 
-    def check(case: Case, about: Fingerprint | None = None) -> CaseReport:
+    def check(case: Case, about: Fingerprint | None) -> CaseReport:
         return check_one(case, engine, deviations, reference=reference, oracle=oracle, about=about)
 
     return Search(
@@ -135,7 +136,6 @@ def fuzz_engine(
         running=RunningCase(),
         listener=listener,
         limits=limits,
-        check_candidate=check,
     ).run()
 
 

@@ -28,6 +28,16 @@ class Verdict(Enum):
     """the engine is down or its adapter failed; says nothing about the merge"""
 
 
+class Oracle(Enum):
+    """What judges an engine's answers; the value is what ``--oracle`` calls it."""
+
+    REFERENCE = "reference"
+    METAMORPHIC = "metamorphic"
+    """relations between the engine's own answers"""
+    BOTH = "both"
+    """the reference, and relations where it agrees"""
+
+
 class Check(Enum):
     """The observables that are compared."""
 

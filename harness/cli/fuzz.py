@@ -12,7 +12,6 @@ import click
 from harness import events
 from harness.cli.progress import Progress
 from harness.cli.terminal import (
-    ORACLES,
     deviation_options,
     emit_json,
     engine_option,
@@ -28,11 +27,10 @@ from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
 from harness.rule_counts import known_rules, rule_counts, rules_line
 from harness.statistics import Stop, batch_line, coverage_lines, denominator_line, not_checked_line, space_line
-from harness.verdict import Verdict
+from harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
     from harness.deviations import Deviations
-    from harness.oracle import Oracle
     from harness.search import Budget
     from harness.statistics import Summary
 
@@ -98,8 +96,7 @@ def fuzz(
     as_json: bool,
 ) -> int:
     """Run random cases until the budget is spent (500 cases where none is given)."""
-    from harness.oracle import Oracle  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.search import Budget  # noqa: PLC0415 - the same
+    from harness.search import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
 
     if max_cases is None and max_seconds is None:
         max_cases = DEFAULT_MAX_CASES
@@ -123,7 +120,8 @@ def fuzz(
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
-        flags = f"{'' if oracle_name == ORACLES[0] else f' --oracle {oracle_name}'}{' --steer' if steer else ''}"
+        flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
+        flags += " --steer" if steer else ""
         flags += f" --batch {batch_size}" if batch_size > 1 else ""
         _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
     return code

@@ -23,7 +23,7 @@ from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import rejection_classes, replay_json, unsupported_reasons
 from harness.report import difference_lines, mismatch_report
-from harness.verdict import Verdict
+from harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
     from harness.corpus import Corpus, SavedCase
@@ -94,8 +94,7 @@ def _check_all(
     corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
     from harness.known_deviations import confirm  # noqa: PLC0415 - the same
-    from harness.oracle import Oracle  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - the same
+    from harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
 
     oracle = Oracle(oracle_name)
     reports: list[tuple[SavedCase, CaseReport]] = []

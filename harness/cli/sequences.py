@@ -162,9 +162,11 @@ def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) 
 
 
 def _exit_code(reports: list[SequenceReport]) -> ExitCode:
-    endings = {report.ending.value for report in reports}
-    if "mismatch" in endings:
+    from harness.sequences.run import Ending  # noqa: PLC0415 - slow import, as above
+
+    endings = {report.ending for report in reports}
+    if Ending.MISMATCH in endings:
         return ExitCode.MISMATCH
-    if "engine error" in endings:
+    if Ending.ENGINE_ERROR in endings:
         return ExitCode.ENGINE
-    return ExitCode.AGREE if "agrees" in endings else ExitCode.INCONCLUSIVE
+    return ExitCode.AGREE if Ending.AGREES in endings else ExitCode.INCONCLUSIVE

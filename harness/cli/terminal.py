@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harness.errors import UserInputError
 from harness.render import printable
+from harness.verdict import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from harness.deviations import Deviations
 
 _WIDEST = 1_000
-ORACLES = ("reference", "metamorphic", "both")  # the values of harness.oracle.Oracle, which loads too slowly for --help
 _STYLES = {
     "AGREE": "bold green",
     "BOTH REJECTED": "bold green",
@@ -57,8 +57,8 @@ def oracle_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--oracle",
         "oracle_name",
-        type=click.Choice(ORACLES),
-        default=ORACLES[0],
+        type=click.Choice([oracle.value for oracle in Oracle]),
+        default=Oracle.REFERENCE.value,
         show_default=True,
         help="What judges the answers: the reference, relations between the engine's own answers, or both.",
     )(command)

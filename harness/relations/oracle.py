@@ -22,18 +22,22 @@ if TYPE_CHECKING:
     from harness.relations.relation import Relation
     from harness.verdict import Mismatch
     from reference.case import Case
+    from reference.outcome import EngineResult
 
 RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
 NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
 
 
-def check_relations(case: Case, engine: Engine, *, first: str = "") -> CaseReport:
+def check_relations(
+    case: Case, engine: Engine, relations: Sequence[Relation] = RELATIONS, *, answer: EngineResult | None = None
+) -> CaseReport:
     """Check one case without the reference: conservation laws, then relations, until one does not hold.
 
     Args:
         case: what to run; its ``expect`` is not looked at.
         engine: the system under test.
-        first: the relation to begin with; while a finding is shrunk, the one that it is about.
+        relations: which ones to try; while a finding is shrunk, the one that it is about.
+        answer: what the engine has answered to this case already.
 
     Returns:
         ``agree`` where at least one relation applies and all that apply hold; ``mismatch`` with the differences of
@@ -41,13 +45,13 @@ def check_relations(case: Case, engine: Engine, *, first: str = "") -> CaseRepor
     """
     started = time.perf_counter()
     try:
-        result = engine.run(case)
+        result = engine.run(case) if answer is None else answer
         if isinstance(result, Unsupported):
             return _report(case, engine, started, Verdict.UNSUPPORTED, reason=f"{engine.name}: {result.reason}")
         if isinstance(result, Rejection):
             reason = f"rejected, and no relation is about errors ({result.error_class})"
             return _report(case, engine, started, Verdict.UNSUPPORTED, reason=reason, result=result)
-        mismatches, num_applied = _judged(case, engine, result, first)
+        mismatches, num_applied = _judged(case, engine, result, relations)
     except EngineDownError as error:
         return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
     except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
@@ -59,11 +63,13 @@ def check_relations(case: Case, engine: Engine, *, first: str = "") -> CaseRepor
     return _report(case, engine, started, Verdict.AGREE, result=result)
 
 
-def _judged(case: Case, engine: Engine, outcome: Outcome, first: str) -> tuple[tuple[Mismatch, ...], int]:
+def _judged(
+    case: Case, engine: Engine, outcome: Outcome, relations: Sequence[Relation]
+) -> tuple[tuple[Mismatch, ...], int]:
     if engine.capabilities.rows and (broken := conservation_mismatches(case, outcome, _facts(case, outcome))):
         return broken, 1
     num_applied = 0
-    for relation in sorted(RELATIONS, key=lambda relation: relation.name != first):
+    for relation in relations:
         found = relation.check(case, outcome, engine.run)
         if found:
             return found, num_applied + 1

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.compare_metrics import metric_mismatches
-from harness.compare_rows import difference, row_mismatches, with_change_type
+from harness.compare_rows import difference, row_mismatches
 from harness.compare_schema import schema_mismatches
+from harness.relations.shape import names_source_table
 from harness.statement_text import MergeText, cut_merge
 from harness.value_text import fit
 from harness.verdict import Check, Mismatch
+from reference.case_file import change_schema
 from reference.outcome import Bound, Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from reference.case import Case, Row
+    from reference.case import Case, Row, Source
     from reference.outcome import EngineResult
     from reference.types import Schema
 
@@ -67,6 +69,16 @@ class Trial:
         """
         if not condition:
             raise OutOfDomainError
+
+    def source_table(self) -> Source:
+        """Return the source where it is a table of its own, neither a query nor the target.
+
+        Raises:
+            OutOfDomainError: it is not.
+        """
+        if self.case.source is None or not names_source_table(self.case.sql):
+            raise OutOfDomainError
+        return self.case.source
 
     def outcome_of(self, changed: Case, *, may_be_ambiguous: bool = False) -> Outcome:
         """Run a changed case that must succeed.
@@ -118,7 +130,7 @@ class Trial:
 
     def changes(self, wanted: Sequence[Row], found: Outcome) -> tuple[Mismatch, ...]:
         """Compare change rows with those wanted; nothing where the table has no feed."""
-        return () if found.cdf is None else self._bag(Check.CDF, wanted, found.cdf, with_change_type(found.schema))
+        return () if found.cdf is None else self._bag(Check.CDF, wanted, found.cdf, change_schema(found.schema))
 
     def _bag(self, check: Check, wanted: Sequence[Row], found: Sequence[Row], schema: Schema) -> tuple[Mismatch, ...]:
         differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)

@@ -51,6 +51,11 @@ def is_star(clause: ClauseText) -> bool:
     return clause.action.split()[-1:] == ["*"] or clause.action.upper().replace(" ", "") in {"UPDATESET*", "INSERT*"}
 
 
+def names_source_table(sql: str) -> bool:
+    """Tell whether the source of a statement is a name, and no query."""
+    return "USING (" not in sql.upper()
+
+
 def has_random_values(sql: str) -> bool:
     """Tell whether the statement calls a function that gives another value each time or at another time."""
     return not _RANDOM.isdisjoint(words_of(sql))

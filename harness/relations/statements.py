@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.relations.relation import Relation
+from harness.case_shape import AUTO_MERGE, evolves
+from harness.relations.relation import OutOfDomainError, Relation
 from harness.relations.shape import (
     assignments,
     has_random_values,
     is_insert_only,
     is_sole_unconditional_delete,
     kind_of,
+    names_source_table,
     with_assignments,
 )
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from harness.verdict import Mismatch
     from reference.case import Case
 
-AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _DEAD_ACTIONS = {"MATCHED": "DELETE", "NOT MATCHED BY SOURCE": "DELETE"}
 
 
@@ -58,8 +59,7 @@ def _swapped(trial: Trial) -> tuple[Mismatch, ...]:
             condition = excluded if second.condition is None else f"({second.condition}) AND {excluded}"
             clauses[index : index + 2] = [replace(second, condition=condition), first]
             return trial.same(_with(trial, clauses), may_be_ambiguous=True)
-    trial.require(condition=False)
-    return ()
+    raise OutOfDomainError
 
 
 def _split(pieces: Callable[[str], list[str]]) -> Callable[[Trial], tuple[Mismatch, ...]]:
@@ -117,8 +117,7 @@ def _evolving(trial: Trial) -> tuple[Mismatch, ...]:
     source = case.target.schema if case.source is None else case.source.schema
     given = {column.name.lower(): column.type for column in source.columns}
     trial.require(condition={column.name.lower(): column.type for column in case.target.schema.columns} == given)
-    trial.require(condition="USING (" not in case.sql.upper() and "EVOLUTION" not in case.sql.upper())
-    trial.require(condition=AUTO_MERGE not in case.conf and not has_random_values(case.sql))
+    trial.require(condition=names_source_table(case.sql) and not evolves(case) and not has_random_values(case.sql))
     return trial.same(replace(case, conf={**case.conf, AUTO_MERGE: "true"}))
 
 
@@ -173,6 +172,12 @@ STATEMENT_RELATIONS = (
         sentence="ON p is ON p AND TRUE",
         domain="every merge",
         holds=_on(lambda on: f"({on}) AND TRUE"),
+    ),
+    Relation(
+        name="P-22-true-and",
+        sentence="ON p is ON TRUE AND p",
+        domain="every merge",
+        holds=_on(lambda on: f"TRUE AND ({on})"),
     ),
     Relation(
         name="P-22-or-false",

@@ -7,28 +7,22 @@ from typing import TYPE_CHECKING
 
 from harness.identity import row_identifier
 from harness.relations.relation import Relation
-from harness.relations.shape import (
-    has_random_values,
-    kind_of,
-    kinds,
-)
+from harness.relations.shape import has_random_values, kind_of, kinds
 from harness.verdict import Check
-from reference.case import CDF_PROPERTY, Source
+from reference.case import CDF_PROPERTY, Source, Target
 from reference.layout import physical_rows
-from reference.storage import TargetLayout
-from reference.types import STRING, Schema
+from reference.types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.relations.relation import Trial
     from harness.verdict import Mismatch
-    from reference.case import Case, Row, Target
+    from reference.case import Case, Row
 
 _MATCHED_ONLY = "spark.databricks.delta.merge.optimizeMatchedOnlyMerge.enabled"
 _BY_SOURCE = "NOT MATCHED BY SOURCE"
-_PLAIN = TargetLayout()
-CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})  # R-632
+_CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})  # R-632
 # They make a version of a merge that does nothing.
 _COMMIT_SETTINGS = frozenset(
     {"spark.databricks.delta.skipRecordingEmptyCommits", "spark.databricks.delta.write.txnAppId"}
@@ -41,7 +35,7 @@ def _relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> 
 
     def holds(trial: Trial) -> tuple[Mismatch, ...]:
         case = trial.case
-        trial.require(condition=case.target.layout == _PLAIN and not has_random_values(case.sql))
+        trial.require(condition=not has_random_values(case.sql))
         relaid = _with_target(case, files=tuple(file for file in files(case.target.rows) if file))
         if case.source is not None:
             relaid = replace(relaid, source=replace(case.source, rows=tuple(reversed(case.source.rows))))
@@ -54,7 +48,7 @@ def _relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> 
 def _feed_switched(trial: Trial) -> tuple[Mismatch, ...]:
     """Record changes, or do not (P-15)."""
     trial.require(condition=not has_random_values(trial.case.sql))
-    trial.require(condition=CHANGE_FEED_COLUMNS.isdisjoint(name.lower() for name in trial.outcome.schema.names))
+    trial.require(condition=_CHANGE_FEED_COLUMNS.isdisjoint(name.lower() for name in trial.outcome.schema.names))
     feed = "false" if trial.case.target.change_data_feed else "true"
     properties = {**trial.case.target.properties, CDF_PROPERTY: feed}
     return trial.same(_with_target(trial.case, properties=properties))
@@ -65,7 +59,7 @@ def _unpartitioned(trial: Trial) -> tuple[Mismatch, ...]:
     target = trial.case.target
     trial.require(condition=bool(target.partition_by) and not has_random_values(trial.case.sql))
     texts = [c for c in target.schema.columns if c.name in target.partition_by and c.type == STRING]
-    trial.require(condition=not texts)  # they store the empty string as NULL (R-744)
+    trial.require(condition=not texts or not _holds_empty_text(trial.case))  # it would be stored as NULL (R-744)
     return trial.same(_with_target(trial.case, partition_by=()), may_be_ambiguous=True)
 
 
@@ -78,12 +72,10 @@ def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
 
 def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
     """Merge into each half of the target: together that is what happens to the whole (T11)."""
-    case, rows = trial.case, trial.case.target.rows
+    case, whole, rows = trial.case, trial.outcome, trial.case.target.rows
     clauses = tuple(clause for clause in trial.text.clauses if kind_of(clause) != "NOT MATCHED")
     trial.require(condition=case.source is not None and len(rows) > 1 and bool(clauses))
-    trial.require(condition=not has_random_values(case.sql) and case.target.layout == _PLAIN)
-    trial.require(condition=trial.outcome.schema == case.target.schema)
-    case, whole = trial.case, trial.outcome
+    trial.require(condition=not has_random_values(case.sql) and whole.schema == case.target.schema)
     if len(clauses) < len(trial.text.clauses):
         case = trial.with_clauses(replace(trial.text, clauses=clauses))
         whole = trial.outcome_of(case, may_be_ambiguous=True)
@@ -103,18 +95,16 @@ def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
 
 def _source_split(trial: Trial) -> tuple[Mismatch, ...]:
     """Delete by each half of the source, one after the other (T10, P-26 for deletes, which change no key)."""
-    case = trial.case
+    case, source = trial.case, trial.source_table()
     matched = [clause for clause in trial.text.clauses if kind_of(clause) == "MATCHED"]
-    trial.require(condition=bool(matched) and not has_random_values(case.sql) and _reads_table(case))
-    trial.require(condition=case.source is not None and len(case.source.rows) > 1)
-    trial.require(condition=trial.outcome.schema == case.target.schema and case.target.layout == _PLAIN)
-    source = case.source or Source(schema=case.target.schema)
+    trial.require(condition=bool(matched) and len(source.rows) > 1 and not has_random_values(case.sql))
+    trial.require(condition=trial.outcome.schema == case.target.schema)
     deletes = tuple(replace(clause, action="DELETE") for clause in matched)
     deleting = trial.with_clauses(replace(trial.text, clauses=deletes))
     whole = trial.outcome_of(deleting, may_be_ambiguous=True)
     half = replace(source, rows=source.rows[::2])
     first = trial.outcome_of(replace(deleting, source=half), may_be_ambiguous=True)
-    left = _with_target(deleting, files=(first.rows,) if first.rows else ())
+    left = _with_target(deleting, files=_in_one_file(first.rows))
     half = replace(source, rows=source.rows[1::2])
     second = trial.outcome_of(replace(left, source=half), may_be_ambiguous=True)
     return trial.rows(second.rows, whole)
@@ -124,8 +114,8 @@ def _columns_reversed(trial: Trial) -> tuple[Mismatch, ...]:
     """Let the target's columns stand in the opposite order: nothing goes by position (P-27)."""
     case, outcome = trial.case, trial.outcome
     old = len(case.target.schema.columns)
-    trial.require(condition=old > 1 and _reads_table(case) and case.target.layout == _PLAIN)
-    trial.require(condition=not has_random_values(case.sql))
+    trial.source_table()  # a query could take columns by position
+    trial.require(condition=old > 1 and not has_random_values(case.sql))
 
     def reversed_row(row: Row) -> Row:
         return (*row[:old][::-1], *row[old:])
@@ -144,12 +134,10 @@ def _columns_reversed(trial: Trial) -> tuple[Mismatch, ...]:
 
 def _without_source_rows(trial: Trial) -> tuple[Mismatch, ...]:
     """Merge from nothing: without NOT MATCHED BY SOURCE clauses the rows stay as they are (P-24)."""
-    case = trial.case
-    trial.require(condition=_reads_table(case) and _BY_SOURCE not in kinds(trial.text))
-    trial.require(condition=trial.outcome.schema == case.target.schema)
-    trial.require(condition=case.target.layout == _PLAIN and case.conf.keys().isdisjoint(_COMMIT_SETTINGS))
-    source = replace(case.source or Source(schema=case.target.schema), rows=())
-    found = trial.outcome_of(replace(case, source=source))
+    case, source = trial.case, trial.source_table()
+    trial.require(condition=_BY_SOURCE not in kinds(trial.text) and trial.outcome.schema == case.target.schema)
+    trial.require(condition=case.conf.keys().isdisjoint(_COMMIT_SETTINGS))
+    found = trial.outcome_of(replace(case, source=replace(source, rows=())))
     mismatches = trial.rows(physical_rows(case.target), found)
     if found.committed:
         lines = ("the source is empty, and yet there is a new version of the table",)
@@ -159,47 +147,55 @@ def _without_source_rows(trial: Trial) -> tuple[Mismatch, ...]:
 
 def _twice(trial: Trial) -> tuple[Mismatch, ...]:
     """Run the same upsert again: it finds what it has left, and changes nothing (P-23)."""
-    upsert = _keyed(trial, "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    upsert, given = _keyed(trial, "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
     first = trial.outcome_of(upsert)
-    again = trial.outcome_of(_with_target(upsert, files=(first.rows,)))
-    num_rows = len(upsert.source.rows) if upsert.source is not None else 0
-    counted = {"numTargetRowsInserted": 0, "numTargetRowsUpdated": num_rows}
+    again = trial.outcome_of(_with_target(upsert, files=_in_one_file(first.rows)))
+    counted = {"numTargetRowsInserted": 0, "numTargetRowsUpdated": len(given)}
     return (*trial.rows(first.rows, again), *trial.metrics(counted, again))
 
 
 def _synchronised(trial: Trial) -> tuple[Mismatch, ...]:
     """Update all, insert all, delete by source on a unique key: the target becomes the source (P-25)."""
-    sync = _keyed(
+    sync, given = _keyed(
         trial,
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
     )
-    return trial.rows(sync.source.rows if sync.source is not None else (), trial.outcome_of(sync))
+    return trial.rows(given, trial.outcome_of(sync))
 
 
-def _keyed(trial: Trial, clauses: str) -> Case:
-    """Make a merge of its own from the target's rows, those with a key that is unique, by equality of that key."""
+def _keyed(trial: Trial, clauses: str) -> tuple[Case, tuple[Row, ...]]:
+    """Make a merge of its own from the target's rows with unique keys, by equality of the key.
+
+    Returns:
+        The case, and the rows of its source.
+    """
     case = trial.case
-    schema = Schema(tuple(replace(c, default=None, generated=None) for c in case.target.schema.columns))
-    key = schema.columns[0] if schema.columns else None
-    trial.require(condition=key is not None and case.target.layout == _PLAIN and not case.target.partition_by)
-    assert key is not None  # noqa: S101 - required above
+    schema = Schema(tuple(Field(column.name, column.type) for column in case.target.schema.columns))
+    trial.require(condition=bool(schema.columns) and not case.target.partition_by)
+    key = schema.columns[0]
     trial.require(condition=not key.type.ddl().startswith(("STRUCT", "ARRAY", "MAP")))
     unique = {row_identifier(schema)((row[0],)): row for row in case.target.rows if _is_plain_key(row[0])}
     rows = tuple(unique.values())
-    trial.require(condition=len(rows) > 1)
-    given = tuple((row[0], *other[1:]) for row, other in zip(rows, (*rows[1:], rows[0]), strict=True))[1:]
+    given = tuple((row[0], *other[1:]) for row, other in zip(rows, rows[1:] + rows[:1], strict=True))[1:]
     name = f"`{key.name.replace('`', '``')}`"
-    return replace(
+    keyed = replace(
         case,
-        target=replace(case.target, schema=schema, files=(rows[::2],), properties={}),
+        target=Target(schema=schema, files=_in_one_file(rows[::2])),
         source=Source(schema=schema, rows=given),
         sql=f"MERGE INTO target t USING source s ON t.{name} = s.{name} {clauses}",
         conf={},
     )
+    return keyed, given
 
 
-def _reads_table(case: Case) -> bool:
-    return case.source is not None and "USING (" not in case.sql.upper()
+def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
+    return (rows,) if rows else ()
+
+
+def _holds_empty_text(case: Case) -> bool:
+    """Tell whether an empty text stands in a cell or in the statement."""
+    source = () if case.source is None else case.source.rows
+    return "''" in case.sql or any("" in row for row in (*case.target.rows, *source))
 
 
 def _is_plain_key(value: object) -> bool:
@@ -208,7 +204,7 @@ def _is_plain_key(value: object) -> bool:
 
 
 def _with_target(case: Case, **changes: object) -> Case:
-    target: Target = replace(case.target, **changes)  # type: ignore[arg-type]  # names are Target's own fields
+    target = replace(case.target, **changes)  # type: ignore[arg-type]  # names are Target's own fields
     return replace(case, target=target)
 
 
@@ -216,13 +212,13 @@ TABLE_RELATIONS = (
     Relation(
         name="P-16-one-file",
         sentence="rows in one file are the same rows, in any order",
-        domain="no random values; the target is stored in the plain way",
+        domain="no random values",
         holds=_relaid(lambda rows: (rows[::-1],)),
     ),
     Relation(
         name="P-16-file-per-row",
         sentence="rows in a file each are the same rows",
-        domain="no random values; the target is stored in the plain way",
+        domain="no random values",
         holds=_relaid(lambda rows: tuple((row,) for row in rows)),
     ),
     Relation(
@@ -234,7 +230,7 @@ TABLE_RELATIONS = (
     Relation(
         name="P-17-partitions",
         sentence="a table without partitions holds the same rows",
-        domain="partitioned, not by strings; no random values",
+        domain="partitioned; no empty text where a partition column is a string; no random values",
         holds=_unpartitioned,
     ),
     Relation(

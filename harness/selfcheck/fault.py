@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +77,6 @@ class Fault:
         rules: the rules of the specification that it breaks.
         origin: where the idea comes from: a danger of part 9.2, the mutant catalogue T27, a bug of a released engine.
         needs: whether a case with such a target can show it at all; spares runs where the edits cannot be compared.
-        unsolved: why the generator is not expected to find it each time; empty for all others.
     """
 
     name: str
@@ -86,14 +86,13 @@ class Fault:
     edits: tuple[Edit, ...]
     origin: str = ""
     needs: Callable[[Target], bool] = _always
-    unsolved: str = ""
 
     @contextlib.contextmanager
     def switched_on(self) -> Iterator[None]:
         """Make ``merge`` wrong within a ``with`` block, and right again behind it."""
         with contextlib.ExitStack() as stack:
             for edit in self.edits:
-                stack.enter_context(_replaced(edit.owner, edit.name, edit.wrong(edit.right())))
+                stack.enter_context(mock.patch.object(edit.owner, edit.name, edit.wrong(edit.right())))
             yield
 
 
@@ -116,18 +115,9 @@ def watched(faults: Sequence[Fault]) -> Iterator[set[str]]:
     with contextlib.ExitStack() as stack:
         for rivals in edits.values():
             edit = rivals[0][1]
-            stack.enter_context(_replaced(edit.owner, edit.name, _watching(edit.right(), rivals, differing)))
+            both = _watching(edit.right(), rivals, differing)
+            stack.enter_context(mock.patch.object(edit.owner, edit.name, both))
         yield differing
-
-
-@contextlib.contextmanager
-def _replaced(owner: ModuleType | type, name: str, value: object) -> Iterator[None]:
-    before = vars(owner)[name]
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
 
 
 def _watching(right: Any, rivals: Sequence[tuple[str, Edit]], differing: set[str]) -> Any:  # noqa: ANN401

@@ -39,32 +39,20 @@ def _of_kind(found: Sequence[PrecomputedClause], kind: ClauseKind) -> list[Preco
     return [c for c in found if c.clause.kind is kind]
 
 
-def _matched_falls_to_by_source(_right: Any) -> Callable[..., str]:
+def _matched_falls_to(kind: ClauseKind) -> Callable[[Any], Callable[..., str]]:
+    """Hand matched rows on which nothing fires to the clauses of another kind."""
+
     def fired(found: Sequence[PrecomputedClause]) -> str:
         by_source = generate_clause_output_exprs(_of_kind(found, ClauseKind.NOT_MATCHED_BY_SOURCE), otherwise=COPIED)
         inserted = generate_clause_output_exprs(_of_kind(found, ClauseKind.NOT_MATCHED), otherwise=IGNORED)
-        matched = generate_clause_output_exprs(_of_kind(found, ClauseKind.MATCHED), otherwise=f"({by_source})")
-        return (
-            f"CASE WHEN {SOURCE_ROW_PRESENT} IS NULL THEN {by_source} "
-            f"WHEN {TARGET_ROW_PRESENT} IS NULL THEN {inserted} ELSE {matched} END"
-        )
-
-    return fired
-
-
-def _matched_falls_to_insert(_right: Any) -> Callable[..., str]:
-    def fired(found: Sequence[PrecomputedClause]) -> str:
-        by_source = generate_clause_output_exprs(_of_kind(found, ClauseKind.NOT_MATCHED_BY_SOURCE), otherwise=COPIED)
-        inserts = _of_kind(found, ClauseKind.NOT_MATCHED)
-        inserted = generate_clause_output_exprs(inserts, otherwise=IGNORED)
-        otherwise = generate_clause_output_exprs(inserts, otherwise=COPIED)
+        otherwise = generate_clause_output_exprs(_of_kind(found, kind), otherwise=COPIED)
         matched = generate_clause_output_exprs(_of_kind(found, ClauseKind.MATCHED), otherwise=f"({otherwise})")
         return (
             f"CASE WHEN {SOURCE_ROW_PRESENT} IS NULL THEN {by_source} "
             f"WHEN {TARGET_ROW_PRESENT} IS NULL THEN {inserted} ELSE {matched} END"
         )
 
-    return fired
+    return lambda _right: fired
 
 
 def _values_of_the_first(right: Any) -> Callable[..., tuple[ClauseActions, ...]]:
@@ -90,20 +78,8 @@ def _copied_as_null(_right: Any) -> Callable[..., str]:
     return value
 
 
-def _by_source_update_as_matched(right: Any) -> Callable[..., RowAction]:
-    def action(clause: Any) -> RowAction:
-        found: RowAction = right(clause)
-        return RowAction.MATCHED_UPDATE if found is RowAction.NOT_MATCHED_BY_SOURCE_UPDATE else found
-
-    return action
-
-
-def _by_source_delete_as_matched(right: Any) -> Callable[..., RowAction]:
-    def action(clause: Any) -> RowAction:
-        found: RowAction = right(clause)
-        return RowAction.MATCHED_DELETE if found is RowAction.NOT_MATCHED_BY_SOURCE_DELETE else found
-
-    return action
+def _counted_as(action: RowAction, other: RowAction) -> Callable[[Any], Callable[..., RowAction]]:
+    return lambda right: lambda clause: other if right(clause) is action else right(clause)
 
 
 def _self_assignments_dropped(right: Any) -> Callable[..., tuple[ClauseActions, ...]]:
@@ -227,7 +203,7 @@ CLAUSE_FAULTS = (
         sentence="A matched row on which nothing fires is handed to the NOT MATCHED BY SOURCE clauses.",
         rules=("R-302",),
         origin="danger 3",
-        edits=(Edit(output, "fired_clause", _matched_falls_to_by_source),),
+        edits=(Edit(output, "fired_clause", _matched_falls_to(ClauseKind.NOT_MATCHED_BY_SOURCE)),),
     ),
     Fault(
         name="matched-row-falls-to-insert",
@@ -235,7 +211,7 @@ CLAUSE_FAULTS = (
         sentence="A matched row on which nothing fires is handed to the NOT MATCHED clauses.",
         rules=("R-302",),
         origin="danger 3",
-        edits=(Edit(output, "fired_clause", _matched_falls_to_insert),),
+        edits=(Edit(output, "fired_clause", _matched_falls_to(ClauseKind.NOT_MATCHED)),),
     ),
     Fault(
         name="values-of-the-first-clause",
@@ -275,7 +251,13 @@ CLAUSE_FAULTS = (
         sentence="An update by a NOT MATCHED BY SOURCE clause counts as a matched one.",
         rules=("R-510",),
         origin="R-510",
-        edits=(Edit(output, "row_action", _by_source_update_as_matched),),
+        edits=(
+            Edit(
+                output,
+                "row_action",
+                _counted_as(RowAction.NOT_MATCHED_BY_SOURCE_UPDATE, RowAction.MATCHED_UPDATE),
+            ),
+        ),
     ),
     Fault(
         name="by-source-delete-counted-as-matched",
@@ -283,7 +265,13 @@ CLAUSE_FAULTS = (
         sentence="A delete by a NOT MATCHED BY SOURCE clause counts as a matched one.",
         rules=("R-510",),
         origin="R-510",
-        edits=(Edit(output, "row_action", _by_source_delete_as_matched),),
+        edits=(
+            Edit(
+                output,
+                "row_action",
+                _counted_as(RowAction.NOT_MATCHED_BY_SOURCE_DELETE, RowAction.MATCHED_DELETE),
+            ),
+        ),
     ),
     Fault(
         name="insert-route-without-anti-join",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from harness.selfcheck import worker_faults
 from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.worker_faults import write_wrongly
 from merge import command
 from merge.table import actions, commit, writing
 from merge.table.commit import PendingCommit
@@ -96,8 +97,9 @@ def _never_empty(_right: Any) -> property:
     return property(lambda _self: False)
 
 
-def _worker(function: Any) -> tuple[Edit, ...]:
+def _worker(name: str) -> tuple[Edit, ...]:
     """Replace what Spark's workers run. The driver only hands it over, so the edit is of the call that does."""
+    function = functools.partial(write_wrongly, name)
 
     def writes(right: Any) -> Callable[..., Any]:
         def write(self: Any, *args: Any, **how: Any) -> Any:
@@ -164,7 +166,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files count no NULLs.",
         rules=("P-11",),
         origin="wrong statistics",
-        edits=_worker(worker_faults.zero_null_counts),
+        edits=_worker("no null counts"),
     ),
     Fault(
         name="maximum-cut-short",
@@ -173,7 +175,7 @@ WRITING_FAULTS = (
         rules=("P-11",),
         origin="wrong statistics",
         needs=_has_type("STRING"),
-        edits=_worker(worker_faults.cut_maximum),
+        edits=_worker("maximum cut"),
     ),
     Fault(
         name="minimum-as-maximum",
@@ -181,7 +183,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files hold the minimum as the maximum.",
         rules=("P-11",),
         origin="wrong statistics",
-        edits=_worker(worker_faults.minimum_as_maximum),
+        edits=_worker("minimum as maximum"),
     ),
     Fault(
         name="bounds-without-nan",
@@ -190,7 +192,7 @@ WRITING_FAULTS = (
         rules=("P-11", "R-801"),
         origin="Spark and pyarrow, docs/findings",
         needs=_has_type("FLOAT|DOUBLE"),
-        edits=_worker(worker_faults.nan_in_bounds),
+        edits=_worker("bounds without NaN"),
     ),
     Fault(
         name="null-partition-as-text",
@@ -199,7 +201,7 @@ WRITING_FAULTS = (
         rules=("R-744",),
         origin="T19",
         needs=lambda target: bool(target.partition_by),
-        edits=_worker(worker_faults.null_partition_as_text),
+        edits=_worker("NULL partition as text"),
     ),
     Fault(
         name="boolean-partition-as-digit",
@@ -208,7 +210,7 @@ WRITING_FAULTS = (
         rules=("R-701",),
         origin="danger 14",
         needs=_is_partitioned_by_booleans,
-        edits=_worker(worker_faults.boolean_partition_as_digit),
+        edits=_worker("boolean partition as digit"),
     ),
     Fault(
         name="not-null-fields-unchecked",
@@ -217,7 +219,7 @@ WRITING_FAULTS = (
         rules=("R-741",),
         origin="R-741",
         needs=_has_type(": [^,>]*NOT NULL"),
-        edits=_worker(worker_faults.outer_violation_only),
+        edits=_worker("NOT NULL at the top only"),
     ),
 )
 

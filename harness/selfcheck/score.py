@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from harness.selfcheck.trial import Kill, SeedResult
 
 BUCKETS = (1, 10, 100, 1000)
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Take the median, where None is more than every number; None where the median is."""
+    found = statistics.median([math.inf if value is None else value for value in values]) if values else math.inf
+    return None if found == math.inf else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +50,7 @@ class FaultScore:
     @property
     def median(self) -> float | None:
         """The median number of cases; None where more than half of the seeds did not find it."""
-        cases = [float("inf") if kill is None else float(kill.num_cases) for kill in self.kills]
-        found = statistics.median(cases) if cases else float("inf")
-        return None if found == float("inf") else found
+        return _median([None if kill is None else kill.num_cases for kill in self.kills])
 
     @property
     def worst(self) -> int | None:
@@ -79,7 +84,7 @@ class Score:
     @property
     def num_solved(self) -> int:
         """Faults that every seed found."""
-        return sum(score.is_solved for score in self.faults)
+        return sum(one.is_solved for one in self.faults)
 
     @property
     def solved_share(self) -> float:
@@ -89,16 +94,13 @@ class Score:
     @property
     def median(self) -> float | None:
         """The median fault's median number of cases."""
-        medians = [float("inf") if score.median is None else score.median for score in self.faults]
-        found = statistics.median(medians) if medians else float("inf")
-        return None if found == float("inf") else found
+        return _median([one.median for one in self.faults])
 
     @property
     def buckets(self) -> dict[int, int]:
         """Faults by the smallest bucket that their median fits in."""
         counts = dict.fromkeys(BUCKETS, 0)
-        for score in self.faults:
-            median = score.median
+        for median in (one.median for one in self.faults):
             bucket = None if median is None else next((limit for limit in BUCKETS if median <= limit), None)
             if bucket is not None:
                 counts[bucket] += 1

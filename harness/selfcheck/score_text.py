@@ -52,7 +52,7 @@ def summary_lines(found: Score) -> list[str]:
     lines += _shrunk_lines(shrunk) if shrunk else []
     for one in found.faults:
         if not one.is_solved:
-            lines.append(f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.unsolved or one.fault.sentence}")
+            lines.append(f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.sentence}")
     return lines
 
 

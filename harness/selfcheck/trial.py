@@ -38,15 +38,18 @@ class Kill:
 
     Attributes:
         num_cases: cases drawn until then, this one included.
-        index: the number of the killing case in its seed.
         checks: the observables that differed, and ``engine_error`` where the engine's adapter gave up.
         num_runs: how often the fault was run until then.
     """
 
     num_cases: int
-    index: int
     checks: tuple[str, ...]
     num_runs: int
+
+    @property
+    def index(self) -> int:
+        """The number of the killing case in its seed."""
+        return self.num_cases - 1
 
 
 @dataclass(slots=True)
@@ -102,7 +105,6 @@ def run_seed(
             if checks:
                 result.kills[fault.name] = Kill(
                     num_cases=result.num_cases,
-                    index=result.num_cases - 1,
                     checks=checks,
                     num_runs=runs[fault.name],
                 )

@@ -16,53 +16,11 @@ from merge.table.constraints import first_violation
 from merge.table.partition_values import serialize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
 _right_extend_bounds = statistics._extend_bounds
-
-
-def zero_null_counts(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write statistics that count no NULLs."""
-    with mock.patch.object(statistics, "count_nulls", _zero):
-        yield from writer.write_partition(task, batches)
-
-
-def cut_maximum(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write the prefix of a long string as its maximum."""
-    with mock.patch.object(statistics, "truncated_maximum", _prefix):
-        yield from writer.write_partition(task, batches)
-
-
-def minimum_as_maximum(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write the minimum of the first rows as the maximum too."""
-    with mock.patch.object(statistics, "_extend_bounds", _minimum_only):
-        yield from writer.write_partition(task, batches)
-
-
-def nan_in_bounds(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write bounds for columns that hold NaN, as if it was not there."""
-    with mock.patch.object(pc, "is_nan", _never):
-        yield from writer.write_partition(task, batches)
-
-
-def null_partition_as_text(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write the partition of NULL as the partition of a text."""
-    with mock.patch.object(partition_split, "serialize", _null_as_text):
-        yield from writer.write_partition(task, batches)
-
-
-def boolean_partition_as_digit(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write true and false as 1 and 0 in partition values."""
-    with mock.patch.object(partition_split, "serialize", _booleans_as_digits):
-        yield from writer.write_partition(task, batches)
-
-
-def outer_violation_only(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Let NULL stand in fields of structs that must not be NULL."""
-    with mock.patch.object(writer, "first_violation", _top_level_violation):
-        yield from writer.write_partition(task, batches)
 
 
 def _zero(_values: Any) -> int:
@@ -93,3 +51,22 @@ def _booleans_as_digits(value: Any) -> str | None:
 
 def _top_level_violation(rows: pa.Table, paths: Iterable[tuple[str, ...]]) -> str | None:
     return first_violation(rows, [path for path in paths if len(path) == 1])
+
+
+# By name: where the wrong function takes the place of which one.
+_WRONG: Mapping[str, tuple[Any, str, Any]] = {
+    "no null counts": (statistics, "count_nulls", _zero),
+    "maximum cut": (statistics, "truncated_maximum", _prefix),
+    "minimum as maximum": (statistics, "_extend_bounds", _minimum_only),
+    "bounds without NaN": (pc, "is_nan", _never),
+    "NULL partition as text": (partition_split, "serialize", _null_as_text),
+    "boolean partition as digit": (partition_split, "serialize", _booleans_as_digits),
+    "NOT NULL at the top only": (writer, "first_violation", _top_level_violation),
+}
+
+
+def write_wrongly(name: str, task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_partition`` does, with one function of it replaced; the name says which."""
+    owner, function, wrong = _WRONG[name]
+    with mock.patch.object(owner, function, wrong):
+        yield from writer.write_partition(task, batches)

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
@@ -15,8 +15,9 @@ from deltalake.schema import PrimitiveType
 
 from harness.check import check_case
 from harness.compare_rows import difference, row_mismatches, same_rows
-from harness.delta_readback import change_rows, read_table
+from harness.delta_readback import change_rows, newest_version, read_table
 from harness.delta_tables import UnwritableTableError, write_target
+from harness.engine import Engine
 from harness.sequences.steps import AddColumn, Append, Delete, Merge
 from harness.verdict import Check, Verdict
 from reference import evaluate
@@ -27,7 +28,6 @@ from reference.outcome import Prediction
 
 if TYPE_CHECKING:
     from harness.delta_readback import TableState
-    from harness.engine import Engine
     from harness.sequences.steps import Sequence, Step
     from harness.verdict import CaseReport, Mismatch
     from reference.case import Row
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 _DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
 
 
-class LivingEngine(Protocol):
+@runtime_checkable
+class LivingEngine(Engine, Protocol):
     """An engine that can merge into a table that is there already."""
-
-    name: str
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
         """Run a case on a table; the case's target says what it holds now."""
@@ -91,7 +90,7 @@ def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
     Returns:
         The first disagreement, if there is one.
     """
-    if not hasattr(engine, "run_on"):
+    if not isinstance(engine, LivingEngine):
         reason = f"{engine.name} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
     with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as folder:
@@ -118,11 +117,11 @@ def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
 class _Run:
     """The table under way, and what its change feed must hold so far."""
 
-    def __init__(self, *, engine: Engine, path: Path, target: Target) -> None:
+    def __init__(self, *, engine: LivingEngine, path: Path, target: Target) -> None:
         self._engine = engine
         self._path = path
         self._target = target
-        self._feed: list[tuple[int, Schema, tuple[Row, ...]]] = []
+        self._feed: list[Row] = []
 
     def create(self) -> None:
         """Write the table at version 0."""
@@ -138,26 +137,26 @@ class _Run:
             self._merge(step)
             return
         rows, changes = self._expected(step)
-        version = read_table(self._path).version
+        version = newest_version(self._path)
         try:
             self._write(step)
         except (DeltaError, OSError, ValueError) as error:
             raise _StopError(Ending.UNSUPPORTED, reason=f"delta-rs: {type(error).__name__}: {error}") from error
         state = self._look()
-        wanted = tuple((*row, *(None,) * (len(state.schema.columns) - len(row))) for row in rows)
+        wanted = [_widened(row, state.schema) for row in rows]
         if not same_rows(wanted, state.rows, state.schema):
             reason = f"delta-rs left other rows behind than {type(step).__name__.lower()} should"
             raise _StopError(Ending.UNSUPPORTED, reason=reason)
-        if state.version > version and changes:
-            self._feed.append((state.version, state.schema, changes))
+        if state.version > version:
+            self._feed += changes
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
-        """Compare every version's change rows, and the table that all of them lead to (P-12, P-14)."""
+        """Compare the change rows of all versions together; each merge's own were compared when it was made (P-2)."""
         if not self._target.change_data_feed:
             return ()
         state = read_table(self._path)
         schema = change_schema(state.schema)
-        wanted = [(*self._widened(row[:-1], state), row[-1]) for _, _, rows in self._feed for row in rows]
+        wanted = [(*_widened(row[:-1], state.schema), row[-1]) for row in self._feed]
         versions = range(1, state.version + 1)
         found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
         differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
@@ -167,7 +166,7 @@ class _Run:
 
     def _merge(self, step: Merge) -> None:
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
-        version = read_table(self._path).version
+        version = newest_version(self._path)
         report = check_case(case, _On(self._engine, self._path))
         if report.verdict is Verdict.MISMATCH:
             raise _StopError(Ending.MISMATCH, report=report)
@@ -177,8 +176,8 @@ class _Run:
             raise _StopError(Ending.UNSUPPORTED, reason=report.reason)
         state = self._look()
         answer = report.reference.answer
-        if state.version > version and isinstance(answer, Prediction) and answer.cdf:
-            self._feed.append((state.version, answer.schema, answer.cdf))
+        if state.version > version and isinstance(answer, Prediction):
+            self._feed += answer.cdf or ()
 
     def _expected(self, step: Step) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
         """Give the rows that a step must leave, and its change rows."""
@@ -217,22 +216,23 @@ class _Run:
         self._target = replace(self._target, schema=state.schema, files=files)
         return state
 
-    def _widened(self, row: Row, state: TableState) -> Row:
-        return (*row, *(None,) * (len(state.schema.columns) - len(row)))
+
+def _widened(row: Row, schema: Schema) -> Row:
+    """Give a row the columns that were added after it was written."""
+    return (*row, *(None,) * (len(schema.columns) - len(row)))
 
 
 class _On:
     """An engine bound to one table."""
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: LivingEngine, path: Path) -> None:
         self.name, self.version, self.capabilities = engine.name, engine.version, engine.capabilities
         self._engine = engine
         self._path = path
 
     def run(self, case: Case) -> EngineResult:
         """Merge into the table."""
-        result: EngineResult = self._engine.run_on(case, self._path)  # type: ignore[attr-defined]  # asked before
-        return result
+        return self._engine.run_on(case, self._path)
 
     def close(self) -> None:
         """Leave the engine open: the next step needs it."""

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
 NUM_CASES = 90
 NUM_EVOLVING = 40
-LEAST_APPLIED = 5
+# Shares of the drawn cases that are in a relation's domain, where more than a few must be.
+LEAST_APPLIED = {
+    "P-15": 0.8,
+    "P-16-file-per-row": 0.7,
+    "P-16-one-file": 0.7,
+    "P-22-and-true": 0.8,
+    "P-22-or-false": 0.8,
+    "P-22-true-and": 0.8,
+    "P-25": 1 / 3,
+    "P-28": 0.1,
+}
+CHANGES_CLAUSES = frozenset({"T10", "T11"})
 # With these a statement is rarely legal without evolution, or the old columns change too.
 NEEDS_EVOLUTION = (
     Feature.EXPLICIT,
@@ -82,14 +93,19 @@ def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
 def test_relations_hold(relation: Relation, drawn: list[tuple[Case, Reference]]) -> None:
     """Part 9.4 and techniques T5 to T19: what an engine may be asked without the reference, the reference keeps too."""
+
+    def run(changed: Case) -> EngineResult:
+        answer = evaluate(changed).answer
+        # Only a relation that changes what the clauses do may leave the statements that must succeed.
+        assert isinstance(answer, Prediction) or relation.name in CHANGES_CLAUSES, (changed.sql, answer)
+        return answered(answer)
+
     num_applied = 0
-    for case, reference in drawn:
-        outcome = answered(reference.answer)
-        if isinstance(outcome, Outcome):
-            found = relation.check(case, outcome, lambda changed: answered(evaluate(changed).answer))
-            assert not found, (case.sql, [line for mismatch in found for line in mismatch.lines])
-            num_applied += found is not None
-    assert num_applied >= LEAST_APPLIED
+    for case, answer in predictions(drawn):
+        found = relation.check(case, answered(answer), run)
+        assert not found, (case.sql, [line for mismatch in found for line in mismatch.lines])
+        num_applied += found is not None
+    assert num_applied > NUM_CASES * LEAST_APPLIED.get(relation.name, 0.05)
 
 
 def test_predictions_conserve_rows(drawn: list[tuple[Case, Reference]]) -> None:

@@ -18,7 +18,7 @@ from harness import events
 from harness.batch import PAIR
 from harness.drawing import Draws
 from harness.errors import EngineDownError, UserInputError
-from harness.findings import FindingsDirectory, RunningCase, with_content_id
+from harness.findings import FindingsDirectory, Fingerprint, RunningCase, with_content_id
 from harness.outcome_json import summary_json
 from harness.search import Budget, Search
 from harness.shrink import ShrinkLimits
@@ -92,7 +92,7 @@ class Run:
         settings = {"budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
         draws = settings.pop("draws", None) or Draws(cases(), seed=7)
 
-        def counted(case: Case) -> CaseReport:
+        def counted(case: Case, _about: Fingerprint | None) -> CaseReport:
             self.checked.append(case)
             return check(case)
 
@@ -273,7 +273,7 @@ def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
     """A strategy without new cases ends the run instead of spinning."""
     one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
     summary = Search(
-        check=report,
+        check=lambda case, _about: report(case),
         draws=Draws(st.just(one), seed=1),
         engine="fake",
         engine_version="1",

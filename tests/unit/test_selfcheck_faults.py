@@ -122,7 +122,7 @@ def test_unknown_faults_are_refused() -> None:
 
 
 def kill(num_cases: int, *checks: str) -> Kill:
-    return Kill(num_cases=num_cases, index=num_cases - 1, checks=checks, num_runs=1)
+    return Kill(num_cases=num_cases, checks=checks, num_runs=1)
 
 
 def test_a_fault_is_solved_if_every_seed_finds_it() -> None:
