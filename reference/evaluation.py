@@ -32,7 +32,7 @@ from reference.typed import duckdb_type
 from reference.types import STRING, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -48,6 +48,7 @@ FIRED_IN = {
 """The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
 COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
 """The rows of rewritten files that are written as they are (R-412)."""
+_PLAINLY_JOINED = 100_000  # pairs of rows
 _KIND_TABLES = ("matched", "not_matched", "by_source")
 TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
 
@@ -64,6 +65,9 @@ class Evaluation:
         """Create ``target`` and ``source``."""
         files = physical_files(self.target)
         rows = [row for _, file in files for row in file]
+        # planning costs more than running on small tables, and an oracle is better off without an optimizer's mistakes
+        plainly = len(rows) * len(source_rows) <= _PLAINLY_JOINED
+        self.connection.execute(f"PRAGMA {'disable' if plainly else 'enable'}_optimizer")
         numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
         old = "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
         table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
@@ -139,63 +143,57 @@ class Evaluation:
         self._create("touched", files)
 
     def counts(self) -> dict[str, int]:
-        """Count what metrics are made of; see the query for the names."""
+        """Count what metrics are made of; see ``counted`` for the names."""
         matched, by_source = Kind.MATCHED.value, Kind.NOT_MATCHED_BY_SOURCE.value
-        query = f"""
-            SELECT (SELECT count(*) FROM source) AS source,
-                   (SELECT count(*) FROM inserted) AS inserted,
-                   (SELECT count(*) FROM updated WHERE kind = '{matched}') AS matched_updated,
-                   (SELECT count(*) FROM updated WHERE kind = '{by_source}') AS by_source_updated,
-                   (SELECT count(*) FROM deleted WHERE kind = '{matched}') AS matched_deleted,
-                   (SELECT count(*) FROM deleted WHERE kind = '{by_source}') AS by_source_deleted,
-                   (SELECT count(*) FROM touched) AS touched_files,
-                   (SELECT count(*) FROM target SEMI JOIN touched USING (file)) AS touched_rows
-        """
-        cursor = self.connection.execute(query)
-        names = [column[0] for column in cursor.description or ()]
-        return dict(zip(names, cursor.fetchall()[0], strict=True))
+        counted = {
+            "source": "source",
+            "inserted": "inserted",
+            "matched_updated": f"updated WHERE kind = '{matched}'",
+            "by_source_updated": f"updated WHERE kind = '{by_source}'",
+            "matched_deleted": f"deleted WHERE kind = '{matched}'",
+            "by_source_deleted": f"deleted WHERE kind = '{by_source}'",
+            "touched_files": "touched",
+            "touched_rows": "target SEMI JOIN touched USING (file)",
+        }
+        query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
+        return dict(self.connection.execute(query).fetchall())
 
-    def fired(self) -> frozenset[tuple[str, str]]:
-        """Name the clauses that fired on some row, as (kind, action)."""
-        found = set()
-        for kind, table in zip(Kind, _KIND_TABLES, strict=True):
-            clauses = self.merge.of(kind)
-            query = f"SELECT DISTINCT clause FROM {table} WHERE clause IS NOT NULL"
-            for (index,) in self.connection.execute(query).fetchall():
-                found.add((kind.value, clauses[index].action.value))
-        return frozenset(found)
+    def fired(self) -> tuple[tuple[Kind, int], ...]:
+        """List the clauses that fired on some row: their kind, and their position among those of their kind."""
+        query = " UNION ALL ".join(
+            f"SELECT DISTINCT {number}, clause FROM {table} WHERE clause IS NOT NULL"
+            for number, table in enumerate(_KIND_TABLES)
+        )
+        kinds = tuple(Kind)
+        return tuple((kinds[number], index) for number, index in sorted(self.connection.execute(query).fetchall()))
 
     def matches(self) -> frozenset[str]:
         """Name the sorts of matches there are, see ``Facts.matches``."""
         asked = {
-            "1:1": "EXISTS (FROM pairs JOIN of_target USING (rid) JOIN of_source USING (sid) WHERE t = 1 AND s = 1)",
-            "1:n": "EXISTS (FROM of_source WHERE s > 1)",
-            "n:1": "EXISTS (FROM of_target WHERE t > 1)",
-            "source alone": "EXISTS (FROM source ANTI JOIN pairs USING (sid))",
-            "target alone": "EXISTS (FROM target ANTI JOIN pairs USING (rid))",
+            "1:1": "coalesce(bool_or(num_sources = 1 AND num_targets = 1), FALSE)",
+            "1:n": "coalesce(bool_or(num_targets > 1), FALSE)",
+            "n:1": "coalesce(bool_or(num_sources > 1), FALSE)",
+            "source alone": "count(DISTINCT sid) < (SELECT count(*) FROM source)",
+            "target alone": "count(DISTINCT rid) < (SELECT count(*) FROM target)",
         }
-        return self._holding(
-            asked,
-            "WITH of_target AS (SELECT rid, count(*) AS t FROM pairs GROUP BY rid), "
-            "of_source AS (SELECT sid, count(*) AS s FROM pairs GROUP BY sid) ",
+        counted = (
+            "SELECT sid, rid, count(*) OVER (PARTITION BY rid) AS num_sources, "
+            "count(*) OVER (PARTITION BY sid) AS num_targets FROM pairs"
         )
+        answers = self.connection.execute(f"SELECT {', '.join(asked.values())} FROM ({counted})").fetchall()[0]
+        return frozenset(name for name, holds in zip(asked, answers, strict=True) if holds)
 
     def nulls(self) -> frozenset[str]:
         """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
-        conditions = [
-            f"EXISTS (FROM {FIRED_IN[clause.kind]} WHERE ({clause.condition.sql}) IS NULL)"
-            for clause in self.merge.clauses
-            if clause.condition is not None
-        ]
-        asked = {
-            "ON": f"EXISTS (FROM source, target WHERE ({self.merge.on.sql}) IS NULL)",
-            "condition": " OR ".join(conditions) or "FALSE",
-        }
-        return self._holding(asked)
-
-    def _holding(self, asked: Mapping[str, str], prefix: str = "") -> frozenset[str]:
-        answers = self.connection.execute(f"{prefix}SELECT {', '.join(asked.values())}").fetchall()[0]
-        return frozenset(name for name, holds in zip(asked, answers, strict=True) if holds)
+        asked = {"ON": [f"FROM source, target WHERE ({self.merge.on.sql}) IS NULL"], "condition": []}
+        for kind in Kind:
+            conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
+            if conditions:
+                null = " OR ".join(f"({condition}) IS NULL" for condition in conditions)
+                asked["condition"].append(f"FROM {FIRED_IN[kind]} WHERE {null}")
+        return frozenset(
+            name for name, queries in asked.items() if any(self.count(f"SELECT count(*) {q}") for q in queries)
+        )
 
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""

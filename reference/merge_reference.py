@@ -225,7 +225,7 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
     facts = Facts(
         path=prediction.path,
         clauses_present=present,
-        clauses_fired=evaluation.fired(),
+        clauses_fired=frozenset((kind.value, merge.of(kind)[index].action.value) for kind, index in evaluation.fired()),
         num_changed_rows=sum(counts[name] for name in changed),
         multi_matched=multi_matched,
         matches=evaluation.matches(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference.types import INT, ArrayType, MapType, StructType
+from reference.types import BIGINT, INT, ArrayType, MapType, StructType
 from strategies.chance import pick
 from strategies.expressions import Literal, Reference, Side, Verbatim
 from strategies.rewriting import NOWHERE, explicit, side_of, with_clause
@@ -164,6 +164,18 @@ def other_fields(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statem
 def array_into_scalar(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Assign an array to an atomic column, which no policy allows (R-251)."""
     return _assigned(draw, statement, schemas, None, "ARRAY(1)")
+
+
+def narrowed(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+    """Assign a BIGINT to a narrower integer, which STRICT does not allow (R-251)."""
+    narrow = [c for c in schemas.target if c.is_integer and c.type != BIGINT and c.computed is None]
+    found = explicit(draw, statement)
+    if not narrow or found is None:
+        return None
+    column = pick(draw, narrow)
+    others = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
+    changed = (*others, Assignment(column=column.name, value=Verbatim("CAST(1 AS BIGINT)")))
+    return with_clause(statement, found[0], replace(found[1], assignments=changed))
 
 
 def _assigned(

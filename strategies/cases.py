@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reference.case import Case, Source, Target
 from strategies.columns import table_schema, target_schema
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
+from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
 from strategies.identity import case_id
 from strategies.invalid import draw_broken
 from strategies.labels import labels
@@ -64,7 +64,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         auto_merge=auto_merges(conf),
     )
     tables = grown(draw, enabled, merge)
-    broken = draw_broken(draw, merge.statement, merge.schemas) if uses(draw, enabled, Feature.INVALID) else None
+    broken = draw_broken(draw, enabled, merge.statement, merge.schemas)
     statement = merge.statement if broken is None else broken.statement
     breaks = None if broken is None else broken.rule
     source = _source(merge, tables)

@@ -22,6 +22,8 @@ class Domain(Enum):
     """``strategies.domains``: few values, safe to add up; the empty string only in partition columns"""
     WIDE = "wide"
     """``strategies.values``: whatever the type holds; never added up, never a partition value"""
+    LONG = "long"
+    """texts that are alike as far as the statistics of files go (R-804)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Column:
         misfits: whether some values break what is asked of them: a cast, a constraint, a generation expression.
         required: whether its cells, and mostly the values assigned to it, are not NULL.
         bounded: whether only small values of its own type are assigned to it, because something is computed from it.
-        not_null: whether the target declares it NOT NULL (R-741).
+        not_null: whether its table declares it NOT NULL (R-741).
         default: the target's default for it (R-220).
         computed: what its cells are computed from: of a target column the generation expression (R-222), of a source
             column the same over the source's columns.
@@ -134,7 +136,7 @@ class Schemas:
 
 def table_schema(columns: tuple[Column, ...]) -> Schema:
     """Turn the drawn columns of a source into its schema."""
-    return Schema(tuple(Field(column.name, column.type) for column in columns))
+    return Schema(tuple(Field(column.name, column.type, nullable=not column.not_null) for column in columns))
 
 
 def target_schema(columns: tuple[Column, ...]) -> Schema:
@@ -168,7 +170,7 @@ def assignable(origin: Column, column: Column, *, to_partition: bool) -> bool:
     Partition columns take small values only; so do columns from which others are computed, so that no sum overflows.
     """
     small_only = to_partition or column.bounded
-    if small_only and origin.domain is Domain.WIDE:
+    if small_only and origin.domain is not Domain.SMALL:
         return False
     if origin.type == column.type or (origin.feeds is not None and origin.feeds == column.type):
         return True

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _DEPTH = 2
 _NULL_OPTION_PERCENT = 15
 _NEGATED_PERCENT = 50
+_CONSTANT_FIRST_PERCENT = 35
 _MAX_OPTIONS = 3
 _SUM_LIMITS = (2, 0, 1, 3, 5)
 _OPERATORS = (
@@ -148,7 +149,14 @@ def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
     others = _partners(scope, candidate)
     if form is _Form.COLUMNS and others:
         return Comparison(operator, reference, draw_reference(draw, scope, pick(draw, others)))
-    return Comparison(operator, reference, draw_constant(draw, scope, candidate))
+    return compared(draw, operator, reference, draw_constant(draw, scope, candidate))
+
+
+def compared(draw: DrawFn, operator: Operator, reference: Expression, constant: Expression) -> Comparison:
+    """Compare with a constant, which now and then stands on the left."""
+    if chance(draw, _CONSTANT_FIRST_PERCENT):
+        return Comparison(operator.mirrored, constant, reference)
+    return Comparison(operator, reference, constant)
 
 
 def _options(draw: DrawFn, scope: Scope, candidate: Candidate) -> tuple[Expression, ...]:

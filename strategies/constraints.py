@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _NOT_NULL_PERCENT = 45
 _DEFAULT_PERCENT = 60
-_SECOND_CHECK_PERCENT = 20
+_SECOND_CHECK_PERCENT = 45
 # beyond every sum of two small numbers
 _BOUND = 100
 _DEFAULTABLE = (INT, BIGINT, STRING, BOOLEAN, DATE)
@@ -100,11 +100,11 @@ def _check(draw: DrawFn, column: Column, *, violated: bool) -> tuple[Expression,
     limit = Literal(-bound, column.type), Literal(bound, column.type)
     operator, constant = pick(draw, ((Operator.GREATER, limit[0]), (Operator.LESS_OR_EQUAL, limit[1])))
     comparison = Comparison(operator, reference, constant)
-    match pick(draw, ("guarded", "plain", "coalesce")):
+    match pick(draw, ("guarded", "plain", "plain", "coalesce")):
         case "guarded":
             return Or(IsNull(operand=reference), comparison), False
         case "plain":
-            return comparison, True
+            return comparison, not violated
         case _:
             return Comparison(operator, Coalesce(reference, Literal(0, column.type)), constant), False
 

@@ -37,6 +37,19 @@ class Operator(Enum):
     GREATER = ">"
     GREATER_OR_EQUAL = ">="
 
+    @property
+    def mirrored(self) -> Operator:
+        """The comparison that says the same with its sides exchanged."""
+        return _MIRRORED.get(self, self)
+
+
+_MIRRORED = {
+    Operator.LESS: Operator.GREATER,
+    Operator.LESS_OR_EQUAL: Operator.GREATER_OR_EQUAL,
+    Operator.GREATER: Operator.LESS,
+    Operator.GREATER_OR_EQUAL: Operator.LESS_OR_EQUAL,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:

@@ -6,10 +6,11 @@ loses the row, whereas a condition that no row satisfies would hide the fault.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from strategies.chance import chance, pick
-from strategies.conditions import draw_condition
+from strategies.conditions import compared, draw_condition
 from strategies.expressions import Between, Comparison, In, IsNull, Literal, Operator, Side
 from strategies.literals import writable
 from strategies.scopes import draw_constant, draw_reference
@@ -17,11 +18,14 @@ from strategies.scopes import draw_constant, draw_reference
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
+    from reference.case import Value
     from strategies.expressions import Expression
     from strategies.scopes import Candidate, Scope
 
 _ANY_CONDITION_PERCENT = 15
 _NULL_PERCENT = 35
+_HARD_PERCENT = 65
+_KEPT_CHARACTERS = 32
 _OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NULL_SAFE_EQUAL)
 _FORMS = (*_OPERATORS, In, Between, IsNull)
 
@@ -35,7 +39,10 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
         return draw_condition(draw, scope, depth=1)
     with_nulls = [column for column in columns if None in column.cells]
     if with_nulls and chance(draw, _NULL_PERCENT):
-        return IsNull(operand=draw_reference(draw, scope, pick(draw, with_nulls)))
+        return _of_null(draw, scope, pick(draw, with_nulls))
+    hard = [(column, row) for column in columns for row in range(num_rows) if _is_hard(column.cells[row])]
+    if hard and chance(draw, _HARD_PERCENT):
+        return _holding(draw, scope, *pick(draw, hard))
     row = pick(draw, range(num_rows))
     usable = [column for column in columns if column.cells[row] is not None and writable(column.cells[row])]
     if not usable:
@@ -43,16 +50,29 @@ def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
     return _holding(draw, scope, pick(draw, usable), row)
 
 
+def _is_hard(value: Value) -> bool:
+    """Tell whether statistics leave a value out, as they do NaN (R-801), or cut it (R-804)."""
+    if isinstance(value, str):
+        return len(value) > _KEPT_CHARACTERS
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _of_null(draw: DrawFn, scope: Scope, column: Candidate) -> Expression:
+    reference = draw_reference(draw, scope, column)
+    if chance(draw, 40):
+        return Comparison(Operator.NULL_SAFE_EQUAL, reference, Literal(None, column.column.type))
+    return IsNull(operand=reference)
+
+
 def _holding(draw: DrawFn, scope: Scope, column: Candidate, row: int) -> Expression:
     reference = draw_reference(draw, scope, column)
     value = Literal(column.cells[row], column.column.type)
     form = pick(draw, _FORMS)
     if isinstance(form, Operator):
-        return Comparison(form, reference, value)
+        return compared(draw, form, reference, value)
     if form is IsNull:
         return IsNull(operand=reference, negated=True)
     other = draw_constant(draw, scope, column)
-    if form is In:
-        return In(reference, (value, other))
-    # one of the two orders holds, and which one is left to the draw: an empty range is a case too
-    return Between(reference, *((other, value) if chance(draw, 50) else (value, other)))
+    # any of the values may be the one that holds; and of the two orders of a range one is empty, which is a case too
+    first, last = (other, value) if chance(draw, 50) else (value, other)
+    return In(reference, (first, last)) if form is In else Between(reference, first, last)

@@ -30,6 +30,7 @@ class Feature(Enum):
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys"
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows"
     AMBIGUOUS = "ambiguous-matches"
+    AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses"
     EMPTY_TARGET = "empty-target"
     EMPTY_SOURCE = "empty-source"
     # ON
@@ -59,6 +60,7 @@ class Feature(Enum):
     WIDE_TYPES = "wide-types"
     TIMESTAMP_NTZ = "timestamp-ntz"
     NESTED_TYPES = "nested-types"
+    LONG_TEXTS = "texts-beyond-the-statistics"
     TYPED_KEYS = "typed-keys"
     FLOAT_KEYS = "float-keys"
     INTEGER_WIDTHS = "integer-widths"
@@ -123,6 +125,7 @@ PERCENT = MappingProxyType(
         _F.DUPLICATE_SOURCE_KEYS: 40,
         _F.DUPLICATE_TARGET_ROWS: 30,
         _F.AMBIGUOUS: 5,
+        _F.AMBIGUOUS_UNMATCHED: 2,
         _F.EMPTY_TARGET: 3,
         _F.EMPTY_SOURCE: 3,
         _F.SEVERAL_KEYS: 25,
@@ -144,10 +147,11 @@ PERCENT = MappingProxyType(
         _F.OLDER_FILES: 10,
         _F.STRING_TYPES: 15,
         _F.SOURCE_BATCHES: 15,
-        _F.LARGE_TABLES: 0.8,
+        _F.LARGE_TABLES: 1,
         _F.WIDE_TYPES: 35,
         _F.TIMESTAMP_NTZ: 15,
         _F.NESTED_TYPES: 36,
+        _F.LONG_TEXTS: 8,
         _F.TYPED_KEYS: 25,
         _F.FLOAT_KEYS: 10,
         _F.INTEGER_WIDTHS: 20,
@@ -165,14 +169,14 @@ PERCENT = MappingProxyType(
         _F.NESTED_UPDATE: 18,
         _F.CASTS: 25,
         _F.LEGACY_POLICY: 6,
-        _F.STRICT_POLICY: 4,
-        _F.NOT_NULL: 12,
-        _F.CHECKS: 10,
+        _F.STRICT_POLICY: 5,
+        _F.NOT_NULL: 14,
+        _F.CHECKS: 14,
         _F.COLUMN_DEFAULTS: 10,
         _F.GENERATED_COLUMNS: 10,
-        _F.VIOLATIONS: 8,
+        _F.VIOLATIONS: 20,
         _F.SUBQUERY_SOURCE: 12,
-        _F.INVALID: 4,
+        _F.INVALID: 6,
         _F.INTERLEAVED: 8,
         _F.STATEMENT_TIME: 5,
         _F.LAYOUT_AMBIGUITY: 2,
@@ -181,7 +185,7 @@ PERCENT = MappingProxyType(
         _F.UNUSUAL_SCHEMAS: 2,
         _F.RESERVED_NAMES: 3,
         _F.DUPLICATE_SOURCE_NAMES: 2,
-        _F.ALIAS_OF_COLUMN: 2,
+        _F.ALIAS_OF_COLUMN: 3,
         _F.APPEND_ONLY: 2.5,
     }
 )  # fmt: skip - one line per group reads as the table that it is
@@ -190,6 +194,8 @@ NEEDS = (
     (_F.LAYOUT_AMBIGUITY, _F.AMBIGUOUS),
     (_F.LAYOUT_AMBIGUITY, _F.FILE_PRUNING),
     (_F.LAYOUT_AMBIGUITY, _F.MATCHED_UPDATE),
+    (_F.AMBIGUOUS_UNMATCHED, _F.AMBIGUOUS),
+    (_F.AMBIGUOUS_UNMATCHED, _F.BY_SOURCE_UPDATE),
     (_F.LONE_DELETE, _F.MATCHED_DELETE),
     (_F.LONE_DELETE, _F.DUPLICATE_SOURCE_KEYS),
     (_F.AMBIGUOUS, _F.DUPLICATE_SOURCE_KEYS),
@@ -197,6 +203,7 @@ NEEDS = (
     (_F.FILE_PRUNING, _F.CONDITIONS),
     (_F.FILE_PRUNING, _F.SEVERAL_FILES),
     (_F.FILE_PRUNING, _F.NULL_VALUES),
+    (_F.LONG_TEXTS, _F.FILE_PRUNING),
     (_F.NESTED_UPDATE, _F.NESTED_TYPES),
     (_F.PARTIAL_VALUES, _F.EXPLICIT),
     (_F.NESTED_UPDATE, _F.EXPLICIT),
@@ -210,7 +217,8 @@ NEEDS = (
 """Pairs of features: without the second the first would mostly lead to nothing."""
 
 _SMALL_ONLY = (
-    *(_F.NON_EQUI_ON, _F.ONE_SIDED_ON, _F.CONSTANT_ON, _F.SOURCE_ONLY_ON, _F.AMBIGUOUS, _F.LAYOUT_AMBIGUITY),
+    *(_F.NON_EQUI_ON, _F.ONE_SIDED_ON, _F.CONSTANT_ON, _F.SOURCE_ONLY_ON),
+    *(_F.AMBIGUOUS, _F.AMBIGUOUS_UNMATCHED, _F.LAYOUT_AMBIGUITY),
     *(_F.EMPTY_TARGET, _F.EMPTY_SOURCE, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.UNUSUAL_SCHEMAS, _F.INVALID),
     *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS),
 )
@@ -224,6 +232,11 @@ SPOILS = (
     (_F.LAYOUT_AMBIGUITY, _F.INVALID),
     (_F.LAYOUT_AMBIGUITY, _F.NO_STATISTICS),
     (_F.AMBIGUOUS, _F.LONE_DELETE),
+    (_F.AMBIGUOUS_UNMATCHED, _F.LAYOUT_AMBIGUITY),
+    (_F.AMBIGUOUS_UNMATCHED, _F.LONE_DELETE),
+    (_F.AMBIGUOUS_UNMATCHED, _F.FILE_PRUNING),
+    (_F.AMBIGUOUS_UNMATCHED, _F.MATCHED_UPDATE),
+    (_F.AMBIGUOUS_UNMATCHED, _F.MATCHED_DELETE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_UPDATE),
     (_F.FILE_PRUNING, _F.BY_SOURCE_DELETE),
     (_F.SCHEMA_EVOLUTION, _F.SPACED_NAMES),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from strategies import assignment_faults, condition_faults
-from strategies.chance import pick
+from strategies.chance import chance, pick
+from strategies.features import Feature, uses
 from strategies.wrong_sides import wrong_side
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from strategies.rewriting import Break
     from strategies.statement import Statement
 
-_TRIES = 3
-_RAREST = 4
+_TRIES = 4
+_STRICT_PERCENT = 45
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,15 @@ class Broken:
     rule: str
 
 
-def draw_broken(draw: DrawFn, statement: Statement, schemas: Schemas) -> Broken | None:
-    """Break one rule of a valid statement; None where all rules that were picked find nothing to break."""
-    for _ in range(_TRIES):
-        rule, breaks = pick(draw, _FAULTS)
+def draw_broken(draw: DrawFn, features: frozenset[Feature], statement: Statement, schemas: Schemas) -> Broken | None:
+    """Break one rule of a valid statement, if that is wanted; None where all that was tried finds nothing to break.
+
+    What only the STRICT policy refuses has a chance of its own: few cases have that policy.
+    """
+    strict = chance(draw, _STRICT_PERCENT if Feature.STRICT_POLICY in features else 0)
+    tries = _TRIES if uses(draw, features, Feature.INVALID) else 0
+    picked = [("R-251", assignment_faults.narrowed)] if strict else [pick(draw, _FAULTS) for _ in range(tries)]
+    for rule, breaks in picked:
         broken = breaks(draw, statement, schemas)
         if broken is not None:
             return Broken(broken, rule)
@@ -51,17 +57,7 @@ def _one_of(*faults: Break) -> Break:
     return breaks
 
 
-# those that need most of a statement first; they stand in the list several times
-_SELDOM_POSSIBLE: tuple[tuple[str, Break], ...] = (
-    ("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),
-    ("R-224", assignment_faults.nested_insert),
-    ("R-238", condition_faults.duplicate_source_columns),
-    ("R-227", assignment_faults.default_keyword),
-    ("R-214", assignment_faults.through_no_struct),
-    ("R-225", assignment_faults.duplicate_insert),
-    ("R-108", assignment_faults.arity),
-    ("R-134", assignment_faults.aggregate_value),
-)
+# some need much of a statement, and some faults of a merge show in nothing else: these stand there several times
 _FAULTS: tuple[tuple[str, Break], ...] = (
     (
         "R-117",
@@ -71,12 +67,12 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
             assignment_faults.unresolved_column,
         ),
     ),
-    *(("R-117", wrong_side),) * 2,
-    ("R-118", condition_faults.ambiguous),
+    ("R-117", wrong_side),
+    *(("R-118", condition_faults.ambiguous),) * 4,
     ("R-119", assignment_faults.source_on_the_left),
-    *(("R-107", condition_faults.early_unconditional),) * 2,
-    ("R-130", condition_faults.condition_of("RAND() < 2")),
-    ("R-131", condition_faults.condition_of("COUNT({column}) > 0")),
+    ("R-107", condition_faults.early_unconditional),
+    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 2,
+    *(("R-131", condition_faults.condition_of("COUNT({column}) > 0")),) * 2,
     ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
     (
         "R-133",
@@ -88,8 +84,14 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
         ),
     ),
     ("R-135", condition_faults.not_boolean),
-    *_SELDOM_POSSIBLE * 2,
-    *_SELDOM_POSSIBLE[:_RAREST],
+    *(("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),) * 9,
+    *(("R-224", assignment_faults.nested_insert),) * 4,
+    *(("R-225", assignment_faults.duplicate_insert),) * 5,
+    *(("R-238", condition_faults.duplicate_source_columns),) * 2,
+    ("R-227", assignment_faults.default_keyword),
+    ("R-214", assignment_faults.through_no_struct),
+    ("R-108", assignment_faults.arity),
+    ("R-134", assignment_faults.aggregate_value),
     ("R-201", assignment_faults.star_without_column),
     ("R-243", assignment_faults.other_fields),
     ("R-251", assignment_faults.array_into_scalar),

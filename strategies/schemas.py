@@ -118,6 +118,8 @@ def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column
         columns.append(Column(name="x", type=_wide_type(draw, features), domain=Domain.WIDE))
         if chance(draw, 50):
             columns.append(Column(name="y", type=_wide_type(draw, features), domain=Domain.WIDE))
+    if uses(draw, features, Feature.LONG_TEXTS):
+        columns.append(Column(name="z", type=STRING, domain=Domain.LONG))
     if uses(draw, features, Feature.NESTED_TYPES):
         columns.append(
             Column(

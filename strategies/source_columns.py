@@ -31,6 +31,7 @@ _OTHER_DECIMALS: dict[DataType, tuple[DataType, ...]] = {
 """Decimals whose every value a decimal holds, perhaps rounded."""
 _CAST_PERCENT = 55
 _NEW_COLUMN_PERCENT = 60
+_NOT_NULL_PERCENT = 40
 _CASE_VARIANT_PERCENT = 22
 
 
@@ -116,7 +117,9 @@ def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, 
     if not uses(draw, features, Feature.EXTRA_SOURCE_COLUMNS) and not (evolves and chance(draw, _NEW_COLUMN_PERCENT)):
         return ()
     options = (*_EXTRA, *_EXTRA_NESTED) if evolves else _EXTRA
-    extra = [_extra(pick(draw, options))]
+    # what the target gets is nullable all the same (R-235)
+    filled = chance(draw, _NOT_NULL_PERCENT)
+    extra = [replace(_extra(pick(draw, options)), required=filled, not_null=filled)]
     if Feature.RESERVED_NAMES in features and evolves and chance(draw, 50):
         # no name for a column of a table with a change feed (R-632)
         extra = [replace(extra[0], name="_commit_timestamp")]

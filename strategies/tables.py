@@ -18,6 +18,7 @@ from strategies.nested import feeding, or_null, with_hollow_structs
 from strategies.schemas import draw_schemas
 from strategies.source_keys import origins, source_key
 from strategies.truth import evaluator, places
+from strategies.values import long_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,6 +108,8 @@ def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span:
     if column.computed is not None:
         # None is filled in later
         return st.sampled_from((None, None, *domain(column.type)[-2:])) if column.misfits else st.none()
+    if column.domain is Domain.LONG:
+        return long_texts(nullable=nullable)
     if column.domain is Domain.WIDE:
         present = feeding(column.type, column.feeds or column.type, misfits=column.misfits)
         if isinstance(column.type, StructType):

@@ -74,6 +74,9 @@ _TEXTS = (
     "/*",
     ";",
 )  # fmt: skip - one list of texts
+_LONG = "\u5217" * 32
+# alike in what statistics keep of them (R-804), and greater than nearly every other text
+_LONG_TEXTS = (_LONG, _LONG + "a", _LONG + "b", _LONG + "\u00e9", _LONG[1:], _LONG + "\U0010ffff", "a")
 _DIGITS = Context(prec=76)
 _NULL_FACE = 4
 _DIE = st.integers(0, _NULL_FACE)
@@ -92,6 +95,12 @@ def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Val
         ValueError: for a type that no table column has, such as VOID.
     """
     return _nullable(data_type) if nullable else _values(data_type)
+
+
+def long_texts(*, nullable: bool = False) -> SearchStrategy[Value]:
+    """Return a strategy of texts that differ behind their 32nd character, if at all."""
+    present = st.sampled_from(_LONG_TEXTS)
+    return _or_null(present) if nullable else present
 
 
 @cache

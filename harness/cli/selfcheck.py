@@ -58,6 +58,12 @@ DEFAULT_FLOOR = 0.95
     help="Least share of solved faults; below it the run is inconclusive (exit 4).",
 )
 @click.option(
+    "--results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep each seed's result in this file, and take from it what the same code has done already.",
+)
+@click.option(
     "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the page for the docs."
 )
 @json_option
@@ -71,6 +77,7 @@ def selfcheck(
     jobs: int,
     with_shrinking: bool,
     floor: float,
+    results: Path | None,
     markdown: Path | None,
     as_json: bool,
 ) -> int:
@@ -87,16 +94,31 @@ def selfcheck(
         max_cases=max_cases,
         jobs=jobs,
         with_shrinking=with_shrinking,
+        path=results,
     )
     _show(found, markdown=markdown, as_json=as_json)
     return ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
 
 
-def _run(faults: Sequence[Fault], seeds: Sequence[int], *, max_cases: int, jobs: int, with_shrinking: bool) -> Score:
+def _run(
+    faults: Sequence[Fault],
+    seeds: Sequence[int],
+    *,
+    max_cases: int,
+    jobs: int,
+    with_shrinking: bool,
+    path: Path | None,
+) -> Score:
     from harness.selfcheck.pool import run_seeds, shrink_faults  # noqa: PLC0415 - slow import, as above
+    from harness.selfcheck.results import KeptResults  # noqa: PLC0415 - the same
     from harness.selfcheck.score import score  # noqa: PLC0415 - the same
 
+    kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases)
+    known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
+
     def told(result: SeedResult) -> None:
+        if kept is not None:
+            kept.add(result)
         notice(
             f"seed {result.seed}: {len(result.kills)} of {len(faults)} faults found in {result.num_cases} cases, "
             f"{result.num_runs} runs of a faulty merge, {result.seconds:.0f} s"
@@ -109,7 +131,12 @@ def _run(faults: Sequence[Fault], seeds: Sequence[int], *, max_cases: int, jobs:
                 f"in {shrunk.seconds:.0f} s: {shrunk.sql}"
             )
 
-    results = run_seeds(faults, seeds, max_cases=max_cases, jobs=jobs, listener=told)
+    done = {result.seed for result in known}
+    if done:
+        notice(f"known already: seeds {', '.join(map(str, sorted(done)))}")
+    left = [seed for seed in seeds if seed not in done]
+    new = run_seeds(faults, left, max_cases=max_cases, jobs=jobs, listener=told) if left else []
+    results = [*known, *new]
     minimal = shrink_faults(results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])
 

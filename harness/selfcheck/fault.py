@@ -9,17 +9,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from harness.selfcheck.needs import nothing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-    from reference.case import Target
+    from harness.selfcheck.needs import Need
 
 Function = Callable[..., Any]
-
-
-def _always(_target: Target) -> bool:
-    return True
 
 
 class Area(Enum):
@@ -76,7 +74,7 @@ class Fault:
         sentence: what is wrong.
         rules: the rules of the specification that it breaks.
         origin: where the idea comes from: a danger of part 9.2, the mutant catalogue T27, a bug of a released engine.
-        needs: whether a case with such a target can show it at all; spares runs where the edits cannot be compared.
+        needs: whether a case can show it at all, see ``needs``.
     """
 
     name: str
@@ -85,7 +83,7 @@ class Fault:
     rules: tuple[str, ...]
     edits: tuple[Edit, ...]
     origin: str = ""
-    needs: Callable[[Target], bool] = _always
+    needs: Need = nothing
 
     @contextlib.contextmanager
     def switched_on(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from unittest import mock
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
+from harness.selfcheck import needs
 from harness.selfcheck.fault import Area, Edit, Fault
 from merge import command
 from merge.errors import multiple_source_rows_matched
@@ -146,6 +147,7 @@ MATCHING_FAULTS = (
         rules=("R-320",),
         origin="T27",
         edits=(Edit(classic, "check_multiple_matches", lambda _right: lambda _merge, _touched: None),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="multi-match-check-after-conditions",
@@ -154,6 +156,7 @@ MATCHING_FAULTS = (
         rules=("R-321",),
         origin="danger 6, T27",
         edits=(Edit(command, "find_touched_files", _finds_by_conditions, comparable=False),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="multi-match-check-needs-matched-clause",
@@ -162,6 +165,7 @@ MATCHING_FAULTS = (
         rules=("R-320", "R-321"),
         origin="danger 6",
         edits=(Edit(classic, "check_multiple_matches", _without_matched_clause),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="one-pair-too-many-unnoticed",
@@ -170,6 +174,7 @@ MATCHING_FAULTS = (
         rules=("R-320",),
         origin="a threshold that is off by one",
         edits=(Edit(classic, "touched_files", _touched(_one_pair_too_many_unnoticed)),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="multi-match-by-file",
@@ -186,6 +191,7 @@ MATCHING_FAULTS = (
         rules=("R-320",),
         origin="T27",
         edits=(Edit(classic, "check_multiple_matches", _never_exempt),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="any-delete-exempts",
@@ -194,6 +200,7 @@ MATCHING_FAULTS = (
         rules=("R-320", "R-006"),
         origin="T27",
         edits=(Edit(classic, "is_sole_unconditional_delete", _any_matched_delete),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="conditional-delete-exempts",
@@ -202,6 +209,7 @@ MATCHING_FAULTS = (
         rules=("R-320", "R-006"),
         origin="T27",
         edits=(Edit(classic, "is_sole_unconditional_delete", _sole_delete),),
+        needs=needs.several_matches,
     ),
     Fault(
         name="every-match-touches",

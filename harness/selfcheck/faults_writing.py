@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from harness.selfcheck import needs
 from harness.selfcheck.fault import Area, Edit, Fault
 from harness.selfcheck.worker_faults import write_wrongly
 from merge import command
 from merge.table import actions, commit, writing
 from merge.table.commit import PendingCommit
-from reference.types import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from merge.table.log_store import Action
-    from reference.case import Target
 
 _Actions = tuple[dict[str, Any], ...]
 
@@ -111,14 +109,6 @@ def _worker(name: str) -> tuple[Edit, ...]:
     return (Edit(writing.TableWriter, "write", writes, comparable=False),)
 
 
-def _has_type(pattern: str) -> Callable[[Target], bool]:
-    return lambda target: re.search(pattern, target.schema.ddl()) is not None
-
-
-def _is_partitioned_by_booleans(target: Target) -> bool:
-    return any(c.name in target.partition_by and c.type == BOOLEAN for c in target.schema.columns)
-
-
 WRITING_FAULTS = (
     Fault(
         name="not-null-unchecked",
@@ -127,6 +117,7 @@ WRITING_FAULTS = (
         rules=("R-741",),
         origin="R-741",
         edits=(Edit(writing.TableWriter, "_task", _task(not_null=())),),
+        needs=needs.constraints,
     ),
     Fault(
         name="checks-ignored",
@@ -151,6 +142,7 @@ WRITING_FAULTS = (
         rules=("R-742",),
         origin="9.1",
         edits=(Edit(writing, "with_violations", _null_passes, comparable=False),),
+        needs=needs.constraints,
     ),
     Fault(
         name="checks-asked-of-deleted-rows",
@@ -159,6 +151,7 @@ WRITING_FAULTS = (
         rules=("R-740",),
         origin="R-740",
         edits=(Edit(writing, "with_violations", _asked_of_all_rows, comparable=False),),
+        needs=needs.constraints,
     ),
     Fault(
         name="no-null-counts",
@@ -174,7 +167,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files hold the prefix of a long string as its maximum.",
         rules=("P-11",),
         origin="wrong statistics",
-        needs=_has_type("STRING"),
+        needs=needs.long_texts,
         edits=_worker("maximum cut"),
     ),
     Fault(
@@ -191,7 +184,7 @@ WRITING_FAULTS = (
         sentence="Statistics of new files leave NaN out.",
         rules=("P-11", "R-801"),
         origin="Spark and pyarrow, docs/findings",
-        needs=_has_type("FLOAT|DOUBLE"),
+        needs=needs.type_in_target("FLOAT|DOUBLE"),
         edits=_worker("bounds without NaN"),
     ),
     Fault(
@@ -200,7 +193,7 @@ WRITING_FAULTS = (
         sentence="The partition of NULL becomes the partition of a text.",
         rules=("R-744",),
         origin="T19",
-        needs=lambda target: bool(target.partition_by),
+        needs=needs.partitions,
         edits=_worker("NULL partition as text"),
     ),
     Fault(
@@ -209,7 +202,7 @@ WRITING_FAULTS = (
         sentence="Partition values of booleans are written as 1 and 0.",
         rules=("R-701",),
         origin="danger 14",
-        needs=_is_partitioned_by_booleans,
+        needs=needs.boolean_partitions,
         edits=_worker("boolean partition as digit"),
     ),
     Fault(
@@ -218,7 +211,7 @@ WRITING_FAULTS = (
         sentence="NULL is written to NOT NULL fields of structs.",
         rules=("R-741",),
         origin="R-741",
-        needs=_has_type(": [^,>]*NOT NULL"),
+        needs=needs.type_in_target(": [^,>]*NOT NULL"),
         edits=_worker("NOT NULL at the top only"),
     ),
 )

@@ -1,8 +1,9 @@
 """How many random cases it takes to find each fault (Etna's protocol, techniques T27).
 
 Every case of a seed runs once on the right merge, watched. Only the faults that could have made a difference there
-are then switched on, one after the other, for a run of their own. A fault is found by the first case whose verdict is
-a mismatch. So ten seeds of a hundred faults cost little more than ten seeds of the right merge.
+are then switched on, one after the other, for a run of their own. Where only faults of the analysis are left, the
+right merge goes no further than that. A fault is found by the first case whose verdict is a mismatch. So ten seeds of a
+hundred faults cost little more than ten seeds of the right merge.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from harness.check import check_case
 from harness.deviations import Deviations, load_deviations
 from harness.errors import HarnessBugError
 from harness.selfcheck.fault import watched
+from harness.selfcheck.rehearsal import differing_early, is_early
 from harness.verdict import Verdict
 from reference import evaluate
 from reference.outcome import Unsupported
@@ -97,7 +99,7 @@ def run_seed(
         case = next(cases)
         result.num_cases += 1
         answer = evaluate(case)
-        left = [fault for fault in faults if fault.name not in result.kills and fault.needs(case.target)]
+        left = [f for f in faults if f.name not in result.kills and f.needs(case, answer.facts)]
         for fault in _could_differ(case, answer, engine, left):
             runs[fault.name] += 1
             result.num_runs += 1
@@ -125,6 +127,11 @@ def killing_checks(report: CaseReport) -> tuple[str, ...]:
 def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequence[Fault]) -> list[Fault]:
     """Run the right merge, and choose the faults that are worth a run on this case."""
     if isinstance(answer.answer, Unsupported):
+        return []
+    if all(map(is_early, faults)):
+        early = differing_early(case, engine, faults) if faults else set()
+        faults = [fault for fault in faults if fault.name in early]
+    if not faults:
         return []
     with watched(faults) as differing:
         report = check_case(case, engine, reference=lambda _: answer)

@@ -71,11 +71,8 @@ class Evidence:
         """Look once which clauses fired; most rules ask for it."""
         if self.merge is None or self.evaluation is None or self.prediction is None:
             return
-        for kind in Kind:
-            clauses = self.merge.of(kind)
-            query = f"SELECT DISTINCT clause FROM {FIRED_IN[kind]} WHERE clause IS NOT NULL ORDER BY 1"
-            for (index,) in self.evaluation.connection.execute(query).fetchall() if clauses else ():
-                self._fired.append((clauses[index], f"{FIRED_IN[kind]} WHERE clause = {index}"))
+        for kind, index in self.evaluation.fired():
+            self._fired.append((self.merge.of(kind)[index], f"{FIRED_IN[kind]} WHERE clause = {index}"))
 
     @property
     def prediction(self) -> Prediction | None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness.errors import UserInputError
+from harness.selfcheck import needs
 from harness.selfcheck.catalogue import CATALOGUE, chosen
 from harness.selfcheck.fault import Area, Edit, Fault, watched
+from harness.selfcheck.results import KeptResults
 from harness.selfcheck.score import score
 from harness.selfcheck.trial import Kill, SeedResult
+from reference.case import Case, Source, Target
+from reference.ddl import parse_schema
+from reference.outcome import Facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -141,3 +150,53 @@ def test_a_fault_is_solved_if_every_seed_finds_it() -> None:
     assert (second.is_solved, second.median, second.worst) == (False, None, None)
     assert (found.num_solved, found.solved_share, found.num_cases) == (1, 0.5, 140)
     assert found.buckets == {1: 0, 10: 1, 100: 0, 1000: 0}
+
+
+def test_results_are_kept_and_read_back(tmp_path: Path) -> None:
+    """Those of the same faults and limit; others in the file are left alone."""
+    path = tmp_path / "results.jsonl"
+    kept = KeptResults.of(path, [fault(name="one")], max_cases=50)
+    assert kept.read() == ()
+    result = SeedResult(seed=2, kills={"one": kill(9, "rows", "P-12")}, num_cases=50, num_runs=3, seconds=1.5)
+    kept.add(result)
+    assert kept.read() == (result,)
+    other = KeptResults.of(path, [fault(name="one")], max_cases=60)
+    assert other.read() == ()
+    other.add(SeedResult(seed=2, num_cases=60))
+    assert kept.read() == (result,)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"key": 1}', "\udcff"])
+def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+    """With its name, and it stays as it is."""
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(UserInputError, match=r"notes\.txt is no file of results"):
+        KeptResults.of(path, [fault()], max_cases=50).read()
+    assert path.read_bytes() == text.encode(errors="surrogateescape")
+
+
+def test_needs_are_read_off_the_case() -> None:
+    """Each is fulfilled by one case and not by another."""
+    plain = parse_schema("id BIGINT, v STRING")
+    bare = Case(id="bare", target=Target(schema=plain, files=(((1, "a"),),)), source=None, sql="")
+    strict = parse_schema("id BIGINT NOT NULL, v BOOLEAN")
+    full = replace(
+        bare,
+        target=Target(
+            schema=strict, files=(((1, True),),), partition_by=("v",), properties={"delta.constraints.c": "id > 0"}
+        ),
+        source=Source(schema=plain, rows=((1, "x" * 33),)),
+    )
+    for need in (
+        needs.type_in_target("BOOLEAN"),
+        needs.partitions,
+        needs.boolean_partitions,
+        needs.constraints,
+        needs.long_texts,
+    ):
+        assert need(full, Facts())
+        assert not need(bare, Facts())
+    assert needs.several_matches(bare, Facts(multi_matched=True))
+    assert not needs.several_matches(full, Facts())
+    assert needs.nothing(bare, Facts())

@@ -1,0 +1,58 @@
+"""What a case must have for a fault to show at all: spares runs of faults whose functions cannot be compared.
+
+Each is a necessary condition that can be read off the case or off the reference's facts of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reference.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from reference.case import Case
+    from reference.outcome import Facts
+
+Need = Callable[["Case", "Facts"], bool]
+
+_KEPT_CHARACTERS = 32  # of a text in statistics (R-804)
+_CHECK = "delta.constraints."
+
+
+def nothing(_case: Case, _facts: Facts) -> bool:
+    """Any case can show the fault."""
+    return True
+
+
+def type_in_target(pattern: str) -> Need:
+    """Want a match in the DDL of the target's schema, which also says what is NOT NULL."""
+    return lambda case, _facts: re.search(pattern, case.target.schema.ddl()) is not None
+
+
+def partitions(case: Case, _facts: Facts) -> bool:
+    """Want a partitioned target."""
+    return bool(case.target.partition_by)
+
+
+def boolean_partitions(case: Case, _facts: Facts) -> bool:
+    """Want a target partitioned by a BOOLEAN column."""
+    return any(c.name in case.target.partition_by and c.type == BOOLEAN for c in case.target.schema.columns)
+
+
+def constraints(case: Case, _facts: Facts) -> bool:
+    """Want NOT NULL somewhere or a CHECK constraint."""
+    return "NOT NULL" in case.target.schema.ddl() or any(name.startswith(_CHECK) for name in case.target.properties)
+
+
+def long_texts(case: Case, _facts: Facts) -> bool:
+    """Want a text that statistics cut in either table; no expression that cases have makes one of shorter ones."""
+    source = () if case.source is None else case.source.rows
+    cells = (cell for rows in (source, *case.target.files) for row in rows for cell in row)
+    return any(isinstance(cell, str) and len(cell) > _KEPT_CHARACTERS for cell in cells)
+
+
+def several_matches(_case: Case, facts: Facts) -> bool:
+    """Want a target row that several source rows match (R-320)."""
+    return facts.multi_matched

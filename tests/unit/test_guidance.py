@@ -1,0 +1,45 @@
+"""What Hypothesis is told of a case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+
+from harness import guidance
+from harness.verdict import CaseReport, Verdict
+from reference import evaluate
+from strategies import cases, samples
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def report_of(case: Any) -> CaseReport:
+    return CaseReport(
+        case=case, engine="none", engine_version="1", verdict=Verdict.AGREE, reference=evaluate(case), result=None
+    )
+
+
+def test_cells_become_events_and_their_number_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a test of Hypothesis; a case in which nothing fires counts as no busy cell."""
+    events: list[str] = []
+    targets: list[float] = []
+    monkeypatch.setattr(guidance, "event", events.append)
+    monkeypatch.setattr(guidance, "target", lambda number, **_label: targets.append(number))
+
+    @settings(max_examples=10, deadline=None, database=None, derandomize=True)
+    @given(cases())
+    def guided(case: Any) -> None:
+        guidance.guide(report_of(case))
+
+    guided()
+    assert {"path=D", "verdict=agree"} <= set(events)
+    assert any(value.startswith("fired=") for value in events)
+    assert 0 in targets
+    assert max(targets) > 0
+
+
+def test_outside_of_a_test_nothing_is_told() -> None:
+    """Where Hypothesis itself would raise an error."""
+    guidance.guide(report_of(next(iter(samples(1))).case))
