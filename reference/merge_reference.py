@@ -215,9 +215,7 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
             matches=evaluation.matches(),
             equality_on=merge.on_is_equality,
         )
-        rejection = Rejection(
-            error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True
-        )
+        rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
         if not is_matched_only(merge) or not evaluation.multi_matched_may_be_pruned():
             return Reference(answer=rejection, facts=facts)
         prediction, _ = _predict(evaluation, case, settings, path_a=path_a)
