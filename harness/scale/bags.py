@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reference.case import Row
     from reference.types import Schema
 
-ROWS_PER_PASS = 16_000_000
+ROWS_PER_PASS = 40_000_000
 """Of both bags together."""
 MAX_ROWS_FETCHED = 40
 _DIFFERENCE = "bag_difference"

@@ -72,7 +72,7 @@ class Files:
         values = [parse(action["partitionValues"].get(column.name), column.type) for action in self.actions]
         literals = ["NULL" if value is None else string_literal(str(value)) for value in values]
         texts = f"CAST([{', '.join(literals)}] AS VARCHAR[])"
-        return f"CAST({texts}[file_index + 1] AS {duckdb_type(column.type)})"
+        return f"CAST({texts}[CAST(file_index AS BIGINT) + 1] AS {duckdb_type(column.type)})"
 
     def type_faults(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
         """Tell in which files a column is not stored in its type, or not at all; reading would hide it."""
