@@ -38,7 +38,12 @@ _REFRESHES_PER_SECOND = 4
 )
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same tables.")
 @click.option(
-    "--engine", "engine_name", default="pyspark", show_default=True, metavar="NAME", help="pyspark or delta-spark."
+    "--engine",
+    "engine_name",
+    type=click.Choice(["pyspark", "delta-spark"]),
+    default="pyspark",
+    show_default=True,
+    help="What merges.",
 )
 @click.option("--shape", "shapes", multiple=True, metavar="NAME", help="A sort of merge; all of them without it.")
 @click.option(

@@ -60,6 +60,7 @@ class Judgement:
         checked: how many rows each comparison saw on the reference's side, by its name; what was not checked is 0.
         counts: what the reference counted: rows matched, changed, files rewritten.
         path: the execution path of the reference; None where it has none.
+        reported: the metrics of the engine.
         unchecked: checks that were not made, with the reason.
     """
 
@@ -70,6 +71,7 @@ class Judgement:
     checked: Mapping[str, int] | None = None
     counts: Mapping[str, int] | None = None
     path: str | None = None
+    reported: Mapping[str, int] | None = None
     unchecked: Mapping[str, str] | None = None
 
 
@@ -199,6 +201,7 @@ class _Comparison:
             checked=self._checked,
             counts=settled.counts,
             path=settled.path.value,
+            reported=self._observed.metrics,
             unchecked={**no_path, **(unchecked or {})},
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.render import statement_lines
 from harness.report import check_name
 from harness.shrink import num_rows
-from harness.verdict import Verdict
+from harness.verdict import Check, Verdict
 
 if TYPE_CHECKING:
     from harness.scale.run import ScaleReport
@@ -29,7 +29,7 @@ def report_lines(report: ScaleReport) -> list[str]:
     if judgement.reason:
         lines.append(f"  not judged: {judgement.reason}")
     if judgement.checked:
-        compared = ", ".join(f"{name} {number:,}" for name, number in judgement.checked.items())
+        compared = ", ".join(f"{check_name(Check(name))} {number:,}" for name, number in judgement.checked.items())
         lines.append(f"  compared   {compared}, and the conservation laws")
     if judgement.counts:
         lines.append(f"  merge      path {judgement.path}; {_counts(dict(judgement.counts))}")
@@ -83,6 +83,7 @@ def report_json(report: ScaleReport) -> dict[str, Any]:
         "not_checked": dict(judgement.unchecked or {}),
         "path": judgement.path,
         "counts": dict(judgement.counts or {}),
+        "metrics": dict(judgement.reported or {}),
         "mismatches": [
             {"check": m.check.value, "against": m.against, "kind": m.kind, "lines": list(m.lines)}
             for m in judgement.mismatches
