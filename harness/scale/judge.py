@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from harness.compare import REFERENCE, check_unchanged, compare_rejection, no_error, spurious_error
 from harness.compare_metrics import metric_mismatches
 from harness.compare_rows import difference, row_mismatches
@@ -22,8 +24,6 @@ from reference.over_relations import Forecast, Relations, evaluate_relations
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    from duckdb import DuckDBPyConnection
 
     from harness.scale.bags import BagDifference
     from harness.scale.observed import Observed
@@ -79,7 +79,7 @@ def judge(
     spec: ScaleSpec,
     tables: Mapping[str, Path],
     merged: Merged,
-    connection: DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection,
     *,
     on_step: Callable[[str, int | None], None] = lambda _name, _rows: None,
 ) -> Judgement:
@@ -93,7 +93,10 @@ def judge(
         on_step: is told what comes next, and of how many rows.
     """
     taken = None if merged.path is None else MergePath(merged.path)
-    observed = observe_table(tables["target"], metrics=merged.metrics or {}, taken=taken)
+    try:
+        observed = observe_table(tables["target"], metrics=merged.metrics or {}, taken=taken)
+    except (ValueError, LookupError, OSError) as error:
+        return _unreadable(error)
     source = observe_table(tables["source"], metrics={}, taken=None).after
     relations = Relations(
         target=observed.before.numbered("t", number="rid", file="file"),
@@ -107,7 +110,19 @@ def judge(
         return Judgement(verdict=Verdict.UNSUPPORTED, reason=f"reference: {answer.reason}")
     if isinstance(answer, Rejection) or merged.rejection is not None:
         return _judge_errors(answer, merged.rejection, observed)
-    return _Comparison(connection, observed, answer, on_step).judge()
+    try:
+        return _Comparison(connection, observed, answer, on_step).judge()
+    except (duckdb.IOException, duckdb.InvalidInputException, OSError) as error:
+        return _unreadable(error)
+
+
+def _unreadable(error: Exception) -> Judgement:
+    """Say that the merge left a table that cannot be read."""
+    text = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
+    lines = (fit(text.split("\n", maxsplit=1)[0]),)
+    mismatch = Mismatch(check=Check.ERROR, against=REFERENCE, kind="unreadable_table", lines=lines)
+    unchecked = dict.fromkeys(("rows", "changes", "metrics", "laws"), "the table cannot be read")
+    return Judgement(verdict=Verdict.MISMATCH, mismatches=(mismatch,), unchecked=unchecked)
 
 
 def _judge_errors(answer: Forecast | Rejection, found: Rejection | None, observed: Observed) -> Judgement:
@@ -127,7 +142,7 @@ class _Comparison:
 
     def __init__(
         self,
-        connection: DuckDBPyConnection,
+        connection: duckdb.DuckDBPyConnection,
         observed: Observed,
         forecast: Forecast,
         on_step: Callable[[str, int | None], None],
@@ -141,8 +156,12 @@ class _Comparison:
         seen, settled = self._observed, self._forecast.settled
         self._add(*schema_mismatches(self._forecast.schema, seen.schema, against=REFERENCE, complete=True))
         if self._mismatches:
-            return self._judgement(unchecked=dict.fromkeys(("rows", "changes", "laws"), "the schemas differ"))
-        self._types()
+            unchecked = dict.fromkeys(("rows", "changes", "metrics", "laws"), "the schemas differ")
+            return self._judgement(unchecked=unchecked)
+        if faults := self._type_faults():
+            self._add(Mismatch(check=Check.SCHEMA, against=REFERENCE, kind="file_types", lines=faults[:_SHOWN]))
+            why = "new files do not store the table's types"
+            return self._judgement(unchecked=dict.fromkeys(("rows", "changes", "metrics", "laws"), why))
         counts = settled.counts
         updated = counts["matched_updated"] + counts["by_source_updated"]
         deleted = counts["matched_deleted"] + counts["by_source_deleted"]
@@ -159,12 +178,10 @@ class _Comparison:
         self._add(*Laws(connection=self._connection, observed=seen, present=self._forecast.clauses).broken())
         return self._judgement()
 
-    def _types(self) -> None:
-        """Require that the files written store the table's types; reading them would hide another one."""
+    def _type_faults(self) -> tuple[str, ...]:
+        """Tell where the files written do not store the table's types; reading them would hide it."""
         files: tuple[Files, ...] = (self._observed.added, self._observed.change_files)
-        if faults := [fault for one in files for fault in one.type_faults(self._connection)]:
-            lines = tuple(fit(line) for line in faults[:_SHOWN])
-            self._add(Mismatch(check=Check.SCHEMA, against=REFERENCE, kind="file_types", lines=lines))
+        return tuple(fit(fault) for one in files for fault in one.type_faults(self._connection))
 
     def _bags(self, check: Check, wanted: str, found: str, schema: Schema, num_rows: int) -> None:
         passes = num_passes(2 * num_rows)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from harness.errors import HarnessBugError, UserInputError
+from harness.errors import ExitCode, HarnessBugError, UserInputError
 from harness.scale.judge import Judgement, Merged, judge
 from harness.scale.spec import ScaleSpec
 from harness.verdict import Check, Mismatch, Verdict
@@ -142,6 +142,8 @@ def _main() -> int:
     except (duckdb.OutOfMemoryException, MemoryError) as error:
         _say({"done": {"message": str(error).split("\n", maxsplit=1)[0]}})
         return _OUT_OF_MEMORY
+    except KeyboardInterrupt:  # the parent gets it too, and tells the user
+        return ExitCode.INTERRUPTED
     ends = [start for _, start in steps[1:]] + [time.perf_counter()]
     seconds = {name: round(end - start, 2) for (name, start), end in zip(steps, ends, strict=True)} if steps else {}
     _say({"done": {"judgement": _judgement_json(judgement), "seconds": seconds, "peak_bytes": peak_bytes()}})

@@ -259,6 +259,46 @@ def test_a_feed_that_does_not_replay_to_the_table_is_found(
     assert {(Check.CDF, "P-12"), (Check.CDF, "changed_rows")} <= kinds
 
 
+def _lost(path: Path) -> None:
+    path.unlink()
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+@pytest.mark.parametrize("spoil", [_lost, _cut])
+def test_a_table_that_cannot_be_read_is_a_mismatch(
+    appended: Appended, connection: duckdb.DuckDBPyConnection, spoil: Callable[[Path], None]
+) -> None:
+    appended.merge()
+    spoil(appended.file)
+    found = appended.judge(connection)
+    assert ["unreadable_table"] == [mismatch.kind for mismatch in found.mismatches]
+    assert found.unchecked is not None
+    assert "rows" in found.unchecked
+
+
+def test_a_log_that_cannot_be_read_is_a_mismatch(appended: Appended, connection: duckdb.DuckDBPyConnection) -> None:
+    appended.merge(change=lambda commit: commit["info"].update(operationMetrics={"numSourceRows": "many"}))
+    assert ["unreadable_table"] == [mismatch.kind for mismatch in appended.judge(connection).mismatches]
+
+
+def test_a_small_case_has_the_rows_of_its_keys_file_by_file(tmp_path: Path) -> None:
+    spec = make_spec(shape="null-keys", rows=2000, files=8, seed=1)
+    tables = folders(spec, tmp_path)
+    every = small_case(spec, tables, None, max_rows=10_000)
+    assert every.source is not None
+    matched = next(row[0] for row in every.source.rows if row[0] is not None and row[0] % 2 == 0)
+    case = small_case(spec, tables, [matched, None, -1])
+    assert case.source is not None
+    wanted = {matched, None}
+    assert [row for row in every.target.rows if row[0] in wanted] == list(case.target.rows)
+    assert sum(row[0] in wanted for row in every.source.rows) == len(case.source.rows)
+    assert 1 < len(case.target.files) <= 8
+    assert (case.sql, case.target.change_data_feed) == (spec.statement, True)
+
+
 def test_a_merge_that_must_succeed_and_fails_is_a_mismatch(
     appended: Appended, connection: duckdb.DuckDBPyConnection
 ) -> None:
