@@ -143,7 +143,7 @@ def _specs(
 
 
 class _Progress:
-    """Shows the phase under way on a terminal, and every phase as a line where there is none."""
+    """Says which phase is under way, of how many rows, and how long each one took."""
 
     def __init__(self, spec: ScaleSpec) -> None:
         self._name = spec.name
@@ -165,12 +165,25 @@ class _Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._finish()
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def begin(self, phase: str, rows: int | None) -> None:
         """Take note that a phase begins, of so many rows."""
+        self._finish()
         self._doing, self._since = phase if rows is None else f"{phase}: {rows:,} rows", time.monotonic()
         if self._live is None:
-            notice(f"{self._name}  {self._doing}")
+            notice(f"{self._name}  {self._doing} ...")
+
+    def _finish(self) -> None:
+        """Say how long the phase took that is over."""
+        if not self._doing:
+            return
+        line = f"{self._name}  {self._doing}  {time.monotonic() - self._since:.1f} s"
+        self._doing = ""
+        if self._live is None:
+            notice(line)
+        else:
+            self._live.console.print(Text(line))

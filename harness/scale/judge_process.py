@@ -6,7 +6,6 @@ Reads one request from standard input and writes lines of JSON: ``step`` wheneve
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -37,12 +36,12 @@ class Judged:
 
     Attributes:
         seconds: by step, in order.
-        peak_bytes: the largest resident memory of the process.
+        peak_bytes: the largest resident memory of the process; None where the system does not tell.
     """
 
     judgement: Judgement
     seconds: Mapping[str, float]
-    peak_bytes: int
+    peak_bytes: int | None
 
 
 def judge_apart(
@@ -108,8 +107,8 @@ def connect(*, memory_bytes: int, spill: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def peak_bytes() -> int:
-    """Return the largest resident memory of this process so far.
+def peak_bytes() -> int | None:
+    """Return the largest resident memory of this process so far; None where the system does not tell.
 
     Linux keeps the peak of the parent in ``ru_maxrss`` across the start of a program, so its own count goes first.
     """
@@ -118,6 +117,10 @@ def peak_bytes() -> int:
         for line in status.read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * _KILOBYTE
+    try:
+        import resource  # noqa: PLC0415 - there is none on Windows
+    except ImportError:
+        return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else _KILOBYTE)
 
 

@@ -39,8 +39,9 @@ def report_lines(report: ScaleReport) -> list[str]:
         lines += [f"{label if i == 0 else '':<13}{line}" for i, line in enumerate(mismatch.lines)]
     lines += _reduced(report)
     lines.append(f"  seconds    {'  '.join(f'{name} {seconds:.1f}' for name, seconds in report.seconds.items())}")
+    peak = "unknown" if judged.peak_bytes is None else f"{judged.peak_bytes / _GIB:.2f} GiB"
     lines.append(
-        f"  memory     {judged.peak_bytes / _GIB:.2f} GiB at most in reference and comparison, of "
+        f"  memory     {peak} at most in reference and comparison, of "
         f"{report.memory_bytes / _GIB:.1f}; on disk {tables.num_bytes / _GB:.2f} GB before the merge, "
         f"{report.disk_bytes / _GB:.2f} GB after it"
     )

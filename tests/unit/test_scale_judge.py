@@ -339,4 +339,5 @@ def test_the_judge_of_a_process_of_its_own_says_the_same(
     )
     assert appended.judge(connection, merged) == apart.judgement
     assert list(apart.seconds) == [name for name, _ in steps]
+    assert apart.peak_bytes is not None
     assert 2**25 < apart.peak_bytes < 2**30
