@@ -36,12 +36,15 @@ class Cells:
         copies = ""
         if Trait.AMBIGUOUS in self.shape.traits:
             copies = f", range(CASE WHEN {self._draw(2)} % 1000 = 0 THEN 2 ELSE 1 END)"
+        once = "SELECT CAST(0 AS BIGINT) AS k, CAST(0 AS BIGINT) AS r"
         parts = [
             f"SELECT {self._key('r')} AS k, r FROM ({candidates}){copies} WHERE {match}",
             f"SELECT 2 * r + 1 AS k, r FROM ({candidates}) WHERE {self._draw(3)} % 1000 < {fresh}",
         ]
         if Trait.HOT_KEY in self.shape.traits and first == 0:
-            parts.append("SELECT CAST(0 AS BIGINT) AS k, CAST(0 AS BIGINT) AS r")
+            parts.append(once)
+        if Trait.AMBIGUOUS in self.shape.traits and first == 0:
+            parts += [once, once]  # however small the tables are
         if Trait.NULL_KEYS in self.shape.traits:
             parts.append(f"SELECT CAST(NULL AS BIGINT) AS k, r FROM ({candidates}) WHERE {self._draw(4)} % 1000 < 20")
         moved = f"CASE WHEN {self._draw(5)} % 10 = 0 THEN CAST({self._draw(6)} % {PARTITIONS} AS INTEGER)"
