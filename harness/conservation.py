@@ -47,36 +47,55 @@ def conservation_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple
         facts: gives the clauses of the statement (P-9); laws about clauses are left out where it names none.
     """
     before = physical_rows(case.target)
+    counted = (len(before), len(outcome.rows))
     found = [
         *_schema_laws(case.target, outcome),
-        *_row_count(len(before), outcome),
-        *_sums(outcome.metrics),
-        *_path_laws(len(before), outcome),
-        *_bounds(len(before), outcome.metrics),
-        *_clause_laws(len(before), outcome, facts),
+        *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=facts.clauses_present),
         *_feed_laws(case.target.schema, before, outcome),
         *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
     ]
     return tuple(found)
 
 
+def counting_laws(
+    before: int,
+    after: int,
+    *,
+    metrics: Mapping[str, int],
+    path: MergePath | None,
+    present: frozenset[tuple[str, str]],
+) -> Iterator[Mismatch]:
+    """Check the laws that need the numbers of rows only (P-5 to P-9).
+
+    Args:
+        before: rows of the table before the merge.
+        after: rows of the table after it.
+        metrics: what the merge reports.
+        path: the execution path, None where it is not known.
+        present: (kind, action) of the statement's clauses; empty where they are not known.
+    """
+    yield from _row_count(before, after, metrics)
+    yield from _sums(metrics)
+    yield from _path_laws(before, metrics, path)
+    yield from _bounds(before, metrics)
+    yield from _clause_laws(before, after, metrics, present)
+
+
 def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
     """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
     faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
     if faults:
-        yield replace(_broken("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
+        yield replace(broken_law("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
     if outcome.committed is False and outcome.schema != target.schema:
-        yield _broken("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
+        yield broken_law("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
 
 
-def _row_count(before: int, outcome: Outcome) -> Iterator[Mismatch]:
+def _row_count(before: int, after: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
     """P-5: the rows after are those before, plus the inserted, less the deleted."""
-    inserted, deleted = outcome.metrics.get(_INSERTED), outcome.metrics.get(_DELETED)
-    if inserted is None or deleted is None or len(outcome.rows) == before + inserted - deleted:
+    inserted, deleted = metrics.get(_INSERTED), metrics.get(_DELETED)
+    if inserted is None or deleted is None or after == before + inserted - deleted:
         return
-    yield _broken(
-        "P-5", f"{len(outcome.rows)} rows after, but {before} before + {inserted} inserted - {deleted} deleted"
-    )
+    yield broken_law("P-5", f"{after} rows after, but {before} before + {inserted} inserted - {deleted} deleted")
 
 
 def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
@@ -91,44 +110,44 @@ def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
             values = [metrics[part] for part in parts]
             if metrics[total] != sum(values):
                 text = " + ".join(f"{part} {value}" for part, value in zip(parts, values, strict=True))
-                yield _broken("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
+                yield broken_law("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
 
 
-def _path_laws(before: int, outcome: Outcome) -> Iterator[Mismatch]:
+def _path_laws(before: int, metrics: Mapping[str, int], path: MergePath | None) -> Iterator[Mismatch]:
     """P-7, as far as it can be seen: only path D copies, and it rewrites no more rows than there are."""
-    metrics = outcome.metrics
-    if outcome.path is None or not {_UPDATED, _DELETED, _COPIED} <= metrics.keys():
+    if path is None or not {_UPDATED, _DELETED, _COPIED} <= metrics.keys():
         return
     copied, changed = metrics[_COPIED], metrics[_UPDATED] + metrics[_DELETED]
-    if outcome.path is not MergePath.D and copied:
-        yield _broken("P-7", f"{_COPIED} {copied} on path {outcome.path.value}, which copies nothing (R-510)")
-    if outcome.path in (MergePath.A, MergePath.B, MergePath.C) and changed:
-        yield _broken("P-7", f"{changed} rows updated or deleted on path {outcome.path.value} (R-510)")
-    if outcome.path is MergePath.D and copied + changed > before:
-        yield _broken("P-7", f"{copied} rows copied and {changed} changed, of {before} in the table")
+    if path is not MergePath.D and copied:
+        yield broken_law("P-7", f"{_COPIED} {copied} on path {path.value}, which copies nothing (R-510)")
+    if path in (MergePath.A, MergePath.B, MergePath.C) and changed:
+        yield broken_law("P-7", f"{changed} rows updated or deleted on path {path.value} (R-510)")
+    if path is MergePath.D and copied + changed > before:
+        yield broken_law("P-7", f"{copied} rows copied and {changed} changed, of {before} in the table")
 
 
 def _bounds(before: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
     """P-8: no more rows are changed than the table has, nor inserted than the source has."""
     if _UPDATED in metrics and _DELETED in metrics and metrics[_UPDATED] + metrics[_DELETED] > before:
-        yield _broken("P-8", f"{metrics[_UPDATED]} updated + {metrics[_DELETED]} deleted, of {before} rows")
+        yield broken_law("P-8", f"{metrics[_UPDATED]} updated + {metrics[_DELETED]} deleted, of {before} rows")
     if _INSERTED in metrics and "numSourceRows" in metrics and metrics[_INSERTED] > metrics["numSourceRows"]:
-        yield _broken("P-8", f"{metrics[_INSERTED]} inserted, of {metrics['numSourceRows']} source rows")
+        yield broken_law("P-8", f"{metrics[_INSERTED]} inserted, of {metrics['numSourceRows']} source rows")
 
 
-def _clause_laws(before: int, outcome: Outcome, facts: Facts) -> Iterator[Mismatch]:
+def _clause_laws(
+    before: int, after: int, metrics: Mapping[str, int], present: frozenset[tuple[str, str]]
+) -> Iterator[Mismatch]:
     """P-9: what no clause does is not done."""
-    if not facts.clauses_present:
+    if not present:
         return
-    actions = {action for _, action in facts.clauses_present}
-    after = len(outcome.rows)
+    actions = {action for _, action in present}
     for action, metric in (("insert", _INSERTED), ("update", _UPDATED), ("delete", _DELETED)):
-        if action not in actions and outcome.metrics.get(metric, 0):
-            yield _broken("P-9", f"{metric} {outcome.metrics[metric]}, but no clause does that")
+        if action not in actions and metrics.get(metric, 0):
+            yield broken_law("P-9", f"{metric} {metrics[metric]}, but no clause does that")
     if "insert" not in actions and after > before:
-        yield _broken("P-9", f"{after} rows after and {before} before, but no clause inserts", check=Check.ROWS)
+        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause inserts", check=Check.ROWS)
     if "delete" not in actions and after < before:
-        yield _broken("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
+        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
 
 
 def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
@@ -136,21 +155,21 @@ def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Itera
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
-    yield from _feed_counts(counts, outcome.metrics)
+    yield from feed_counts(counts, outcome.metrics)
     convert = row_converter(schema, outcome.schema)
     if convert is not None and counts.keys() <= _REMOVING | _ADDING:
         yield from _feed_balance([convert(row) for row in before], outcome)
 
 
-def _feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
     """P-13: change rows per type equal the metrics (R-611), and there is no other type (R-603)."""
     laws = {"insert": _INSERTED, "update_preimage": _UPDATED, "update_postimage": _UPDATED, "delete": _DELETED}
     for change_type, metric in laws.items():
         if metric in metrics and counts[change_type] != metrics[metric]:
             text = f"{counts[change_type]} change rows of type {change_type}, but {metric} {metrics[metric]}"
-            yield _broken("P-13", text, check=Check.CDF)
+            yield broken_law("P-13", text, check=Check.CDF)
     if unknown := sorted(map(repr, counts.keys() - laws.keys())):
-        yield _broken(
+        yield broken_law(
             "P-13", f"change rows of type {', '.join(unknown)}, which does not exist (R-603)", check=Check.CDF
         )
 
@@ -171,11 +190,11 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         held[key] -= change_type in _REMOVING
     if unheld := [shown[key] for key, count in held.items() if count < 0]:
         text = f"the change feed removes {row_text(unheld[0], outcome.schema)}, which the table did not hold"
-        yield _broken("P-12", text, check=Check.CDF)
+        yield broken_law("P-12", text, check=Check.CDF)
         return
     if off := [(shown[key], count) for key, count in balance.items() if count]:
         lines = [f"{count:+} of {row_text(row, outcome.schema)}" for row, count in off[:3]]
-        yield _broken(
+        yield broken_law(
             "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
         )
 
@@ -198,19 +217,19 @@ def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
     for what, (records, parts) in laws.items():
         if all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
-            yield _broken("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+            yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
     files = metrics.get("numTargetFilesAdded")
     if None not in (files, outcome.num_files_added) and files != outcome.num_files_added:
-        yield _broken(
+        yield broken_law(
             "P-10-files", f"the commit adds {outcome.num_files_added} files, but numTargetFilesAdded is {files}"
         )
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
-        yield _broken("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
+        yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
     if outcome.file_faults:
         shown = outcome.file_faults[:_MAX_FAULTS]
         rest = len(outcome.file_faults) - len(shown)
-        broken = _broken("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
+        broken = broken_law("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
         yield replace(broken, parts=outcome.file_faults)
 
 
@@ -218,5 +237,6 @@ def _widens(target: Target) -> bool:
     return target.properties.get("delta.enableTypeWidening", "false").lower() == "true"
 
 
-def _broken(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
+def broken_law(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
+    """Say that a law is broken."""
     return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))

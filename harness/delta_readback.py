@@ -65,7 +65,7 @@ def read_table(path: Path) -> TableState:
         deltalake.exceptions.DeltaError: when delta-rs cannot read the table.
     """
     version = newest_version(path)
-    metadata = _metadata(path, version)
+    metadata = table_metadata(path, version)
     schema = schema_from_json(metadata["schemaString"])
     partition_by = tuple(metadata["partitionColumns"])
     properties = metadata.get("configuration") or {}
@@ -83,7 +83,7 @@ def read_table(path: Path) -> TableState:
         change_data_feed=properties.get("delta.enableChangeDataFeed", "false").lower() == "true",
         files=tuple(
             LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
-            for add in _live_files(path, version)
+            for add in live_files(path, version)
         ),
     )
 
@@ -125,7 +125,7 @@ def change_rows(path: Path, *, version: int, state: TableState) -> tuple[Row, ..
         return tuple(
             row for change in changes for row in _change_rows_of_file(path, change, state=state, change_type=None)
         )
-    if _changed_nothing(actions):
+    if changed_nothing(actions):
         return ()
     return tuple(_derived(path, actions, version=version, state=state))
 
@@ -141,7 +141,7 @@ def num_removed_records(path: Path, version: int) -> int:
     return sum(pq.read_metadata(path / unquote(remove["path"])).num_rows for remove in removes)
 
 
-def _metadata(path: Path, version: int) -> Action:
+def table_metadata(path: Path, version: int) -> Action:
     """Return the newest ``metaData`` action of the log.
 
     Raises:
@@ -155,7 +155,8 @@ def _metadata(path: Path, version: int) -> Action:
     raise ValueError(f"no commit in the log of {path} has a metaData action")
 
 
-def _live_files(path: Path, version: int) -> list[Action]:
+def live_files(path: Path, version: int) -> list[Action]:
+    """Return the ``add`` actions of the files that a version has; the log must begin at version 0."""
     live: dict[str, Action] = {}
     for commit in range(version + 1):
         for action in read_actions(path, commit):
@@ -195,7 +196,7 @@ def _with_partition_values(path: Path, remove: Action, version: int) -> Action:
     raise ValueError(f"commit {version} removes {remove['path']}, which no earlier commit added")
 
 
-def _changed_nothing(actions: tuple[Action, ...]) -> bool:
+def changed_nothing(actions: tuple[Action, ...]) -> bool:
     """Tell whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
     info = _commit_info(actions)
     metrics = info.get("operationMetrics") or {}

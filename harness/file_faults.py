@@ -62,11 +62,11 @@ def _column(column: Field, values: list[Value], statistics: dict[str, Any], *, p
     num_nulls = _at(statistics.get("nullCount"), path)
     if num_nulls is not None and num_nulls != len(values) - len(present):
         yield f"nullCount {num_nulls} of {name}, but {len(values) - len(present)} values are NULL"
-    for key, is_kept in (("minValues", _is_low), ("maxValues", _is_high)):
+    for key, is_kept in (("minValues", is_low), ("maxValues", is_high)):
         bound = _at(statistics.get(key), path)
-        if bound is None or not _has_order(column.type):
+        if bound is None or not has_order(column.type):
             continue
-        typed = _typed(bound, column.type)
+        typed = typed_bound(bound, column.type)
         if outside := [value for value in present if not is_kept(typed, value)]:
             yield f"{key} {bound} of {name}, but the file holds {outside[0]}"
 
@@ -79,12 +79,18 @@ def _at(tree: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON val
     return tree
 
 
-def _has_order(data_type: DataType) -> bool:
+def has_order(data_type: DataType) -> bool:
+    """Tell whether statistics may have bounds for a type."""
     ordered = (types.STRING, types.DATE, *_TIMESTAMPS, *_FLOATS)
     return isinstance(data_type, DecimalType) or data_type in INTEGER_BITS or data_type in ordered
 
 
-def _typed(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any JSON value
+def typed_bound(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any JSON value
+    """Read a bound of a column; decimal numbers come as ``Decimal``.
+
+    Raises:
+        ValueError, ArithmeticError, TypeError: where it is none of the type's.
+    """
     if data_type == types.STRING:
         return str(bound)
     if data_type == types.DATE:
@@ -99,11 +105,13 @@ def _typed(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any JSON
     return float(bound) if data_type == types.DOUBLE else Decimal(bound)
 
 
-def _is_low(bound: Value, value: Value) -> bool:
+def is_low(bound: Value, value: Value) -> bool:
+    """Tell whether a lower bound is true to a value."""
     return bool(_is_nan(value) or bound <= value)
 
 
-def _is_high(bound: Value, value: Value) -> bool:
+def is_high(bound: Value, value: Value) -> bool:
+    """Tell whether an upper bound is true to a value."""
     if _is_nan(bound):
         return True
     if isinstance(bound, dt.datetime):  # cut at milliseconds, and pruning allows for it (R-804)

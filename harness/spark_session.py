@@ -39,11 +39,13 @@ class Profile(Enum):
     """Named sets of SQL settings.
 
     ``TINY`` spends as little as possible on tables of a few rows. ``PRODUCTION`` plans and runs as Spark does by
-    default, with several tasks per shuffle: code generation and adaptive execution are on.
+    default, with several tasks per shuffle: code generation and adaptive execution are on. ``LARGE`` is that for
+    tables which have the size for it.
     """
 
     TINY = "tiny"
     PRODUCTION = "production"
+    LARGE = "large"
 
 
 PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
@@ -69,6 +71,17 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.leafNodeDefaultParallelism": "2",
         # Two files of any size are two scan tasks, so that tables of a few rows meet the plans of large ones.
         "spark.sql.files.maxPartitionBytes": "5242880",
+        "spark.sql.autoBroadcastJoinThreshold": "10485760",
+    },
+    Profile.LARGE: {
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.files.minPartitionNum": "2",
+        "spark.sql.files.openCostInBytes": "4194304",
+        "spark.sql.leafNodeDefaultParallelism": "2",
+        "spark.sql.files.maxPartitionBytes": "134217728",
         "spark.sql.autoBroadcastJoinThreshold": "10485760",
     },
 }
@@ -107,11 +120,15 @@ def has_delta(session: SparkSession) -> bool:
     return "DeltaSparkSessionExtension" in (session.conf.get("spark.sql.extensions", "") or "")
 
 
-def start_session(profile: Profile = Profile.TINY) -> SparkSession:
+def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark, or return the session that runs.
 
     The JVM's own output goes to a log file, never to the terminal. Python workers run this interpreter. The session
     can run Delta Lake where that was requested before.
+
+    Args:
+        profile: the SQL settings to begin with.
+        settings: more of them, or others; those of the JVM only count where none runs yet.
 
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start; the message says what to do.
@@ -126,14 +143,15 @@ def start_session(profile: Profile = Profile.TINY) -> SparkSession:
     scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
     log = scratch / "spark.log"
     builder = SparkSession.builder.appName("mergecheck").master(os.environ.get(MASTER_VARIABLE, "local[2]"))
-    settings = {
+    all_settings = {
         **_FIXED_SETTINGS,
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         **(delta_jars.session_settings() if _Wanted.delta else {}),
+        **(settings or {}),
     }
-    for name, value in settings.items():
+    for name, value in all_settings.items():
         builder = builder.config(name, value)
     try:
         with _output_to(log):

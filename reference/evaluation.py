@@ -55,11 +55,16 @@ TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "ins
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The queries of one merge; call the methods in the order in which they stand."""
+    """The queries of one merge; call the methods in the order in which they stand.
+
+    Attributes:
+        views: tables that are computed anew wherever they are read, because they are too large to be kept.
+    """
 
     connection: DuckDBPyConnection
     target: Target
     merge: Resolved
+    views: frozenset[str] = frozenset()
 
     def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
         """Create ``target`` and ``source``."""
@@ -69,10 +74,17 @@ class Evaluation:
         plainly = len(rows) * len(source_rows) <= _PLAINLY_JOINED
         self.connection.execute(f"PRAGMA {'disable' if plainly else 'enable'}_optimizer")
         numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
-        old = "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
         table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
-        self._load("target", table.append_column("file", numbers), select=f"*{old}")
+        self._load("target", table.append_column("file", numbers), select=self._with_old())
         self._load("source", numbered_rows(source_rows, source_schema, prefix="s", number="sid"))
+
+    def load_relations(self, target: str, source: str) -> None:
+        """Create ``target`` and ``source`` of queries: rid, file, t0, t1, ... and sid, s0, s1, ...
+
+        The queries must give the same numbers to the same rows whenever they are read.
+        """
+        self._create("target", f"SELECT {self._with_old()} FROM ({target})")
+        self._create("source", source)
 
     def match(self) -> None:
         """Create ``pairs``: a NULL condition is no match (R-003)."""
@@ -197,13 +209,16 @@ class Evaluation:
 
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""
+        return self._rows(self.result_query(), self.merge.final_schema)
+
+    def result_query(self) -> str:
+        """Write the query of the rows after the merge: columns c0, c1, ..."""
         kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
-        query = f"""
-            SELECT {self.columns("o")} FROM {kept}
+        return f"""
+            SELECT {self.columns("o", named="c")} FROM {kept}
             UNION ALL SELECT {self.columns("c")} FROM updated
             UNION ALL SELECT {self.columns("c")} FROM inserted
         """
-        return self._rows(query, self.merge.final_schema)
 
     def changes(self) -> tuple[Row, ...]:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
@@ -267,13 +282,17 @@ class Evaluation:
         width = len(self.merge.final_schema.columns)
         return ", ".join(f"{prefix}{i}" + (f" AS {named}{i}" if named else "") for i in range(width))
 
+    def _with_old(self) -> str:
+        return "*" + "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
+
     def _load(self, name: str, table: pa.Table, *, select: str = "*") -> None:
         self.connection.register("incoming", table)
         self._create(name, f"SELECT {select} FROM incoming")
         self.connection.unregister("incoming")
 
     def _create(self, name: str, query: str) -> None:
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+        what = "VIEW" if name in self.views else "TABLE"
+        self.connection.execute(f"CREATE OR REPLACE TEMP {what} {name} AS {query}")
 
     def count(self, query: str) -> int:
         """Run a query that gives one number."""

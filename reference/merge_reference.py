@@ -27,9 +27,10 @@ from reference.statement import Action, Kind, parse_statement
 from reference.written_rows import WrittenRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from reference.case import Case, Row
+    from reference.outcome import Bound
     from reference.resolution import Resolved
     from reference.settings import Settings
     from reference.source_query import SourceRelation
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from reference.types import Schema
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
-_MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
 def evaluate(case: Case) -> Reference:
@@ -77,7 +78,7 @@ def resolve_case(case: Case, columns: Callable[[str, Schema], tuple[str, ...]]) 
     statement = parse_statement(case.sql)
     source = find_source(case, statement, case_sensitive=settings.case_sensitive)
     evolution = statement.schema_evolution or settings.schema_evolution
-    resolver = _resolver(case, statement, source, settings, evolution=evolution)
+    resolver = resolver_of(case, statement, source, settings, evolution=evolution)
     left, right = resolver.names.target, resolver.names.source
     names = replace(
         resolver.names,
@@ -113,7 +114,7 @@ class _Run:
         source = self.source = find_source(case, statement, case_sensitive=settings.case_sensitive)
         if not case.target.schema.columns and not self.evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-        resolver = _resolver(case, statement, source, settings, evolution=self.evolution)
+        resolver = resolver_of(case, statement, source, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
         _check_reserved_names(merge.final_schema, case)
         self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
@@ -171,9 +172,10 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
     )
 
 
-def _resolver(
+def resolver_of(
     case: Case, statement: Statement, source: SourceRelation, settings: Settings, *, evolution: bool
 ) -> Resolver:
+    """Make the resolver of a statement over a case's tables."""
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
     return Resolver(
@@ -204,19 +206,17 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
     except duckdb.Error:
         raise UnsupportedByReferenceError("a condition that fails on some row (R-312)") from None
     evaluation.match()
-    path_a = _is_insert_only(merge) and settings.optimize_insert_only
+    path_a = is_insert_only(merge) and settings.optimize_insert_only
     multi_matched = evaluation.has_multi_matched()
-    if multi_matched and not path_a and not _is_sole_delete(merge):  # R-320
+    if multi_matched and not path_a and not is_sole_delete(merge):  # R-320
         facts = Facts(
             clauses_present=present,
             multi_matched=True,
             matches=evaluation.matches(),
             equality_on=merge.on_is_equality,
         )
-        rejection = Rejection(
-            error_class=_MULTI_MATCH, message="several source rows match a target row", unchanged=True
-        )
-        if not _is_matched_only(merge) or not evaluation.multi_matched_may_be_pruned():
+        rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
+        if not is_matched_only(merge) or not evaluation.multi_matched_may_be_pruned():
             return Reference(answer=rejection, facts=facts)
         prediction, _ = _predict(evaluation, case, settings, path_a=path_a)
         return Reference(answer=rejection, alternative=prediction, facts=facts)  # R-322
@@ -247,6 +247,39 @@ def _predict(
     except duckdb.Error as error:
         rejection_of(error)  # a defect of the reference goes on as it is
         raise _one_of(written.row_failures()) from error
+    settled = settle(evaluation, written, settings, path_a=path_a)
+    prediction = Prediction(
+        schema=final,
+        rows=evaluation.result(),
+        metrics=settled.metrics,
+        cdf=evaluation.changes() if case.target.change_data_feed else None,
+        committed=settled.committed,
+        path=settled.path,
+    )
+    return prediction, dict(settled.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a merge comes to, but for its rows, which stand in the evaluation's tables.
+
+    Attributes:
+        counts: what ``Evaluation.counts`` gives.
+    """
+
+    counts: Mapping[str, int]
+    metrics: Mapping[str, Bound]
+    committed: bool
+    path: MergePath
+
+
+def settle(evaluation: Evaluation, written: WrittenRows, settings: Settings, *, path_a: bool) -> Settled:
+    """Find path, metrics and commit of a merge whose new rows are computed.
+
+    Raises:
+        RejectedError: where a row that it writes breaks a constraint, or the table takes appends only.
+    """
+    target = evaluation.target
     evaluation.touch(rewrites=not path_a)
     counts = evaluation.counts()
     path = _path(evaluation.merge, counts, path_a=path_a)
@@ -254,25 +287,21 @@ def _predict(
         raise _one_of(broken)
     if path is MergePath.D and settings.append_only:  # R-743
         raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
-    one_file_per_tuple = bool(case.target.partition_by) and settings.repartition_before_write  # R-543
-    prediction = Prediction(
-        schema=final,
-        rows=evaluation.result(),
-        metrics=predict_metrics(
-            counts,
-            path,
-            change_data_feed=case.target.change_data_feed,
-            written_tuples=written.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
-            change_tuples=written.num_change_tuples() if one_file_per_tuple else None,
-        ),
-        cdf=evaluation.changes() if case.target.change_data_feed else None,
-        committed=path is MergePath.D
-        or counts["inserted"] > 0
-        or final != case.target.schema
-        or settings.record_empty_commits,  # R-732
-        path=path,
+    one_file_per_tuple = bool(target.partition_by) and settings.repartition_before_write  # R-543
+    metrics = predict_metrics(
+        counts,
+        path,
+        change_data_feed=target.change_data_feed,
+        written_tuples=written.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
+        change_tuples=written.num_change_tuples() if one_file_per_tuple else None,
     )
-    return prediction, counts
+    committed = (
+        path is MergePath.D
+        or counts["inserted"] > 0
+        or evaluation.merge.final_schema != target.schema
+        or settings.record_empty_commits  # R-732
+    )
+    return Settled(counts=counts, metrics=metrics, committed=committed, path=path)
 
 
 def _one_of(error_classes: frozenset[str]) -> RejectedError:
@@ -290,15 +319,17 @@ def _path(merge: Resolved, counts: dict[str, int], *, path_a: bool) -> MergePath
     return MergePath.B if merge.of(Kind.NOT_MATCHED) else MergePath.C
 
 
-def _is_insert_only(merge: Resolved) -> bool:
+def is_insert_only(merge: Resolved) -> bool:
+    """Tell whether the statement has insert clauses and no others (R-006)."""
     return bool(merge.of(Kind.NOT_MATCHED)) and not merge.of(Kind.MATCHED) and not merge.of(Kind.NOT_MATCHED_BY_SOURCE)
 
 
-def _is_matched_only(merge: Resolved) -> bool:
+def is_matched_only(merge: Resolved) -> bool:
+    """Tell whether the statement has matched clauses and no others (R-006)."""
     return bool(merge.of(Kind.MATCHED)) and not merge.of(Kind.NOT_MATCHED) and not merge.of(Kind.NOT_MATCHED_BY_SOURCE)
 
 
-def _is_sole_delete(merge: Resolved) -> bool:
+def is_sole_delete(merge: Resolved) -> bool:
     """Tell whether the MATCHED clauses are exactly one DELETE without condition, which is syntactic (R-006)."""
     matched = merge.of(Kind.MATCHED)
     return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None

@@ -17,6 +17,7 @@ from harness.cli.new_engine import new_engine
 from harness.cli.replay import replay
 from harness.cli.rules import rules
 from harness.cli.run import run
+from harness.cli.scale import scale
 from harness.cli.selfcheck import selfcheck
 from harness.cli.sequences import sequences
 from harness.cli.terminal import error_line, make_streams_safe
@@ -48,7 +49,7 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, sequences, matrix, conform, new_engine, selfcheck, rules, cases, doctor):
+for command in (run, fuzz, replay, sequences, matrix, conform, new_engine, selfcheck, scale, rules, cases, doctor):
     cli.add_command(command)
 
 

@@ -181,10 +181,10 @@ def _source(spark: SparkSession, case: Case, directory: Path) -> None:
 def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception, since: int) -> Rejection:
     require_alive(spark, error)
     unchanged = is_unchanged(case.target, path, since=since)
-    return Rejection(error_class=_class_of(error), message=_message(error), unchanged=unchanged)
+    return Rejection(error_class=error_class_of(error), message=error_message(error), unchanged=unchanged)
 
 
-def _class_of(error: Exception) -> str:
+def error_class_of(error: Exception) -> str:
     """Give the class of an error: of its cause, where Spark only says that a task failed.
 
     PySpark 4.2 cannot make the exception for an analysis error of Delta Lake: it looks for the text of its class among
@@ -212,7 +212,8 @@ def _condition(throwable: Any) -> str | None:  # noqa: ANN401 - a Java object
     return None
 
 
-def _message(error: Exception) -> str:
+def error_message(error: Exception) -> str:
+    """Give the text of an error without the stack trace of the JVM."""
     text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
     return text.split("\n\tat ")[0]
 
@@ -230,7 +231,7 @@ def _observed(spark: SparkSession, case: Case, path: Path, since: int) -> Outcom
         return replace(seen, metrics=_history_metrics(spark, path), cdf=changes)
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
-        message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {_message(error)}"
+        message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {error_message(error)}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 

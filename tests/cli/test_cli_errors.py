@@ -43,6 +43,12 @@ BAD_ARGUMENTS = {
     "bad-number": ("fuzz", "--max-cases", "0"),
     "bad-target": ("run", "--target", "nothing", "--source", "x.csv", "--sql", SQL),
     "sql-and-json": ("cases", "show", "case.json", "--sql", "--json"),
+    "scale-engine": ("scale", "--engine", "duckdb"),
+    "scale-shape": ("scale", "--shape", "round"),
+    "scale-memory": ("scale", "--memory-limit", "8 apples"),
+    "scale-files": ("scale", "--rows", "5", "--files", "9"),
+    "scale-no-spec": ("scale", "nothing.json"),
+    "scale-spec-and-seed": ("scale", "spec.json", "--seed", "1"),
 }
 
 

@@ -1,0 +1,189 @@
+"""``mergecheck scale``: merges of large generated tables, judged out of core."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import click
+from rich.live import Live
+from rich.text import Text
+
+from harness.cli.run import EXIT_CODES
+from harness.cli.terminal import emit_json, json_option, notice, show, stderr
+from harness.errors import ExitCode, UserInputError
+from harness.findings import FINDINGS_DIRECTORY
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from harness.scale.run import ScaleReport
+    from harness.scale.spec import ScaleSpec
+
+_WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
+_MIN_MEMORY = 2**29
+_REFRESHES_PER_SECOND = 4
+
+
+@click.command()
+@click.argument("spec_path", required=False, type=click.Path(path_type=Path, dir_okay=False), metavar="[SPEC]")
+@click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of the target.  [default: 100000]")
+@click.option(
+    "--files", type=click.IntRange(min=1), metavar="N", help="Files of the target.  [default: 16, or one per 250000]"
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same tables.")
+@click.option(
+    "--engine",
+    "engine_name",
+    type=click.Choice(["pyspark", "delta-spark"]),
+    default="pyspark",
+    show_default=True,
+    help="What merges.",
+)
+@click.option("--shape", "shapes", multiple=True, metavar="NAME", help="A sort of merge; all of them without it.")
+@click.option(
+    "--memory-limit",
+    default="8GB",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory of the process with reference and comparison, in powers of 1024; it spills to disk before.",
+)
+@click.option(
+    "--driver-memory", default="4g", show_default=True, metavar="SIZE", help="Heap of Spark's JVM, as Spark spells it."
+)
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where tables are made, and removed again.  [default: the system's folder for temporary files]",
+)
+@click.option(
+    "--findings",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FINDINGS_DIRECTORY,
+    show_default=True,
+    metavar="DIR",
+    help="Where small cases of mismatches are kept.",
+)
+@json_option
+def scale(
+    *,
+    spec_path: Path | None,
+    rows: int | None,
+    files: int | None,
+    seed: int | None,
+    engine_name: str,
+    shapes: tuple[str, ...],
+    memory_limit: str,
+    driver_memory: str,
+    work: Path | None,
+    findings: Path,
+    as_json: bool,
+) -> int:
+    """Merge large generated tables and hold rows, change rows, metrics and laws against the reference.
+
+    SPEC is the file of a scale case that disagreed; without it, cases are made by shape, size and seed.
+    """
+    from harness.scale.engines import open_scale_engine  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.scale.run import Limits, run_scale  # noqa: PLC0415 - the same
+    from harness.scale.text import report_json, report_lines, summary_line  # noqa: PLC0415 - the same
+
+    limits = Limits(memory_bytes=parse_size(memory_limit), work=work or Path(tempfile.gettempdir()), findings=findings)
+    specs = _specs(spec_path, rows=rows, files=files, seed=seed, shapes=shapes)
+    reports: list[ScaleReport] = []
+    notice(f"starting {engine_name} ...")
+    engine = open_scale_engine(engine_name, driver_memory=driver_memory)
+    try:
+        for spec in specs:
+            with _Progress(spec) as progress:
+                report = run_scale(spec, engine, limits, listener=progress.begin)
+            reports.append(report)
+            if not as_json:
+                show("\n".join(report_lines(report)))
+    finally:
+        engine.close()
+    if as_json:
+        emit_json({"cases": [report_json(report) for report in reports]})
+    else:
+        show(f"\n{summary_line([report.verdict for report in reports])}  (seed {specs[0].seed})")
+    return max((EXIT_CODES[report.verdict] for report in reports), key=_WEIGHTS.index)
+
+
+def parse_size(text: str) -> int:
+    """Read a size in bytes: ``8GB``, ``6 GiB``, ``500m``; the units are powers of 1024.
+
+    Raises:
+        UserInputError: for anything else, and for less than 512 MB.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = 0 if found is None else int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    if size < _MIN_MEMORY:
+        raise UserInputError(f"--memory-limit {text}: give a size of at least 512MB, for example 8GB")
+    return size
+
+
+def _specs(
+    path: Path | None, *, rows: int | None, files: int | None, seed: int | None, shapes: tuple[str, ...]
+) -> list[ScaleSpec]:
+    from harness.scale.shapes import SHAPES  # noqa: PLC0415 - the same
+    from harness.scale.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
+
+    if path is not None:
+        if any(option is not None for option in (rows, files, seed)) or shapes:
+            raise click.UsageError("a SPEC says rows, files, seed and shape itself: give either it or these options")
+        return [load_spec(path)]
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    names = shapes or tuple(shape.name for shape in SHAPES)
+    return [make_spec(shape=name, rows=rows or DEFAULT_ROWS, files=files, seed=seed) for name in names]
+
+
+class _Progress:
+    """Says which phase is under way, of how many rows, and how long each one took."""
+
+    def __init__(self, spec: ScaleSpec) -> None:
+        self._name = spec.name
+        self._console = stderr()
+        self._live: Live | None = None
+        self._doing, self._since = "", time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(
+                console=self._console,
+                refresh_per_second=_REFRESHES_PER_SECOND,
+                transient=True,
+                get_renderable=lambda: Text(f"{self._name}  {self._doing}  {time.monotonic() - self._since:.0f} s"),
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._finish()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def begin(self, phase: str, rows: int | None) -> None:
+        """Take note that a phase begins, of so many rows."""
+        self._finish()
+        self._doing, self._since = phase if rows is None else f"{phase}: {rows:,} rows", time.monotonic()
+        if self._live is None:
+            notice(f"{self._name}  {self._doing} ...")
+
+    def _finish(self) -> None:
+        """Say how long the phase took that is over."""
+        if not self._doing:
+            return
+        line = f"{self._name}  {self._doing}  {time.monotonic() - self._since:.1f} s"
+        self._doing = ""
+        if self._live is None:
+            notice(line)
+        else:
+            self._live.console.print(Text(line))

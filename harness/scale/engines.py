@@ -1,0 +1,145 @@
+"""The engines that can merge large tables: both on Spark, in a session like those of production."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from harness.engines.delta_spark import DeltaSparkEngine, error_class_of, error_message
+from harness.engines.pyspark import PySparkEngine
+from harness.engines.spark_case import class_of, require_alive
+from harness.errors import UserInputError
+from harness.scale.judge import Merged
+from harness.spark_session import Profile, apply_profile, request_delta, start_session
+from merge import merge_sql
+from merge.errors import MergeError
+from reference.outcome import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from harness.engine import Engine
+
+DEFAULT_DRIVER_MEMORY = "4g"
+_SESSION = {
+    # the optimising compiler and a parallel collector: a large merge repays them, a small case does not
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC",
+}
+
+
+class ScaleEngine(Protocol):
+    """A MERGE that can be run on tables that are there already."""
+
+    name: str
+
+    @property
+    def version(self) -> str:
+        """The engine's release."""
+
+    def merge(self, tables: Mapping[str, Path], sql: str) -> Merged:
+        """Merge ``source`` into ``target``, whose folders are given, and say what came of it.
+
+        Raises:
+            EngineDownError: when Spark is gone.
+        """
+
+    def small(self) -> Engine:
+        """Return the same engine for cases of a few rows, on the same session."""
+
+    def close(self) -> None:
+        """Stop Spark."""
+
+
+def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) -> ScaleEngine:
+    """Start an engine by name.
+
+    Args:
+        name: ``pyspark`` or ``delta-spark``.
+        driver_memory: heap of Spark's JVM, as Spark spells it.
+
+    Raises:
+        UserInputError: for another name.
+        EngineDownError: where Spark does not start.
+    """
+    engines: dict[str, Callable[[SparkSession], ScaleEngine]] = {
+        PySparkEngine.name: _PySpark,
+        DeltaSparkEngine.name: _DeltaSpark,
+    }
+    if name not in engines:
+        raise UserInputError(f"--engine {name}: large tables can be merged by {' and '.join(engines)} only")
+    if name == DeltaSparkEngine.name:
+        request_delta()
+    spark = start_session(Profile.LARGE, settings={**_SESSION, "spark.driver.memory": driver_memory})
+    return engines[name](spark)
+
+
+@dataclass(slots=True)
+class _OnSpark:
+    """What both have in common."""
+
+    spark: SparkSession
+
+    def _prepare(self) -> None:
+        apply_profile(self.spark, Profile.LARGE)
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
+
+    def close(self) -> None:
+        """Stop the session."""
+        self.spark.stop()
+
+
+class _PySpark(_OnSpark):
+    """This project's own merge."""
+
+    name = PySparkEngine.name
+
+    @property
+    def version(self) -> str:
+        return self.small().version
+
+    def merge(self, tables: Mapping[str, Path], sql: str) -> Merged:
+        self._prepare()
+        try:
+            result = merge_sql(self.spark, sql, tables={name: str(path) for name, path in tables.items()})
+        except MergeError as error:
+            return Merged(rejection=Rejection(error_class=error.error_class, message=error.message))
+        except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
+            require_alive(self.spark, error)
+            return Merged(rejection=Rejection(error_class=class_of(error), message=str(error)))
+        return Merged(metrics=dict(result.metrics), path=None if result.path is None else result.path.value)
+
+    def small(self) -> PySparkEngine:
+        return PySparkEngine(self.spark)
+
+
+class _DeltaSpark(_OnSpark):
+    """Delta Lake's own MERGE."""
+
+    name = DeltaSparkEngine.name
+
+    @property
+    def version(self) -> str:
+        return self.small().version
+
+    def merge(self, tables: Mapping[str, Path], sql: str) -> Merged:
+        self._prepare()
+        try:
+            for name, path in tables.items():
+                self.spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{path}'")
+            self.spark.sql(sql)
+        except Exception as error:  # noqa: BLE001 - the same
+            require_alive(self.spark, error)
+            return Merged(rejection=Rejection(error_class=error_class_of(error), message=error_message(error)))
+        finally:
+            with suppress(Exception):  # a JVM that is gone is found out by whoever asks next
+                for name in tables:
+                    self.spark.sql(f"DROP TABLE IF EXISTS {name}")
+        return Merged()
+
+    def small(self) -> DeltaSparkEngine:
+        return DeltaSparkEngine(self.spark)

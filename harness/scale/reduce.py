@@ -1,0 +1,151 @@
+"""From a mismatch among millions of rows to an ordinary case of a few, kept as a finding.
+
+First the rows of the keys that differ, then small tables of the same shape, where the difference is not one of rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from harness.findings import Finding, FindingsDirectory, with_content_id
+from harness.report import mismatch_report
+from harness.scale.generate import write_tables
+from harness.scale.observed import observe_table
+from harness.scale.spec import KEY, SCHEMA
+from harness.session import check_one
+from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
+from harness.verdict import Verdict
+from reference.arrow import table_to_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from harness.engine import Engine
+    from harness.scale.spec import ScaleSpec
+    from harness.verdict import CaseReport
+    from reference.case import Case
+
+_FEW, _MANY = 3, 40
+_MAX_ROWS = 300  # of one table of a case that is tried
+_SMALL_TABLES = ((40, 4), (400, 8), (2000, 8))
+_WIDTH = len(SCHEMA.columns)
+LIMITS = ShrinkLimits(max_seconds=120, max_runs=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """What became of a mismatch.
+
+    Attributes:
+        path: the finding; None where no small case shows a mismatch.
+        report: the check of the minimal case.
+        from_rows: target and source rows of the case that first showed it.
+        num_tried: small cases that were checked before, the one that showed it included.
+    """
+
+    path: Path | None
+    report: CaseReport | None
+    from_rows: tuple[int, int]
+    num_tried: int
+
+
+def reduce_mismatch(
+    spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any], engine: Engine, findings: Path
+) -> Reduction:
+    """Look for a small case that shows a mismatch, and shrink it.
+
+    Args:
+        spec: the case.
+        tables: the folders of its tables; the target's first version is read.
+        keys: keys of rows that differ; empty where rows and change rows agree.
+        engine: the same engine for small cases.
+        findings: where findings are kept.
+    """
+    tried = 0
+    for case in _candidates(spec, tables, keys):
+        tried += 1
+        report = check_one(with_content_id(case), engine)
+        if report.verdict is Verdict.MISMATCH:
+            return _keep(spec, report, engine, findings, tried)
+    return Reduction(path=None, report=None, from_rows=(0, 0), num_tried=tried)
+
+
+def _keep(spec: ScaleSpec, report: CaseReport, engine: Engine, findings: Path, tried: int) -> Reduction:
+    attempts = Attempts(report, check=lambda case: check_one(case, engine), limits=LIMITS)
+    best = shrink(attempts)
+    finding = Finding(
+        fingerprint=attempts.fingerprint,
+        report=replace(best, case=with_content_id(best.case)),
+        original=attempts.original,
+        seed=spec.seed,
+        num_cases=1,
+        num_runs=attempts.num_runs,
+        seconds=attempts.seconds,
+        cut_short=attempts.refused or attempts.is_spent(),
+    )
+    folder = FindingsDirectory(findings)
+    text = mismatch_report(finding.report, finding=finding, path=folder.path_of(finding.id))
+    path = folder.save(finding.report.case, text)
+    return Reduction(path=path, report=finding.report, from_rows=num_rows(attempts.original), num_tried=tried)
+
+
+def _candidates(spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any]) -> Iterator[Case]:
+    for number in sorted({min(_FEW, len(keys)), min(_MANY, len(keys))} - {0}):
+        yield small_case(spec, tables, keys[:number])
+    for rows, files in _SMALL_TABLES:
+        if rows >= spec.rows:
+            return
+        smaller = replace(spec, rows=rows, files=min(files, spec.files))
+        with tempfile.TemporaryDirectory(prefix="mergecheck-scale-") as folder:
+            made = write_tables(smaller, Path(folder))
+            yield small_case(smaller, {"target": made.target, "source": made.source}, None, max_rows=rows)
+
+
+def small_case(
+    spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any] | None, *, max_rows: int = _MAX_ROWS
+) -> Case:
+    """Build an ordinary case of some rows of large tables, as they were before the merge.
+
+    Args:
+        spec: gives statement and partitioning.
+        tables: the folders of ``target`` and ``source``.
+        keys: the keys whose rows are taken, on both sides; None for all rows.
+        max_rows: most rows of a table that are taken.
+    """
+    place = SCHEMA.names.index(KEY)
+    target = observe_table(tables["target"], metrics={}, taken=None).before
+    source = observe_table(tables["source"], metrics={}, taken=None).after
+    listed = ", ".join(str(key) for key in keys or () if key is not None)
+    with duckdb.connect() as connection:
+
+        def rows(query: str, prefix: str, order: str) -> Any:  # noqa: ANN401 - an Arrow table
+            key = f"{prefix}{place}"
+            wanted = [f"{key} IN ({listed})"] * bool(listed) + [f"{key} IS NULL"] * (None in (keys or ()))
+            where = "TRUE" if keys is None else " OR ".join(wanted)
+            return connection.sql(
+                f"SELECT * FROM ({query}) WHERE {where} ORDER BY {order} LIMIT {max_rows}"
+            ).to_arrow_table()
+
+        before = rows(target.numbered("t", number="rid", file="file"), "t", "rid")
+        given = rows(source.numbered("s", number="sid", file=None), "s", "sid")
+    columns = [f"t{i}" for i in range(_WIDTH)]
+    files: dict[int, list[Any]] = {}
+    for number, row in zip(
+        before.column("file").to_pylist(), table_to_rows(before.select(columns), SCHEMA), strict=True
+    ):
+        files.setdefault(number, []).append(row)
+    case = spec.case()
+    if case.source is None:
+        raise ValueError(f"the case {case.id} has no source")
+    source_rows = table_to_rows(given.select([f"s{i}" for i in range(_WIDTH)]), SCHEMA)
+    return replace(
+        case,
+        target=replace(case.target, files=tuple(tuple(file) for file in files.values())),
+        source=replace(case.source, rows=source_rows),
+    )

@@ -1,0 +1,159 @@
+"""One scale case from its spec to a report: generate, merge, judge, and reduce where they differ."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserInputError
+from harness.interrupts import interrupts_kept
+from harness.scale.generate import write_tables
+from harness.scale.judge_process import judge_apart
+from harness.scale.reduce import reduce_mismatch
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from harness.scale.engines import ScaleEngine
+    from harness.scale.generate import Tables
+    from harness.scale.judge_process import Judged
+    from harness.scale.reduce import Reduction
+    from harness.scale.spec import ScaleSpec
+
+    Listener = Callable[[str, int | None], None]
+
+DEFAULT_MEMORY = 8 * 2**30
+SPECS = "scale"
+"""The folder of the specs of cases that disagreed, inside the findings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Where a run may work, and with how much memory.
+
+    Attributes:
+        memory_bytes: of the process with the reference and the comparison.
+        work: the folder for tables and for what DuckDB spills; what is made there goes at the end.
+        findings: where mismatches are kept.
+    """
+
+    memory_bytes: int = DEFAULT_MEMORY
+    work: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    findings: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleReport:
+    """Everything known of one scale case.
+
+    Attributes:
+        seconds: by phase, in order.
+        disk_bytes: of all files after the merge, those that it replaced included.
+        spec_path: the spec on disk, where the case disagrees.
+    """
+
+    spec: ScaleSpec
+    engine: str
+    engine_version: str
+    tables: Tables
+    judged: Judged
+    seconds: Mapping[str, float]
+    disk_bytes: int
+    memory_bytes: int
+    spec_path: Path | None = None
+    reduction: Reduction | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What came of it."""
+        return self.judged.judgement.verdict
+
+
+def run_scale(
+    spec: ScaleSpec, engine: ScaleEngine, limits: Limits, *, listener: Listener = lambda _phase, _rows: None
+) -> ScaleReport:
+    """Run one scale case.
+
+    Args:
+        spec: what to generate and to merge.
+        engine: what merges.
+        limits: where, and with how much memory.
+        listener: is told each phase as it begins, and the number of rows that it is about.
+
+    Raises:
+        EngineDownError: where Spark is gone.
+        UserInputError: where disk or memory do not suffice.
+    """
+    clock = _Clock(listener)
+    with _folder(limits.work, spec) as folder:
+        with clock.phase("generate", spec.rows):
+            tables = write_tables(spec, folder)
+        paths = {"target": tables.target, "source": tables.source}
+        with clock.phase("merge", tables.target_rows + tables.source_rows), interrupts_kept():
+            merged = engine.merge(paths, spec.statement)
+        judged = judge_apart(
+            spec, paths, merged, memory_bytes=limits.memory_bytes, spill=folder / "spill", on_step=listener
+        )
+        clock.seconds.update(judged.seconds)
+        disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        spec_path, reduction = None, None
+        if judged.judgement.verdict is Verdict.MISMATCH:
+            spec_path = _save_spec(spec, limits.findings)
+            with clock.phase("reduce", None):
+                reduction = reduce_mismatch(spec, paths, judged.judgement.keys, engine.small(), limits.findings)
+    return ScaleReport(
+        spec=spec,
+        engine=engine.name,
+        engine_version=engine.version,
+        tables=tables,
+        judged=judged,
+        seconds=clock.seconds,
+        disk_bytes=disk,
+        memory_bytes=limits.memory_bytes,
+        spec_path=spec_path,
+        reduction=reduction,
+    )
+
+
+def _save_spec(spec: ScaleSpec, findings: Path) -> Path:
+    path = findings / SPECS / f"{spec.name}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(spec.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another folder with --findings DIR.") from error
+    return path
+
+
+@contextmanager
+def _folder(work: Path, spec: ScaleSpec) -> Iterator[Path]:
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"mergecheck-{spec.shape}-", dir=work))
+    except OSError as error:
+        raise UserInputError(f"cannot work in {work}: {error}. Choose another folder with --work DIR.") from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class _Clock:
+    listener: Listener
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str, rows: int | None) -> Iterator[None]:
+        self.listener(name, rows)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(time.perf_counter() - start, 2)
