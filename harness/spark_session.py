@@ -39,13 +39,11 @@ class Profile(Enum):
     """Named sets of SQL settings.
 
     ``TINY`` spends as little as possible on tables of a few rows. ``PRODUCTION`` plans and runs as Spark does by
-    default, with several tasks per shuffle: code generation and adaptive execution are on. ``LARGE`` is that for
-    tables which have the size for it.
+    default, with several tasks per shuffle: code generation and adaptive execution are on.
     """
 
     TINY = "tiny"
     PRODUCTION = "production"
-    LARGE = "large"
 
 
 PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
@@ -71,17 +69,6 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.leafNodeDefaultParallelism": "2",
         # Two files of any size are two scan tasks, so that tables of a few rows meet the plans of large ones.
         "spark.sql.files.maxPartitionBytes": "5242880",
-        "spark.sql.autoBroadcastJoinThreshold": "10485760",
-    },
-    Profile.LARGE: {
-        "spark.sql.shuffle.partitions": "8",
-        "spark.sql.adaptive.enabled": "true",
-        "spark.sql.codegen.wholeStage": "true",
-        "spark.sql.codegen.factoryMode": "FALLBACK",
-        "spark.sql.files.minPartitionNum": "2",
-        "spark.sql.files.openCostInBytes": "4194304",
-        "spark.sql.leafNodeDefaultParallelism": "2",
-        "spark.sql.files.maxPartitionBytes": "134217728",
         "spark.sql.autoBroadcastJoinThreshold": "10485760",
     },
 }

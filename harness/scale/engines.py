@@ -12,7 +12,7 @@ from harness.engines.pyspark import PySparkEngine
 from harness.engines.spark_case import class_of, require_alive
 from harness.errors import UserInputError
 from harness.scale.judge import Merged
-from harness.spark_session import Profile, apply_profile, request_delta, start_session
+from harness.spark_session import PROFILE_SETTINGS, Profile, request_delta, start_session
 from merge import merge_sql
 from merge.errors import MergeError
 from reference.outcome import Rejection
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from harness.engine import Engine
 
 DEFAULT_DRIVER_MEMORY = "4g"
+_NUM_PARTITIONS = str(4 * (os.cpu_count() or 1))
+_SETTINGS = {
+    **PROFILE_SETTINGS[Profile.PRODUCTION],
+    "spark.sql.shuffle.partitions": _NUM_PARTITIONS,
+    # Spark's own default: these tables have the size for it
+    "spark.sql.files.maxPartitionBytes": "134217728",
+    # Delta Lake's own default suits logs of a hundred thousand files
+    "spark.databricks.delta.snapshotPartitions": _NUM_PARTITIONS,
+}
 _SESSION = {
     # the optimising compiler and a parallel collector: a large merge repays them, a small case does not
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC",
@@ -74,7 +83,7 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
         raise UserInputError(f"--engine {name}: large tables can be merged by {' and '.join(engines)} only")
     if name == DeltaSparkEngine.name:
         request_delta()
-    spark = start_session(Profile.LARGE, settings={**_SESSION, "spark.driver.memory": driver_memory})
+    spark = start_session(Profile.PRODUCTION, settings={**_SESSION, "spark.driver.memory": driver_memory})
     return engines[name](spark)
 
 
@@ -85,8 +94,8 @@ class _OnSpark:
     spark: SparkSession
 
     def _prepare(self) -> None:
-        apply_profile(self.spark, Profile.LARGE)
-        self.spark.conf.set("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
+        for name, value in _SETTINGS.items():  # small cases may have run under others
+            self.spark.conf.set(name, value)
 
     def close(self) -> None:
         """Stop the session."""
