@@ -26,7 +26,9 @@ from harness.engines.spark_case import (
     require_alive,
 )
 from harness.observation import is_unchanged, observe
-from harness.spark_session import Profile, apply_profile, start_session
+from harness.spark_place import current_place
+from harness.spark_remote import is_remote
+from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
 from merge.conf import SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
@@ -85,7 +87,11 @@ class PySparkEngine:
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = Path(
-                stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
+                stack.enter_context(
+                    tempfile.TemporaryDirectory(
+                        prefix="mergecheck-", dir=current_place().table_root, ignore_cleanup_errors=True
+                    )
+                )
             )
             try:
                 if table is None:
@@ -95,6 +101,17 @@ class PySparkEngine:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
             return _merge(spark, case, tables, since=newest_version(Path(tables["target"])))
+
+    def beside(self) -> PySparkEngine:
+        """Return another engine on the same Spark, for another thread.
+
+        Raises:
+            EngineDownError: when Spark does not start.
+        """
+        session = another_session(self._session())
+        other = PySparkEngine(session)
+        other._owns_session = is_remote(session)
+        return other
 
     def close(self) -> None:
         """Stop the session, if this engine started it."""
