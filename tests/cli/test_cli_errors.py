@@ -42,6 +42,11 @@ BAD_ARGUMENTS = {
     "unknown-option": ("fuzz", "--max-case", "3"),
     "bad-number": ("fuzz", "--max-cases", "0"),
     "bad-target": ("run", "--target", "nothing", "--source", "x.csv", "--sql", SQL),
+    "two-places": ("fuzz", "--master", "spark://a:7077", "--remote", "sc://b:15002"),
+    "no-master": ("run", "case.json", "--master", "sc://a:15002"),
+    "no-remote": ("replay", "case.json", "--remote", "a:15002"),
+    "no-table-root": ("fuzz", "--table-root", "s3://bucket/tables"),
+    "steered-jobs": ("fuzz", "--steer", "--jobs", "2"),
     "sql-and-json": ("cases", "show", "case.json", "--sql", "--json"),
 }
 
