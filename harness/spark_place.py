@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from harness.errors import UserInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
 """Environment variable that names another Spark master than ``local[2]``."""
@@ -124,6 +126,24 @@ def current_place() -> SparkPlace:
     return _Chosen.place if _Chosen.place is not None else spark_place()
 
 
+@contextmanager
+def table_folder() -> Iterator[Path]:
+    """Make a directory for tables under the table root; it goes with all that is in it."""
+    root = current_place().table_root
+    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=root, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def note_use() -> None:
+    """Remember that Spark was asked for at the current place."""
+    _Chosen.used = True
+
+
+def was_used() -> bool:
+    """Tell whether anybody in this process asked for Spark."""
+    return _Chosen.used
+
+
 def place_flags() -> str:
     """Write the options that choose the current place again; empty for the default."""
     place = current_place()
@@ -135,6 +155,7 @@ def place_flags() -> str:
 
 class _Chosen:
     place: SparkPlace | None = None
+    used = False
 
 
 def _checked_master(url: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from harness import delta_jars
 from harness.errors import EngineDownError
 from harness.java import check_java
-from harness.spark_place import current_place
+from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
 
@@ -73,6 +73,8 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
     },
 }
 
+# Short runs never repay the optimising compiler and a concurrent collector.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
 _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -81,11 +83,8 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
     # every task with a Python function pays. Windows' Python has no such sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
-    # Short runs never repay the optimising compiler and a concurrent collector.
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
-    ),
-    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC",
+    "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
 }
 _LOOPBACK_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
@@ -122,6 +121,7 @@ def start_session(profile: Profile = Profile.TINY) -> SparkSession:
             to run; the message says what to do.
     """
     place = current_place()
+    note_use()
     _silence_query_log()
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])

@@ -22,6 +22,7 @@ from harness.spark_place import (
     TABLE_ROOT_VARIABLE,
     spark_place,
     use_place,
+    was_used,
 )
 from harness.verdict import Oracle
 
@@ -79,7 +80,10 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def at_a_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click's
         use_place(spark_place(master=master, remote=remote, table_root=table_root))
-        return command(**values)
+        answer = command(**values)
+        if (master or remote or table_root) and not was_used():
+            notice("--master, --remote and --table-root are about Spark, which no engine of this run uses")
+        return answer
 
     for option in (
         click.option(

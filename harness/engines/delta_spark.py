@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import uuid
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -34,7 +32,7 @@ from harness.engines.spark_case import (
 )
 from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
-from harness.spark_place import current_place
+from harness.spark_place import current_place, table_folder
 from harness.spark_remote import is_remote
 from harness.spark_session import Profile, another_session, apply_profile, has_delta, request_delta, start_session
 from reference.arrow import table_to_rows
@@ -43,6 +41,7 @@ from reference.types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -83,6 +82,7 @@ class DeltaSparkEngine:
         self._spark = spark
         self._owns_session = spark is None
         self._profile: Profile | None = None
+        self._database: str | None = None
         if spark is None:
             request_delta()
 
@@ -109,13 +109,7 @@ class DeltaSparkEngine:
         spark = self._session()
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
-            directory = Path(
-                stack.enter_context(
-                    tempfile.TemporaryDirectory(
-                        prefix="mergecheck-", dir=current_place().table_root, ignore_cleanup_errors=True
-                    )
-                )
-            )
+            directory = stack.enter_context(table_folder())
             path = table or directory / _TARGET
             try:
                 if table is None:
@@ -142,11 +136,15 @@ class DeltaSparkEngine:
         session.sql(f"CREATE DATABASE {database}")
         session.sql(f"USE {database}")
         other = DeltaSparkEngine(session)
+        other._database = database
         other._owns_session = is_remote(session)
         return other
 
     def close(self) -> None:
-        """Stop the session, if this engine started it."""
+        """Stop the session, if this engine started it; a database of its own goes."""
+        if self._spark is not None and self._database is not None:
+            with suppress(Exception):  # whoever is lost has nothing left to clean up
+                self._spark.sql(f"DROP DATABASE IF EXISTS {self._database} CASCADE")
         if self._spark is not None and self._owns_session:
             with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
                 self._spark.stop()

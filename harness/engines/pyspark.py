@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from harness.engines.spark_case import (
     require_alive,
 )
 from harness.observation import is_unchanged, observe
-from harness.spark_place import current_place
+from harness.spark_place import table_folder
 from harness.spark_remote import is_remote
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
@@ -86,13 +85,7 @@ class PySparkEngine:
         spark = self._session()
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
-            directory = Path(
-                stack.enter_context(
-                    tempfile.TemporaryDirectory(
-                        prefix="mergecheck-", dir=current_place().table_root, ignore_cleanup_errors=True
-                    )
-                )
-            )
+            directory = stack.enter_context(table_folder())
             try:
                 if table is None:
                     write_target(case.target, directory / "target")
