@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "MERGECHECK_CACHE"
 """Environment variable that names another directory than the user's cache directory for what is fetched."""
 
+EXTENSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What makes a Spark that has the jars use them."""
+
 _SCALA = "2.13"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _TIME_LIMIT = 600  # seconds
@@ -72,11 +78,12 @@ def session_settings() -> Mapping[str, str]:
     Raises:
         EngineDownError: where the jars can be had in no way.
     """
-    return {
-        **_jar_settings(),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
+    return {**_jar_settings(), **EXTENSION_SETTINGS}
+
+
+def maven_coordinates() -> str:
+    """Name Delta Lake's jars as Maven and ``--packages`` do."""
+    return f"io.delta:{_artifact()}:{delta_version()}"
 
 
 def _jar_settings() -> Mapping[str, str]:

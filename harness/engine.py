@@ -62,6 +62,20 @@ class Engine(Protocol):
         """Release what the engine holds; called once."""
 
 
+@runtime_checkable
+class ParallelEngine(Engine, Protocol):
+    """An engine that can be used by several threads, each with one of its own (``--jobs``)."""
+
+    def beside(self) -> Engine:
+        """Return another engine on the same infrastructure, whose cases leave those of this one alone.
+
+        It is made in the main thread, used by another one and closed before this engine.
+
+        Raises:
+            EngineDownError: where the infrastructure does not start.
+        """
+
+
 class VersionedEngine(Engine, Protocol):
     """An engine whose class can also drive other released versions than the installed one (``NAME@VERSION``)."""
 

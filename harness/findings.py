@@ -163,12 +163,12 @@ class FindingsDirectory:
 class RunningCase:
     """The case under way, on disk before it runs, so that a lost process leaves its case behind.
 
-    One file per process: several runs may share a folder.
+    One file per process and job: several runs may share a folder, and a run may check several cases at once.
     """
 
-    def __init__(self, work_directory: Path = WORK_DIRECTORY) -> None:
+    def __init__(self, work_directory: Path = WORK_DIRECTORY, *, job: int = 0) -> None:
         self._folder = work_directory / "running"
-        self._path = self._folder / f"{os.getpid()}.json"
+        self._path = self._folder / (f"{os.getpid()}-{job}.json" if job else f"{os.getpid()}.json")
         self._new = self._path.with_suffix(".new")
         self._is_written = False
 
@@ -200,7 +200,8 @@ class RunningCase:
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.json")):
-            if path.stem.isdigit() and (path == self._path or not _is_alive(int(path.stem))):
+            process = path.stem.partition("-")[0]
+            if process.isdigit() and (int(process) == os.getpid() or not _is_alive(int(process))):
                 yield path
 
 

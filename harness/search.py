@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.batch import Batch
     from harness.drawing import Draws
     from harness.findings import FindingsDirectory, Fingerprint, RunningCase
+    from harness.jobs import DrawsAhead
     from harness.verdict import CaseReport
     from reference.case import Case
 
@@ -61,7 +62,7 @@ class Search:
         self,
         *,
         check: Callable[[Case, Fingerprint | None], CaseReport],
-        draws: Draws,
+        draws: Draws | DrawsAhead,
         engine: str,
         engine_version: str,
         budget: Budget,

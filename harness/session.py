@@ -12,6 +12,7 @@ from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
+from harness.jobs import DrawsAhead, Jobs
 from harness.oracle import ask
 from harness.search import Search
 from harness.verdict import Oracle
@@ -100,43 +101,52 @@ def fuzz_engine(
     oracle: Oracle = Oracle.REFERENCE,
     steer: bool = False,
     batch_size: int = 1,
+    num_jobs: int = 1,
 ) -> Summary:
     """Run random cases on an engine that is up; its first case, always the same, is not counted.
 
     The cases leave out what the engine says it cannot do, and carry settings of its own (``Capabilities``). ``first``
     is the number of the seed's case to begin with; ``oracle`` says what judges the engine's answers; ``steer`` prefers
     cases that reach new cells of the case space; ``batch_size`` is the number of pairs of tables that one merge does,
-    where the case allows it.
+    where the case allows it; ``num_jobs`` is the number of cases that are checked at once.
 
     Raises:
         EngineDownError: where the engine does not even take the first case.
-        UserInputError: where findings cannot be written.
+        UserInputError: where findings cannot be written, or the engine cannot run several cases at once.
     """
     engine.run(WARM_UP)  # start-up is not the budget's business
 
     reference = Remembered(evaluate)
 
-    def check(case: Case, about: Fingerprint | None) -> CaseReport:
+    def check_on(case: Case, engine: Engine, about: Fingerprint | None = None) -> CaseReport:
         return check_one(case, engine, deviations, reference=reference, oracle=oracle, about=about)
 
-    return Search(
-        check=check,
-        draws=Draws(
-            cases if cases is not None else cases_for(engine),
-            seed=seed,
-            first=first,
-            reference=reference,
-            steer=steer,
-            batch_size=batch_size,
-        ),
-        engine=engine.name,
-        engine_version=engine.version,
-        budget=budget,
-        findings=FindingsDirectory(findings),
-        running=RunningCase(),
-        listener=listener,
-        limits=limits,
-    ).run()
+    draws = Draws(
+        cases if cases is not None else cases_for(engine),
+        seed=seed,
+        first=first,
+        reference=reference,
+        steer=steer,
+        batch_size=batch_size,
+    )
+    with contextlib.ExitStack() as stack:
+        jobs = stack.enter_context(Jobs(engine, num_jobs, check_on)) if num_jobs > 1 else None
+
+        def check(case: Case, about: Fingerprint | None) -> CaseReport:
+            begun = None if jobs is None or about is not None else jobs.take(case)
+            return check_on(case, engine, about) if begun is None else begun
+
+        return Search(
+            check=check,
+            draws=draws if jobs is None else DrawsAhead(draws, jobs, max_cases=budget.max_cases),
+            engine=engine.name,
+            engine_version=engine.version,
+            budget=budget,
+            findings=FindingsDirectory(findings),
+            running=RunningCase(),
+            listener=listener,
+            limits=limits,
+        ).run()
 
 
 class Remembered:
@@ -148,7 +158,7 @@ class Remembered:
 
     def __call__(self, case: Case) -> Reference:
         """Evaluate a case; one that differs in its id only is the same."""
-        for known, answer in self._answers:
+        for known, answer in tuple(self._answers):  # several threads may ask
             same_tables = known.target is case.target and known.source is case.source
             if same_tables and (known.sql, known.conf) == (case.sql, case.conf):
                 return answer
@@ -163,6 +173,7 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
     Yields:
         Where each case stands now, and what became of it.
     """
+    known: set[Path] = set()
     for path in RunningCase(WORK_DIRECTORY).leftovers():
         try:
             case = with_content_id(load_cases(path)[0])
@@ -171,7 +182,9 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
             continue
         kept = findings.save(case, f"CRASHED  the process was lost while this case ran\n\n  {case.sql}")
         path.unlink(missing_ok=True)
-        yield kept, "the process was lost while this case ran"
+        if kept not in known:  # with several jobs the case that the run waits for is there twice
+            known.add(kept)
+            yield kept, "the process was lost while this case ran"
 
 
 def cases_for(engine: Engine) -> SearchStrategy[Case]:

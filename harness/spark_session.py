@@ -9,10 +9,8 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import re
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -22,15 +20,17 @@ from typing import TYPE_CHECKING
 
 from harness import delta_jars
 from harness.errors import EngineDownError
+from harness.java import check_java
+from harness.spark_place import current_place, note_use
+from harness.spark_remote import another_remote, is_remote, start_remote
+from harness.spark_workers import package_of_merge, require_answer, require_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-MINIMUM_JAVA = 17
-MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
-"""Environment variable that names another Spark master than ``local[2]``."""
+    from harness.spark_place import SparkPlace
 
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
@@ -73,20 +73,22 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
     },
 }
 
+# Short runs never repay the optimising compiler and a concurrent collector.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
 _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
     # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
     # every task with a Python function pays. Windows' Python has no such sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
-    # Short runs never repay the optimising compiler and a concurrent collector.
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
-    ),
+    "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
+}
+_LOOPBACK_SETTINGS: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
 }
 
 
@@ -110,28 +112,36 @@ def has_delta(session: SparkSession) -> bool:
 def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark, or return the session that runs.
 
-    The JVM's own output goes to a log file, never to the terminal. Python workers run this interpreter. The session
-    can run Delta Lake where that was requested before.
+    Where it runs, ``spark_place`` says: in this process, on a cluster, or behind Spark Connect. The JVM's own output
+    goes to a log file, never to the terminal. Python workers run this interpreter; those of a cluster run the one that
+    PYSPARK_PYTHON names, if it is set. The session can run Delta Lake where that was requested before.
 
     Args:
         profile: the SQL settings to begin with.
         settings: more of them, or others; those of the JVM only count where none runs yet.
 
     Raises:
-        EngineDownError: when there is no Java 17 or newer, or Spark does not start; the message says what to do.
+        EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
+            to run; the message says what to do.
     """
-    check_java()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
-
+    place = current_place()
+    note_use()
     _silence_query_log()
+    if place.remote is not None:
+        return start_remote(place, PROFILE_SETTINGS[profile])
+    check_java()
+    require_answer(place)
+    workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
 
     # Whatever sits in this directory is Spark's scratch data and its log; it goes when the process ends.
     scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
     log = scratch / "spark.log"
-    builder = SparkSession.builder.appName("mergecheck").master(os.environ.get(MASTER_VARIABLE, "local[2]"))
+    builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {
         **_FIXED_SETTINGS,
+        **(_LOOPBACK_SETTINGS if place.is_loopback else {}),
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -147,7 +157,26 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    if not place.is_here:
+        _prepare_workers(session, place, scratch)
     return session
+
+
+def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:
+    context = session.sparkContext
+    context.addPyFile(str(package_of_merge(scratch)))
+    try:
+        require_workers(session, place, give_up=context.cancelAllJobs)
+    except EngineDownError:
+        session.stop()
+        raise
+
+
+def another_session(session: SparkSession) -> SparkSession:
+    """Open one more session beside a running one: SQL settings and temporary views of its own, the same Spark."""
+    if is_remote(session):
+        return another_remote(current_place(), PROFILE_SETTINGS[Profile.TINY])
+    return session.newSession()
 
 
 def apply_profile(session: SparkSession, profile: Profile) -> None:
@@ -172,48 +201,12 @@ def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[
                 session.conf.set(name, earlier)
 
 
-def check_java() -> None:
-    """Require a Java that Spark 4 runs on.
-
-    Raises:
-        EngineDownError: when there is none, or it is older than 17.
-    """
-    command = java_command()
-    if command is None:
-        raise EngineDownError(f"Spark needs Java {MINIMUM_JAVA} or newer, and no java was found.\n\n{_HOW_TO_GET_JAVA}")
-    found = java_version(command)
-    if found is None or found < MINIMUM_JAVA:
-        version = "is of unknown version" if found is None else f"is Java {found}"
-        raise EngineDownError(
-            f"Spark needs Java {MINIMUM_JAVA} or newer, but {command} {version}.\n\n{_HOW_TO_GET_JAVA}"
-        )
-
-
-def java_version(command: str) -> int | None:
-    """Return the feature version of a ``java`` command (8, 17, 21); None where it does not say."""
-    try:
-        done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - the user's own java
-    except OSError:
-        return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(found[1]) if found else None
-
-
 def log_tail(log: Path) -> str:
     """Return the last lines of Spark's log, indented; empty where there are none."""
     if not log.is_file():
         return ""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
     return "\n".join("    " + line for line in lines)
-
-
-def java_command() -> str | None:
-    """Return the ``java`` that Spark would start; None where there is none."""
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        # spark-submit looks nowhere else when JAVA_HOME is set.
-        return str(Path(home) / "bin" / "java")
-    return shutil.which("java")
 
 
 def _silence_query_log() -> None:
@@ -244,11 +237,3 @@ def _output_to(log: Path) -> Iterator[None]:
         for number, copy in zip((1, 2), saved, strict=True):
             os.dup2(copy, number)
             os.close(copy)
-
-
-_HOW_TO_GET_JAVA = """\
-Install one and try again:
-    Debian, Ubuntu   apt-get install openjdk-17-jre-headless
-    Fedora           dnf install java-21-openjdk-headless
-    macOS            brew install openjdk@17
-or set JAVA_HOME to the directory of an installed Java."""

@@ -14,7 +14,7 @@ from harness.cli.terminal import emit_json, json_option, show
 from harness.engines import engine_names
 from harness.errors import ExitCode
 from harness.findings import WORK_DIRECTORY
-from harness.spark_session import MINIMUM_JAVA, java_command, java_version
+from harness.java import MINIMUM_JAVA, java_command, java_version
 
 PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
 

@@ -20,12 +20,14 @@ from harness.cli.terminal import (
     notice,
     oracle_option,
     show,
+    spark_options,
 )
 from harness.errors import ExitCode
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
 from harness.outcome_json import mismatches_json, summary_json
 from harness.report import mismatch_report
 from harness.rule_counts import known_rules, rule_counts, rules_line
+from harness.spark_place import place_flags
 from harness.statistics import Stop, batch_line, coverage_lines, denominator_line, not_checked_line, space_line
 from harness.verdict import Oracle, Verdict
 
@@ -76,7 +78,17 @@ DEFAULT_FLOOR = 0.6
     metavar="N",
     help="Check N pairs of tables in one merge, where the statement allows it.",
 )
+@click.option(
+    "--jobs",
+    "num_jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N cases at once, in one Spark; the findings are those of one job.",
+)
 @oracle_option
+@spark_options
 @deviation_options
 @json_option
 def fuzz(
@@ -90,6 +102,7 @@ def fuzz(
     floor: float,
     steer: bool,
     batch_size: int,
+    num_jobs: int,
     oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
@@ -98,6 +111,11 @@ def fuzz(
     """Run random cases until the budget is spent (500 cases where none is given)."""
     from harness.search import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
 
+    if steer and num_jobs > 1:
+        raise click.UsageError(
+            "--steer chooses a case by what all cases before it reached, so there is one at a time: "
+            "give either --steer or --jobs"
+        )
     if max_cases is None and max_seconds is None:
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
@@ -115,6 +133,7 @@ def fuzz(
         oracle=Oracle(oracle_name),
         steer=steer,
         batch_size=batch_size,
+        num_jobs=num_jobs,
     )
     code = exit_code(summary, floor=floor)
     if as_json:
@@ -123,6 +142,7 @@ def fuzz(
         flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
         flags += " --steer" if steer else ""
         flags += f" --batch {batch_size}" if batch_size > 1 else ""
+        flags += place_flags()
         _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
     return code
 
@@ -167,6 +187,7 @@ def _run(
     oracle: Oracle,
     steer: bool,
     batch_size: int,
+    num_jobs: int,
 ) -> Summary:
     from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
     from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
@@ -192,6 +213,7 @@ def _run(
                 oracle=oracle,
                 steer=steer,
                 batch_size=batch_size,
+                num_jobs=num_jobs,
             )
             warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
             return summary

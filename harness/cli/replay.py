@@ -17,6 +17,7 @@ from harness.cli.terminal import (
     notice,
     oracle_option,
     show,
+    spark_options,
 )
 from harness.corpus import load_corpus
 from harness.errors import ExitCode, UserInputError
@@ -46,6 +47,7 @@ MAX_SHORT_LINES = 4
     help="Where ids of findings are looked up.",
 )
 @oracle_option
+@spark_options
 @deviation_options
 @json_option
 def replay(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, show
+from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, show, spark_options
 from harness.corpus import find_case_file
 from harness.errors import ExitCode, UserInputError
 from harness.explain import explain_lines
@@ -52,6 +52,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     "--source", type=click.Path(path_type=Path), metavar="FILE", help="A .parquet or .csv file, or a Delta folder."
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it calls the tables target and source.")
+@spark_options
 @deviation_options
 @json_option
 def run(

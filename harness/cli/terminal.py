@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import sys
@@ -14,6 +15,15 @@ from rich.text import Text
 
 from harness.errors import UserInputError
 from harness.render import printable
+from harness.spark_place import (
+    DEFAULT_MASTER,
+    MASTER_VARIABLE,
+    REMOTE_VARIABLE,
+    TABLE_ROOT_VARIABLE,
+    spark_place,
+    use_place,
+    was_used,
+)
 from harness.verdict import Oracle
 
 if TYPE_CHECKING:
@@ -62,6 +72,36 @@ def oracle_option(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="What judges the answers: the reference, relations between the engine's own answers, or both.",
     )(command)
+
+
+def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where Spark runs and where its tables lie, and choose that place for the process."""
+
+    @functools.wraps(command)
+    def at_a_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click's
+        use_place(spark_place(master=master, remote=remote, table_root=table_root))
+        answer = command(**values)
+        if (master or remote or table_root) and not was_used():
+            notice("--master, --remote and --table-root are about Spark, which no engine of this run uses")
+        return answer
+
+    for option in (
+        click.option(
+            "--table-root",
+            metavar="DIR",
+            help=f"Where tables are made: a directory that Spark's workers share. [env: {TABLE_ROOT_VARIABLE}]",
+        ),
+        click.option(
+            "--remote", metavar="URL", help=f"A Spark Connect server, sc://HOST:PORT. [env: {REMOTE_VARIABLE}]"
+        ),
+        click.option(
+            "--master",
+            metavar="URL",
+            help=f"A cluster, spark://HOST:PORT, or local[N]. [env: {MASTER_VARIABLE}; default: {DEFAULT_MASTER}]",
+        ),
+    ):
+        at_a_place = option(at_a_place)
+    return at_a_place
 
 
 def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
+import uuid
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from harness.clause_order import in_sql_order
 from harness.compare_rows import same_rows
-from harness.delta_jars import delta_version
+from harness.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
 from harness.delta_readback import newest_version
 from harness.delta_schema import schema_from_json
 from harness.delta_tables import UnwritableTableError, write_source, write_target
@@ -33,13 +32,16 @@ from harness.engines.spark_case import (
 )
 from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
-from harness.spark_session import Profile, apply_profile, has_delta, request_delta, start_session
+from harness.spark_place import current_place, table_folder
+from harness.spark_remote import is_remote
+from harness.spark_session import Profile, another_session, apply_profile, has_delta, request_delta, start_session
 from reference.arrow import table_to_rows
 from reference.outcome import Outcome, Rejection, Unsupported
 from reference.types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -80,6 +82,7 @@ class DeltaSparkEngine:
         self._spark = spark
         self._owns_session = spark is None
         self._profile: Profile | None = None
+        self._database: str | None = None
         if spark is None:
             request_delta()
 
@@ -106,9 +109,7 @@ class DeltaSparkEngine:
         spark = self._session()
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
-            directory = Path(
-                stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
-            )
+            directory = stack.enter_context(table_folder())
             path = table or directory / _TARGET
             try:
                 if table is None:
@@ -124,8 +125,26 @@ class DeltaSparkEngine:
                 return _rejection(spark, case, path, error, since)
             return _observed(spark, case, path, since)
 
+    def beside(self) -> DeltaSparkEngine:
+        """Return another engine on the same Spark, for another thread; its tables have a database of their own.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        session = another_session(self._session())
+        database = f"mergecheck_{uuid.uuid4().hex}"
+        session.sql(f"CREATE DATABASE {database}")
+        session.sql(f"USE {database}")
+        other = DeltaSparkEngine(session)
+        other._database = database
+        other._owns_session = is_remote(session)
+        return other
+
     def close(self) -> None:
-        """Stop the session, if this engine started it."""
+        """Stop the session, if this engine started it; a database of its own goes."""
+        if self._spark is not None and self._database is not None:
+            with suppress(Exception):  # whoever is lost has nothing left to clean up
+                self._spark.sql(f"DROP DATABASE IF EXISTS {self._database} CASCADE")
         if self._spark is not None and self._owns_session:
             with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
                 self._spark.stop()
@@ -136,10 +155,7 @@ class DeltaSparkEngine:
             self._spark = start_session()
         if self._profile is None:
             if not has_delta(self._spark):
-                raise EngineDownError(
-                    "the Spark session of this process was started without Delta Lake; "
-                    "make the engine delta-spark before the session starts"
-                )
+                raise EngineDownError(_without_delta(self._spark))
             for name, value in _SESSION_SETTINGS.items():
                 self._spark.conf.set(name, value)
         return self._spark
@@ -149,6 +165,19 @@ class DeltaSparkEngine:
             with down_if_gone(spark):
                 apply_profile(spark, profile)
             self._profile = profile
+
+
+def _without_delta(spark: SparkSession) -> str:
+    if not is_remote(spark):
+        return (
+            "the Spark session of this process was started without Delta Lake; "
+            "make the engine delta-spark before the session starts"
+        )
+    settings = " ".join(f"--conf {name}={value}" for name, value in EXTENSION_SETTINGS.items())
+    return (
+        f"the Spark Connect server at {current_place().url} was started without Delta Lake, which no client can add. "
+        f"Start it with --packages {maven_coordinates()} {settings}, or run delta-spark with --master, or without both."
+    )
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,9 @@ from harness.engines.spark_case import (
     require_alive,
 )
 from harness.observation import is_unchanged, observe
-from harness.spark_session import Profile, apply_profile, start_session
+from harness.spark_place import table_folder
+from harness.spark_remote import is_remote
+from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
 from merge.conf import SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
@@ -84,9 +85,7 @@ class PySparkEngine:
         spark = self._session()
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
-            directory = Path(
-                stack.enter_context(tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True))
-            )
+            directory = stack.enter_context(table_folder())
             try:
                 if table is None:
                     write_target(case.target, directory / "target")
@@ -95,6 +94,17 @@ class PySparkEngine:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
             return _merge(spark, case, tables, since=newest_version(Path(tables["target"])))
+
+    def beside(self) -> PySparkEngine:
+        """Return another engine on the same Spark, for another thread.
+
+        Raises:
+            EngineDownError: when Spark does not start.
+        """
+        session = another_session(self._session())
+        other = PySparkEngine(session)
+        other._owns_session = is_remote(session)
+        return other
 
     def close(self) -> None:
         """Stop the session, if this engine started it."""

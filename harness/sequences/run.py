@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from deltalake import DeltaTable, write_deltalake
@@ -19,6 +17,7 @@ from harness.delta_readback import change_rows, newest_version, read_table
 from harness.delta_tables import UnwritableTableError, write_target
 from harness.engine import Engine
 from harness.sequences.steps import AddColumn, Append, Delete, Merge
+from harness.spark_place import table_folder
 from harness.verdict import Check, Verdict
 from reference import evaluate
 from reference.arrow import rows_to_table
@@ -27,6 +26,8 @@ from reference.case_file import change_schema
 from reference.outcome import Prediction
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.delta_readback import TableState
     from harness.sequences.steps import Sequence, Step
     from harness.verdict import CaseReport, Mismatch
@@ -93,8 +94,8 @@ def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
     if not isinstance(engine, LivingEngine):
         reason = f"{engine.name} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
-    with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as folder:
-        run = _Run(engine=engine, path=Path(folder) / "target", target=sequence.target)
+    with table_folder() as folder:
+        run = _Run(engine=engine, path=folder / "target", target=sequence.target)
         done = 0
         try:
             run.create()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 import uuid
 import warnings
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
@@ -38,6 +39,9 @@ SOURCE_COUNT = "source"
 _NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 _DEFAULT_INDEXED_COLUMNS = 32
 _PANDAS_NOTICE = "PySpark does not yet fully support pandas"
+
+# Filters of warnings are the process's: a thread that puts back its own must not meet another that does the same.
+_WARNINGS = threading.Lock()
 
 _logger = logging.getLogger(__name__)
 
@@ -125,7 +129,7 @@ class TableWriter:
             output = output.repartition(*columns)
         elif is_small:
             output = output.coalesce(1)
-        with warnings.catch_warnings():
+        with _WARNINGS, warnings.catch_warnings():
             # mapInArrow checks the installed pandas on the way, although it does not use it here.
             warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
             records = output.mapInArrow(functools.partial(write_partition, task), RECORD_DDL)

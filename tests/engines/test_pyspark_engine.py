@@ -19,8 +19,9 @@ from harness.engines.pyspark import (
     reads_source_from_table,
 )
 from harness.errors import EngineDownError
+from harness.java import check_java
 from harness.observation import UNREADABLE_TABLE
-from harness.spark_session import PROFILE_SETTINGS, Profile, check_java, settings_of
+from harness.spark_session import PROFILE_SETTINGS, Profile, settings_of
 from harness.table_outcome import TableOutcome
 from harness.verdict import Verdict
 from merge.command import MergeResult

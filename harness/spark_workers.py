@@ -1,0 +1,170 @@
+"""Spark's workers, where they are other processes than ours: they get ``merge/``, and are looked at before any case.
+
+A worker needs Python of our minor version with pyarrow; what else ``merge/`` runs there is shipped. A cluster without
+a free worker would let the first query wait for ever, so the first query is ours, and has a time limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import tempfile
+import threading
+import uuid
+import warnings
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import merge
+from harness.errors import EngineDownError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from harness.spark_place import SparkPlace
+
+ANSWER_SECONDS = 5.0
+"""So long a host may take to accept a connection."""
+FIRST_QUERY_SECONDS = 90.0
+"""So long a cluster may take to give the application its first cores and to start Python there."""
+
+_NUM_LOOKS = 4  # tasks, so that more than one worker is likely to be looked at
+_REPORT = "imports STRING, sees_tables BOOLEAN"
+
+
+def require_answer(place: SparkPlace) -> None:
+    """Require that somebody listens where Spark is said to run; Spark itself would try for minutes.
+
+    Raises:
+        EngineDownError: where nobody does.
+    """
+    reasons = []
+    for host, port in place.addresses:
+        try:
+            with socket.create_connection((host, port), timeout=ANSWER_SECONDS):
+                return
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+    if reasons:
+        raise EngineDownError(
+            f"nobody answers at {place.url} ({'; '.join(reasons)}). Start Spark there, or correct the address; the "
+            'README says how to start one on this machine ("On a cluster").'
+        )
+
+
+def package_of_merge(folder: Path) -> Path:
+    """Write the package ``merge`` as a zip file that workers can import, and return its path."""
+    root = Path(merge.__file__).parent
+    path = folder / "mergecheck_merge.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        for file in sorted(root.rglob("*.py")):
+            package.write(file, Path("merge") / file.relative_to(root))
+    return path
+
+
+def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callable[[], object]) -> None:
+    """Run a first query, which says whether the workers are there, can import ``merge`` and see our tables.
+
+    Args:
+        session: of the cluster or the server.
+        place: where it runs.
+        give_up: cancels what the session runs.
+
+    Raises:
+        EngineDownError: for no worker, one that lacks a package, or one that sees other directories than we do.
+    """
+    with _token(place.table_root) as token, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
+        answer = _in_time(lambda: _look(session, token), give_up)
+        if isinstance(answer, Exception):
+            raise EngineDownError(_why(answer, place)) from answer
+        if answer is None:
+            raise EngineDownError(
+                f"{place.url} runs nothing: the first query waited {FIRST_QUERY_SECONDS:.0f} s. Start workers, or end "
+                "applications that hold their cores and memory; the page of the master shows both."
+            )
+        lacking = sorted({row["imports"] for row in answer if row["imports"]})
+        if lacking:
+            raise EngineDownError(
+                f"the Python of the workers at {place.url} cannot run the merge: {lacking[0]}. Install pyarrow for "
+                "it, or name another Python by PYSPARK_PYTHON (of the server's environment, for Spark Connect)."
+            )
+        if not all(row["sees_tables"] for row in answer):
+            raise EngineDownError(
+                f"the workers at {place.url} do not see {token.parent}, where tables are made. Give --table-root a "
+                "directory that this machine and all workers share under one path."
+            )
+
+
+def _look(session: SparkSession, token: Path) -> list[Any]:
+    spread = session.range(0, _NUM_LOOKS, 1, _NUM_LOOKS)
+    return spread.mapInArrow(_looking_for(str(token)), _REPORT).collect()
+
+
+def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Make the function that workers run; a nested one travels as code, since they cannot import this module."""
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        import importlib  # noqa: PLC0415 - imports of the worker
+        import os  # noqa: PLC0415 - the same
+
+        import pyarrow as pa  # noqa: PLC0415 - the same
+
+        for _ in batches:
+            pass
+        problem = None
+        try:
+            importlib.import_module("merge.table.writer")
+        except ImportError as error:
+            problem = f"{type(error).__name__}: {error}"
+        seen = os.path.isfile(token)  # noqa: PTH113 - the same
+        yield pa.RecordBatch.from_pydict(
+            {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}
+        )
+
+    return look
+
+
+def _in_time(ask: Callable[[], list[Any]], give_up: Callable[[], object]) -> list[Any] | Exception | None:
+    """Ask in a thread of its own; None where the time is up."""
+    answers: list[list[Any] | Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
+            answers.append(error)
+
+    thread = threading.Thread(target=run, name="mergecheck-first-query", daemon=True)
+    thread.start()
+    thread.join(FIRST_QUERY_SECONDS)
+    if answers:
+        return answers[0]
+    with contextlib.suppress(Exception):  # what matters is said by the caller
+        give_up()
+    return None
+
+
+def _why(error: Exception, place: SparkPlace) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    found = next((line for line in reversed(lines) if "Error: " in line and not line.startswith("at ")), None)
+    text = found or next((line for line in lines if line), type(error).__name__)
+    return (
+        f"the workers at {place.url} cannot run Python: {text}\nThey need pyarrow and the Python version of this "
+        "process; PYSPARK_PYTHON names it (in the server's environment, for Spark Connect)."
+    )
+
+
+@contextlib.contextmanager
+def _token(root: Path | None) -> Iterator[Path]:
+    """Make an empty file where tables are made."""
+    folder = Path(tempfile.gettempdir()) if root is None else root
+    path = folder / f".mergecheck-{uuid.uuid4().hex}"
+    path.touch()
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,8 @@
+"""Helpers of the tests of engines are modules beside them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder

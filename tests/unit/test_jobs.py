@@ -1,0 +1,237 @@
+"""Several cases at once: the same findings in the same order, each thread with an engine of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import strategies as st
+
+from harness import events
+from harness.engine import Capabilities
+from harness.errors import EngineDownError, UserInputError
+from harness.findings import RunningCase
+from harness.outcome_json import summary_json
+from harness.search import Budget
+from harness.session import WARM_UP, fuzz_engine
+from harness.shrink import ShrinkLimits
+from harness.statistics import Stop
+from harness.verdict import CaseReport, Check, Mismatch, Verdict
+from reference.case import Case, Source, Target
+from reference.ddl import parse_schema
+from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
+
+if TYPE_CHECKING:
+    from harness.statistics import Summary
+    from reference.outcome import EngineResult
+
+LIMITS = ShrinkLimits(max_runs=60)
+SCHEMA = parse_schema("id BIGINT, v STRING")
+CLAUSES = ("WHEN MATCHED THEN DELETE", "WHEN NOT MATCHED THEN INSERT *", "WHEN NOT MATCHED BY SOURCE THEN DELETE")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Small cases, some of them drawn twice: what is tested here does not depend on what they say."""
+    rows = st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from("ab")), max_size=3)
+    return Case(
+        id="drawn",
+        target=Target(schema=SCHEMA, files=(tuple(draw(rows)),)),
+        source=Source(schema=SCHEMA, rows=tuple(draw(rows))),
+        sql=f"MERGE INTO target t USING source s ON t.id = s.id {draw(st.sampled_from(CLAUSES))}",
+    )
+
+
+class Shared:
+    """What the engines of one run have in common: who is where, and how many at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.num_now = self.num_most = 0
+        self.cases: list[str] = []
+        self.opened: list[Faulty] = []
+        self.fails_after: int | None = None
+
+
+class Faulty:
+    """Gives the target back, and forgets rows with a NULL key; takes a while, which differs."""
+
+    is_healthy = False
+    name = "faulty"
+    version = "1"
+    capabilities = Capabilities()
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.threads: set[int] = set()
+        self.closed = False
+        shared.opened.append(self)
+
+    def beside(self) -> Faulty:
+        return Faulty(self.shared)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def run(self, case: Case) -> EngineResult:
+        self.threads.add(threading.get_ident())
+        with self.shared.lock:
+            self.shared.cases.append(case.id)
+            self.shared.num_now += 1
+            self.shared.num_most = max(self.shared.num_most, self.shared.num_now)
+        time.sleep(zlib.crc32(case.id.encode()) % 7 / 1000)
+        with self.shared.lock:
+            self.shared.num_now -= 1
+            if self.shared.fails_after is not None and len(self.shared.cases) > self.shared.fails_after:
+                raise EngineDownError("gone")
+        rows = case.target.rows if self.is_healthy else [row for row in case.target.rows if row[0] is not None]
+        return Outcome(schema=SCHEMA, rows=tuple(rows))
+
+
+def check_one(case: Case, engine: Faulty, *_: object, **__: object) -> CaseReport:
+    """Take the place of reference and comparison, which would make the test slow: what goes in must come out."""
+    facts = Facts(path=MergePath.D, clauses_present=frozenset({("matched", "delete")}), num_changed_rows=1)
+    prediction = Prediction(schema=SCHEMA, rows=(), metrics={}, cdf=None, committed=True, path=MergePath.D)
+    report = CaseReport(
+        case=case,
+        engine=engine.name,
+        engine_version=engine.version,
+        verdict=Verdict.AGREE,
+        reference=Reference(answer=prediction, facts=facts),
+        result=None,
+    )
+    try:
+        result = engine.run(case)
+    except EngineDownError as error:
+        return replace(report, verdict=Verdict.ENGINE_ERROR, reason=str(error))
+    lost = len(case.target.rows) - len(result.rows) if isinstance(result, Outcome) else 0
+    if not lost:
+        return replace(report, result=result)
+    found = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=(f"{lost} missing",))
+    return replace(report, verdict=Verdict.MISMATCH, result=result, mismatches=(found,))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("harness.session.check_one", check_one)
+    return tmp_path
+
+
+def run(num_jobs: int, shared: Shared | None = None, **options: Any) -> tuple[Summary, list[events.Event]]:
+    seen: list[events.Event] = []
+    settings = {"budget": Budget(max_cases=25), "seed": 5, "limits": LIMITS, "cases": cases()} | options
+    engine = Faulty(shared or Shared())
+    summary = fuzz_engine(engine, listener=seen.append, findings=Path(f"{num_jobs}"), num_jobs=num_jobs, **settings)
+    return summary, seen
+
+
+def told(summary: Summary, seen: list[events.Event], num_jobs: int) -> object:
+    """Everything that a run says, but for times."""
+    document = summary_json(summary)
+    document.pop("seconds")
+    checked = [event.report.case.id for event in seen if isinstance(event, events.CaseChecked)]
+    found = [event.finding.id for event in seen if isinstance(event, events.FindingSaved)]
+    return document, checked, found, sorted(path.name for path in Path(f"{num_jobs}").iterdir())
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 3, "budget": Budget(max_cases=6)}], ids=["single", "batches"])
+def test_findings_and_summary_do_not_depend_on_the_number_of_jobs(options: dict[str, Any]) -> None:
+    """Same seed: same cases in the same order, same findings, same counts, shrinking included."""
+    alone = told(*run(1, **options), 1)
+    assert alone[2], "a fault is found, or the test shows nothing"  # type: ignore[index]
+    for num_jobs in (2, 4):
+        shared = Shared()
+        assert told(*run(num_jobs, shared, **options), num_jobs) == alone
+        assert shared.num_most > 1
+
+
+def test_every_thread_has_an_engine_of_its_own() -> None:
+    """The main engine checks what is confirmed and shrunk; the others are used by one thread at a time, and closed."""
+    shared = Shared()
+    run(3, shared)
+    main, *others = shared.opened
+    assert len(others) == 3
+    assert main.threads == {threading.get_ident()}
+    assert all(engine.closed and threading.get_ident() not in engine.threads for engine in others)
+    assert not main.closed, "whoever opened it closes it"
+
+
+def test_no_case_is_run_in_vain() -> None:
+    """Nothing is drawn beyond the last case of the budget, so that a run ends when its last case does."""
+    shared = Shared()
+    seen: list[events.Event] = []
+    budget = Budget(max_cases=9)
+    fuzz_engine(Healthy(shared), seed=2, budget=budget, listener=seen.append, cases=cases(), num_jobs=4)
+    assert len(shared.cases) == 9 + 1
+    assert shared.cases[0] == WARM_UP.id
+
+
+class Healthy(Faulty):
+    """Forgets nothing."""
+
+    is_healthy = True
+
+    def beside(self) -> Healthy:
+        return Healthy(self.shared)
+
+
+def test_a_lost_engine_ends_the_run_as_with_one_job() -> None:
+    """Three failures in a row are the end; what was checked before is counted."""
+    ends = []
+    for num_jobs in (1, 3):
+        shared = Shared()
+        shared.fails_after = 1
+        summary, _ = run(num_jobs, shared)
+        ends.append((summary.stop, summary.num_cases, dict(summary.verdicts)))
+    assert ends[0] == ends[1]
+    assert ends[0][0] is Stop.ENGINE_DOWN
+
+
+def test_an_interrupt_ends_with_a_summary() -> None:
+    """Ctrl+C reaches the main thread while it waits for the others: the run ends, no case stays under way."""
+
+    def interrupt(event: events.Event) -> None:
+        if isinstance(event, events.CaseChecked) and event.summary.num_cases == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    summary = fuzz_engine(
+        Healthy(Shared()), seed=5, budget=Budget(max_cases=500), listener=interrupt, cases=cases(), num_jobs=3
+    )
+    assert (summary.stop, summary.num_cases) == (Stop.INTERRUPTED, 5)
+    assert not list(RunningCase().leftovers())
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("mergecheck-job")]
+
+
+def test_cases_under_way_are_on_disk() -> None:
+    """A lost process leaves the cases of all its threads behind."""
+    first, second = RunningCase(job=1), RunningCase(job=2)
+    first.write(WARM_UP)
+    second.write(replace(WARM_UP, sql=WARM_UP.sql + " "))
+    assert len(list(RunningCase().leftovers())) == 2
+    first.clear()
+    second.clear()
+    assert not list(RunningCase().leftovers())
+
+
+def test_an_engine_that_runs_one_case_at_a_time_is_refused() -> None:
+    """The message says which engines can do more."""
+
+    class Single:
+        name, version, capabilities = "single", "1", Capabilities()
+
+        def run(self, case: Case) -> EngineResult:
+            return Unsupported(case.id)
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(UserInputError, match=r"engine 'single' runs one case at a time: leave --jobs out.*pyspark"):
+        fuzz_engine(Single(), seed=1, budget=Budget(max_cases=1), listener=lambda _: None, num_jobs=2)
