@@ -82,6 +82,7 @@ class VariantRun:
         self._limits = limits
         self._listener = listener
         self._known: set[tuple[str, Fingerprint]] = set()
+        self._max_findings: int | None = None
 
     def run(
         self,
@@ -95,16 +96,17 @@ class VariantRun:
         Args:
             cases: with their numbers in a stream; None for a case that was given, which runs under every variant.
             max_seconds: from now; the case under way comes to its end.
-            max_findings: stop when so many are found.
+            max_findings: stop when so many are found, in the midst of a case too.
         """
         started = time.monotonic()
+        self._max_findings = max_findings
         try:
             for index, case in cases:
                 self.check(index, case)
                 self.counts.seconds = time.monotonic() - started
                 if max_seconds is not None and self.counts.seconds >= max_seconds:
                     break
-                if max_findings is not None and len(self.found) >= max_findings:
+                if self._is_enough():
                     break
         finally:
             self.counts.seconds = time.monotonic() - started
@@ -124,6 +126,11 @@ class VariantRun:
             if report.ending is Ending.DIFFERENT:
                 report = self._confirmed(case, report)
             self.counts.add(report)
+            if self._is_enough():
+                return
+
+    def _is_enough(self) -> bool:
+        return self._max_findings is not None and len(self.found) >= self._max_findings
 
     def _variants(
         self, index: int | None, case: Case, base: CaseReport
