@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # A line of the tree: what hangs it up, a star where the operator is part of generated code, the operator, its number.
-_NODE = re.compile(r"^[\s:+|\-]*(?P<star>\*\s*)?(?P<text>[A-Z]\w.*?)\s+\((?P<number>\d+)\)\s*$")
+_NODE = re.compile(r"^[\s:+|\-]*(?P<star>\*\s*)?(?P<text>[A-Z]\w.*?)\s+\((?P<number>\d+)\)(?:, Statistics.*)?\s*$")
 _JOIN = re.compile(r"^(?P<operator>\w*(?:Join|CartesianProduct))\s+(?P<type>\w+)")
 _INITIAL, _FINAL, _DETAILS = "== Initial Plan ==", "isFinalPlan=true", "\n\n\n"
 GENERATED = "WholeStageCodegen"
