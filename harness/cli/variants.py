@@ -252,13 +252,15 @@ def _drawn(engine: Engine, seed: int, first: int, max_cases: int | None) -> Iter
 
 
 def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
-    from harness.engine import ConfigurableEngine  # noqa: PLC0415 - beside its kin
+    from harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
+    from harness.engines import engines_with  # noqa: PLC0415 - the same
 
     if isinstance(engine, ConfigurableEngine):
         return engine
     raise UserInputError(
-        f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: pyspark, "
-        "delta-spark. One of your own needs run_recorded (harness.engine.ConfigurableEngine)."
+        f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: "
+        f"{', '.join(engines_with('run_recorded')) or 'none'}. One of your own needs run_recorded "
+        "(harness.engine.ConfigurableEngine)."
     )
 
 

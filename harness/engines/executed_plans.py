@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _OF_THE_LOG = ("_delta_log", "Delta Table State")
 
 
+_PATIENCE = 60_000  # milliseconds for Spark's listeners to hear of what has ended
+
+
 @contextmanager
 def recording(spark: SparkSession, plans: list[str] | None) -> Iterator[None]:
     """Append the plans of the queries that end while this lasts; without a list nothing is asked of Spark.
@@ -44,7 +47,7 @@ def _plans(spark: SparkSession, first: int) -> Iterator[str]:
 
 def _next_id(spark: SparkSession) -> int:
     context: Any = spark.sparkContext._jsc  # noqa: SLF001 - no public way leads to executed plans
-    context.sc().listenerBus().waitUntilEmpty()
+    context.sc().listenerBus().waitUntilEmpty(_PATIENCE)
     store = _store(spark)
     count = store.executionsCount()
     return 0 if count == 0 else int(store.executionsList(int(count) - 1, 1).last().executionId()) + 1

@@ -149,7 +149,8 @@ CASES: Mapping[str, Case] = {
         _case("upsert", _UPSERT),
         _case("insert-only", f"{_HEAD} WHEN NOT MATCHED THEN INSERT *"),
         _case("matched-only", f"{_HEAD} {_MATCHED}"),
-        _case("partitioned", _UPSERT, partition_by=("p",)),
+        # the last clause never fires, but lets every file be rewritten
+        _case("partitioned", f"{_UPSERT} WHEN NOT MATCHED BY SOURCE AND t.id > 90 THEN DELETE", partition_by=("p",)),
     )
 }
 
