@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.cli.variants import exit_code
 from harness.deviations import Deviations
 from harness.engine import Capabilities, ConfigurableEngine, Recorded
-from harness.errors import EngineDownError, UserInputError
+from harness.errors import EngineDownError, ExitCode, UserInputError
 from harness.findings import FindingsDirectory
 from harness.relations.relation import AMBIGUOUS
 from harness.session import Remembered
@@ -342,3 +343,24 @@ def test_a_plan_that_never_appears_is_said() -> None:
     assert "inconclusive: no plan of the run showed CartesianProduct (--require-plan)" in lines
     document = run_document(run.counts, run.found, required=[])
     assert document["not_executed"] == ["join=broadcast"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names", "required", "code"),
+    [
+        (losing_a_row(FIVE), ("codegen=whole-stage",), (), ExitCode.AGREE),
+        (losing_a_row(FIVE), ("codegen=whole-stage",), ("SortMergeJoin",), ExitCode.AGREE),
+        (losing_a_row(FIVE), ("codegen=whole-stage",), ("CartesianProduct",), ExitCode.INCONCLUSIVE),
+        (losing_a_row(FIVE), ("join=broadcast",), (), ExitCode.INCONCLUSIVE),
+        (losing_a_row(FIVE), ("insert-only=off",), (), ExitCode.INCONCLUSIVE),
+        (losing_a_row(ADAPTIVE), ("aqe=on",), (), ExitCode.MISMATCH),
+        (losing_a_row(), ("aqe=on",), (), ExitCode.MISMATCH),
+    ],
+)
+def test_exit_codes(
+    wrong: Callable[[Case, Outcome], EngineResult], names: tuple[str, ...], required: tuple[str, ...], code: ExitCode
+) -> None:
+    """A plan that was never seen, or no variant at all, is never green."""
+    run = running(Predicting(wrong), *names)
+    run.check(None, UPSERT)
+    assert exit_code(run, required=required) is code
