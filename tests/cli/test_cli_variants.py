@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
 
 CASE = {
     "format_version": 1,
@@ -55,3 +56,29 @@ def test_bisect_wants_a_variant(mergecheck: Mergecheck, tmp_path: Path) -> None:
     ended = mergecheck("bisect", str(path))
     assert ended.code == 2
     assert "mergecheck variants FOLDER/case.json" in ended.err
+
+
+def test_a_difference_is_reported_kept_replayed_and_bisected(
+    mergecheck: Mergecheck, case_file: str, snapshot: SnapshotAssertion
+) -> None:
+    """The whole way of a user: the report names the axis, the id leads back to it."""
+    engine = ("--engine", "echo_engine:LosesARowWhenAdaptive")
+    ended = mergecheck(
+        "variants", case_file, *engine, "--variant", "aqe=on,codegen=expressions", "--variant", "spill=early"
+    )
+    assert (ended.code, ended.out) == (1, snapshot)
+    found = mergecheck("variants", case_file, *engine, "--variant", "aqe=on", "--json").json["findings"]
+    assert found[0]["axes"] == ["aqe"]
+    again = mergecheck("variants", found[0]["id"], *engine, "--json").json
+    assert (again["exit_code"], again["num_variants"], again["findings"][0]["variant"]) == (1, 1, "aqe=on")
+    bisected = mergecheck("bisect", found[0]["id"], *engine)
+    assert bisected.code == 1
+    assert "  axis aqe: off -> on" in bisected.out.splitlines()
+
+
+def test_a_plan_that_never_ran_is_inconclusive(mergecheck: Mergecheck, case_file: str) -> None:
+    """Exit code 4, and the operator is named."""
+    engine = ("--engine", "echo_engine:LosesARowWhenAdaptive")
+    ended = mergecheck("variants", case_file, *engine, "--variant", "spill=early", "--require-plan", "CartesianProduct")
+    assert ended.code == 4
+    assert "inconclusive: no plan of the run showed CartesianProduct (--require-plan)" in ended.out
