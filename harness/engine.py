@@ -76,6 +76,30 @@ class ParallelEngine(Engine, Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """An engine's answer to a case, with the plans by which it came about.
+
+    Attributes:
+        plans: the physical plan of every query that the merge executed, in order, as Spark spells it in its formatted
+            mode; the final one where adaptive execution changed it.
+    """
+
+    result: EngineResult
+    plans: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ConfigurableEngine(Engine, Protocol):
+    """An engine on Spark: obeys every Spark setting in a case's ``conf``, and can show what it executed.
+
+    ``mergecheck.source`` in ``conf`` says how the source reaches the merge: ``table`` or ``relation``.
+    """
+
+    def run_recorded(self, case: Case) -> Recorded:
+        """Run one case as ``run`` does, and record the plans."""
+
+
 class VersionedEngine(Engine, Protocol):
     """An engine whose class can also drive other released versions than the installed one (``NAME@VERSION``)."""
 

@@ -21,6 +21,7 @@ from harness.cli.scale import scale
 from harness.cli.selfcheck import selfcheck
 from harness.cli.sequences import sequences
 from harness.cli.terminal import error_line, make_streams_safe
+from harness.cli.variants import bisect, variants
 from harness.errors import ExitCode, MergecheckError
 from reference.errors import CaseFormatError
 
@@ -49,7 +50,22 @@ def cli() -> None:
     """Group the verbs."""
 
 
-for command in (run, fuzz, replay, sequences, matrix, conform, new_engine, selfcheck, scale, rules, cases, doctor):
+for command in (
+    run,
+    fuzz,
+    replay,
+    sequences,
+    variants,
+    bisect,
+    matrix,
+    conform,
+    new_engine,
+    selfcheck,
+    scale,
+    rules,
+    cases,
+    doctor,
+):
     cli.add_command(command)
 
 

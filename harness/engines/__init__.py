@@ -25,6 +25,11 @@ def engine_names() -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
+def engines_with(member: str) -> tuple[str, ...]:
+    """Return the names of those whose class has a member that not every engine has."""
+    return tuple(sorted(entry.name for entry in entry_points(group=GROUP) if _has(entry, member)))
+
+
 def load_engine(name: str) -> Engine:
     """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
 
@@ -60,16 +65,14 @@ def _at_version(make: object, name: str, version: str) -> Callable[[], object]:
     if not version:
         raise UserInputError(f"no version after {name}@: give a released one, such as {name}@1.2.3, or leave @ out")
     if not callable(choose):
-        able = [entry.name for entry in entry_points(group=GROUP) if _has_versions(entry)]
-        raise UserInputError(
-            f"engine {name!r} runs the installed version only; others run: {', '.join(sorted(able)) or 'none'}"
-        )
+        able = ", ".join(engines_with("at_version")) or "none"
+        raise UserInputError(f"engine {name!r} runs the installed version only; others run: {able}")
     return lambda: choose(version)
 
 
-def _has_versions(entry: EntryPoint) -> bool:
+def _has(entry: EntryPoint, member: str) -> bool:
     try:
-        return hasattr(entry.load(), "at_version")
+        return hasattr(entry.load(), member)
     except (ImportError, AttributeError):
         return False
 

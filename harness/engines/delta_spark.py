@@ -17,7 +17,8 @@ from harness.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordina
 from harness.delta_readback import newest_version
 from harness.delta_schema import schema_from_json
 from harness.delta_tables import UnwritableTableError, write_source, write_target
-from harness.engine import Capabilities
+from harness.engine import Capabilities, Recorded
+from harness.engines.executed_plans import recording
 from harness.engines.spark_case import (
     SOURCE_VIEW,
     case_settings,
@@ -25,6 +26,7 @@ from harness.engines.spark_case import (
     down_if_gone,
     draw,
     full_name,
+    is_for_harness,
     local_relation,
     profile_of,
     reads_source_from_table,
@@ -102,9 +104,19 @@ class DeltaSparkEngine:
         """
         return self._run(case, table=table)
 
-    def _run(self, case: Case, *, table: Path | None) -> EngineResult:
+    def run_recorded(self, case: Case) -> Recorded:
+        """Run one case as ``run`` does, and record the plans of the merge.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        plans: list[str] = []
+        result = self._run(case, table=None, plans=plans)
+        return Recorded(result=result, plans=tuple(plans))
+
+    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None = None) -> EngineResult:
         for name in case.conf:
-            if not full_name(name).startswith("spark."):
+            if not full_name(name).startswith("spark.") and not is_for_harness(name):
                 return Unsupported(f"setting {name}")
         spark = self._session()
         self._switch(spark, profile_of(case))
@@ -120,7 +132,8 @@ class DeltaSparkEngine:
             since = newest_version(path)
             try:
                 stack.enter_context(_tables(spark, case, directory, path))
-                spark.sql(in_sql_order(case.sql))
+                with recording(spark, plans):
+                    spark.sql(in_sql_order(case.sql))
             except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
                 return _rejection(spark, case, path, error, since)
             return _observed(spark, case, path, since)

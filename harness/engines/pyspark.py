@@ -11,7 +11,8 @@ from py4j.protocol import Py4JError
 
 from harness.delta_readback import newest_version
 from harness.delta_tables import UnwritableTableError, write_source, write_target
-from harness.engine import Capabilities
+from harness.engine import Capabilities, Recorded
+from harness.engines.executed_plans import recording
 from harness.engines.spark_case import (
     PLANNER_SETTINGS,
     SOURCE_VIEW,
@@ -19,6 +20,7 @@ from harness.engines.spark_case import (
     class_of,
     down_if_gone,
     full_name,
+    is_for_harness,
     local_relation,
     profile_of,
     reads_source_from_table,
@@ -79,7 +81,17 @@ class PySparkEngine:
         """
         return self._run(case, table=table)
 
-    def _run(self, case: Case, *, table: Path | None) -> EngineResult:
+    def run_recorded(self, case: Case) -> Recorded:
+        """Run one case as ``run`` does, and record the plans of the merge.
+
+        Raises:
+            EngineDownError: when Spark does not start or is gone.
+        """
+        plans: list[str] = []
+        result = self._run(case, table=None, plans=plans)
+        return Recorded(result=result, plans=tuple(plans))
+
+    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None = None) -> EngineResult:
         if unknown := _unknown_setting(case):
             return Unsupported(f"setting {unknown}")
         spark = self._session()
@@ -93,7 +105,9 @@ class PySparkEngine:
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
-            return _merge(spark, case, tables, since=newest_version(Path(tables["target"])))
+            since = newest_version(Path(tables["target"]))
+            with recording(spark, plans):
+                return _merge(spark, case, tables, since=since)
 
     def beside(self) -> PySparkEngine:
         """Return another engine on the same Spark, for another thread.
@@ -126,7 +140,7 @@ class PySparkEngine:
 
 
 def _unknown_setting(case: Case) -> str | None:
-    return next((name for name in case.conf if not _is_known(full_name(name))), None)
+    return next((name for name in case.conf if not _is_known(full_name(name)) and not is_for_harness(name)), None)
 
 
 def _is_known(setting: str) -> bool:

@@ -20,18 +20,34 @@ if TYPE_CHECKING:
 
 SOURCE_VIEW = "source"
 
+SOURCE_SETTING = "mergecheck.source"
+"""Says how the source reaches the merge, ``table`` or ``relation``; for the harness, no engine is told."""
+
 # Settings that a case may name besides those that merge/ reads: they change how Spark works, never what it answers.
 PLANNER_SETTINGS = frozenset(
     {
+        "spark.sql.adaptive.autoBroadcastJoinThreshold",
         "spark.sql.adaptive.enabled",
+        "spark.sql.adaptive.forceApply",
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold",
         "spark.sql.autoBroadcastJoinThreshold",
         "spark.sql.codegen.factoryMode",
         "spark.sql.codegen.wholeStage",
+        "spark.sql.execution.arrow.maxRecordsPerBatch",
+        "spark.sql.files.maxPartitionBytes",
         "spark.sql.files.maxRecordsPerFile",
+        "spark.sql.files.minPartitionNum",
+        "spark.sql.files.openCostInBytes",
+        "spark.sql.leafNodeDefaultParallelism",
+        "spark.sql.parquet.columnarReaderBatchSize",
+        "spark.sql.parquet.enableVectorizedReader",
         "spark.sql.session.timeZone",
         "spark.sql.shuffle.partitions",
+        "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold",
+        "spark.sql.sortMergeJoinExec.buffer.spill.threshold",
     }
 )
+_HARNESS_PREFIX = "mergecheck."
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 # How the cases from Delta's suites spell a setting (R-144).
 _OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
@@ -49,7 +65,13 @@ def profile_of(case: Case) -> Profile:
 
 
 def reads_source_from_table(case: Case) -> bool:
-    """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation."""
+    """Choose how the source reaches the merge: as a Delta table, or for one case in four as a local relation.
+
+    A case may say it itself.
+    """
+    chosen = case.conf.get(SOURCE_SETTING)
+    if chosen is not None:
+        return chosen != "relation"
     return _states_files(case) or draw(case, "source") % 4 != 0
 
 
@@ -68,6 +90,11 @@ def full_name(setting: str) -> str:
     return _OTHER_SPELLINGS.get(setting, setting)
 
 
+def is_for_harness(setting: str) -> bool:
+    """Tell whether a setting speaks to the harness, so that no engine has to know it."""
+    return setting.startswith(_HARNESS_PREFIX)
+
+
 def local_relation(spark: SparkSession, source: Source) -> None:
     """Make a source that is no table the view ``source``."""
     data = rows_to_table(source.rows, source.schema)
@@ -77,7 +104,7 @@ def local_relation(spark: SparkSession, source: Source) -> None:
 @contextmanager
 def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
     """Hold the session at the case's settings for a while."""
-    settings = {full_name(name): value for name, value in case.conf.items()}
+    settings = {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
     with settings_of(spark, settings):
         yield
 

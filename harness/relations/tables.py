@@ -59,7 +59,7 @@ def _unpartitioned(trial: Trial) -> tuple[Mismatch, ...]:
     target = trial.case.target
     trial.require(condition=bool(target.partition_by) and not has_random_values(trial.case.sql))
     texts = [c for c in target.schema.columns if c.name in target.partition_by and c.type == STRING]
-    trial.require(condition=not texts or not _holds_empty_text(trial.case))  # it would be stored as NULL (R-744)
+    trial.require(condition=not texts or not holds_empty_text(trial.case))  # it would be stored as NULL (R-744)
     return trial.same(_with_target(trial.case, partition_by=()), may_be_ambiguous=True)
 
 
@@ -192,7 +192,7 @@ def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
     return (rows,) if rows else ()
 
 
-def _holds_empty_text(case: Case) -> bool:
+def holds_empty_text(case: Case) -> bool:
     """Tell whether an empty text stands in a cell or in the statement."""
     source = () if case.source is None else case.source.rows
     return "''" in case.sql or any("" in row for row in (*case.target.rows, *source))

@@ -6,6 +6,7 @@ long as it runs there.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -70,3 +71,8 @@ def write_wrongly(name: str, task: Any, batches: Iterable[pa.RecordBatch]) -> It
     owner, function, wrong = _WRONG[name]
     with mock.patch.object(owner, function, wrong):
         yield from writer.write_partition(task, batches)
+
+
+def write_first_batch(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_partition`` does, with the first batch of rows alone."""
+    yield from writer.write_partition(task, itertools.islice(batches, 1))

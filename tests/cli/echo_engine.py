@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.engine import Capabilities
+from harness.engine import Capabilities, Recorded
 from harness.errors import EngineDownError
 from reference import evaluate
 from reference.outcome import Outcome, Rejection, Unsupported
@@ -118,3 +118,21 @@ class InterruptsAtTen(DiesAfterTheFirst):
         if self.num_runs > 10:
             raise KeyboardInterrupt
         return Echo.run(self, case)
+
+
+class LosesARowWhenAdaptive(Echo):
+    """Takes Spark's settings, and loses a row under adaptive execution."""
+
+    name = "loses-a-row-when-adaptive"
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(replace(case, conf={}))
+        if isinstance(result, Outcome) and case.conf.get("spark.sql.adaptive.enabled") == "true":
+            return replace(result, rows=result.rows[1:])
+        return result
+
+    def run_recorded(self, case: Case) -> Recorded:
+        operator = (
+            "AdaptiveSparkPlan" if case.conf.get("spark.sql.adaptive.enabled") == "true" else "SortMergeJoin Inner"
+        )
+        return Recorded(result=self.run(case), plans=(f"== Physical Plan ==\n{operator} (1)\n",))

@@ -1,0 +1,84 @@
+"""Plant the faults that show under one configuration only, and count what ``mergecheck variants`` takes to find them.
+
+Run it with
+
+    python -m benchmarks.variant_faults
+    python -m benchmarks.variant_faults --stream --max-cases 30 --fault second-batch-lost
+
+Without ``--stream`` each fault is looked for on one written case under every variant; with it, on the random cases of
+a seed, eight variants each. Either way the run stops at the first difference, which is confirmed and bisected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from harness.deviations import Deviations
+from harness.engines.pyspark import PySparkEngine
+from harness.selfcheck.variant_faults import CASES, VARIANT_FAULTS
+from harness.session import WARM_UP, Remembered
+from harness.shrink import ShrinkLimits
+from harness.variants.run import VariantRun
+from reference import evaluate
+from strategies import Stream, cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.selfcheck.variant_faults import VariantFault
+    from reference.case import Case
+
+NO_SHRINKING = ShrinkLimits(max_seconds=0, max_runs=0)
+
+
+def main() -> int:
+    """Look for each fault; exit code 1 where one is not found, or another axis is named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--fault", action="append", default=[], help="by name; all without")
+    parser.add_argument("--stream", action="store_true", help="random cases in place of the written one")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--max-cases", type=int, default=30)
+    given = parser.parse_args()
+    engine = PySparkEngine()
+    engine.run(WARM_UP)
+    missed = 0
+    try:
+        for planted in VARIANT_FAULTS:
+            if given.fault and planted.fault.name not in given.fault:
+                continue
+            stream = _numbered(given.seed, given.max_cases) if given.stream else iter([(None, CASES[planted.case])])
+            missed += not _look_for(planted, engine, stream)
+    finally:
+        engine.close()
+    return 1 if missed else 0
+
+
+def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[tuple[int | None, Case]]) -> bool:
+    run = VariantRun(engine, deviations=Deviations(), reference=Remembered(evaluate), limits=NO_SHRINKING)
+    started = time.monotonic()
+    with planted.fault.switched_on():
+        run.run(stream, max_findings=1)
+    seconds = time.monotonic() - started
+    found = run.found[0] if run.found else None
+    variant = "-" if found is None or found.variant is None else found.variant.name
+    axes = set() if found is None or found.variant is None else {c.axis.value for c in found.variant.choices}
+    is_named = bool(axes) and bool(axes & planted.axes)
+    print(
+        f"{planted.fault.name:<34} {'found' if is_named else 'MISSED':<7} {variant:<40} "
+        f"{run.counts.num_cases:>3} cases {run.counts.num_variants:>4} variants {seconds:>6.1f} s"
+        + ("" if found is None else f"  {found.fingerprint.check.value} {found.fingerprint.kind}"),
+        flush=True,
+    )
+    return is_named
+
+
+def _numbered(seed: int, max_cases: int) -> Iterator[tuple[int | None, Case]]:
+    stream = Stream(cases())
+    return ((index, stream.draw(seed, index)) for index in range(max_cases))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

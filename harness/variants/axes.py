@@ -1,0 +1,97 @@
+"""Axes along which a merge may run differently and must answer the same, and the places on each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reference.case import Case
+    from reference.outcome import Facts
+
+
+class Axis(Enum):
+    """What one setting, one part of a layout or one way of planning decides; the value is its name for a person."""
+
+    INSERT_ONLY = "insert-only"
+    MATCHED_ONLY = "matched-only"
+    REPARTITION = "repartition"
+    OPTIMIZE_WRITE = "optimize-write"
+    MATERIALIZE = "materialize"
+    SOURCE = "source"
+    JOIN = "join"
+    AQE = "aqe"
+    CODEGEN = "codegen"
+    PARTITIONS = "partitions"
+    SPLITS = "splits"
+    READER = "reader"
+    ARROW_BATCH = "arrow-batch"
+    SPILL = "spill"
+    RECORDS_PER_FILE = "records-per-file"
+    FILES = "files"
+    ROW_GROUPS = "row-groups"
+    STATISTICS = "statistics"
+    SOURCE_BATCH = "source-batch"
+    PARTITIONED = "partitioned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exemption:
+    """What a place on an axis may change, and by which rule; everything else must stay.
+
+    Attributes:
+        rules: of the specification.
+        metrics: names of the metrics.
+        observables: names of other observables: ``commit``, ``path``.
+        errors: classes of errors that may come or go.
+    """
+
+    rules: tuple[str, ...]
+    metrics: frozenset[str] = frozenset()
+    observables: frozenset[str] = frozenset()
+    errors: frozenset[str] = frozenset()
+
+
+def every_case(_case: Case, _facts: Facts) -> bool:
+    """Leave no case out."""
+    return True
+
+
+def unchanged(case: Case) -> Case:
+    """Leave the tables and the statement as they are."""
+    return case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice:
+    """One place on an axis, away from where the base case stands.
+
+    Attributes:
+        sentence: what is different, for a list.
+        settings: Spark's and Delta's settings, and those that speak to the harness.
+        judged_as: the settings by which the reference is asked; it knows none that only change how Spark works.
+        rewrite: changes the tables or the statement.
+        domain: in words, for which cases it may be chosen. holds: tells it of a case.
+        exemptions: what it may change.
+        needs: places on other axes without which it would have no effect; they are taken along.
+        plan: operators of which one at least must stand in some executed plan of a run; empty where none can tell.
+    """
+
+    axis: Axis
+    name: str
+    sentence: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    judged_as: Mapping[str, str] = field(default_factory=dict)
+    rewrite: Callable[[Case], Case] = unchanged
+    domain: str = "every case"
+    holds: Callable[[Case, Facts], bool] = every_case
+    exemptions: tuple[Exemption, ...] = ()
+    needs: tuple[tuple[Axis, str], ...] = ()
+    plan: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Spell the place as the command line does."""
+        return f"{self.axis.value}={self.name}"

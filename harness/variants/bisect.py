@@ -1,0 +1,56 @@
+"""The axes that flip an outcome: the smallest set by delta debugging, where leaving out any one brings it back."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from harness.variants.variant import Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.variants.axes import Choice
+
+
+def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
+    """Reduce a variant that flips the outcome to the places that do it.
+
+    Args:
+        variant: one that flips.
+        flips: tells whether a variant of some of its places shows the same difference; asked once for each.
+
+    Returns:
+        A variant that flips, of which no place can be left out. Where two sets of places would do, one of them.
+    """
+    asked: dict[str, bool] = {}
+
+    def does(choices: Sequence[Choice]) -> bool:
+        candidate = Variant(tuple(choices))
+        if candidate.name not in asked:
+            asked[candidate.name] = bool(choices) and flips(candidate)
+        return asked[candidate.name]
+
+    left = list(variant.choices)
+    num_parts = 2
+    while len(left) > 1:
+        parts = _parts(left, min(num_parts, len(left)))
+        rests = [[choice for choice in left if choice not in part] for part in parts]
+        smaller = next((part for part in parts if does(part)), None)
+        if smaller is not None:
+            left, num_parts = smaller, 2
+            continue
+        rest = next((rest for rest in rests if does(rest)), None)
+        if rest is not None:
+            left, num_parts = rest, max(2, num_parts - 1)
+            continue
+        if num_parts >= len(left):
+            break
+        num_parts = min(len(left), num_parts * 2)
+    return Variant(tuple(left))
+
+
+def _parts(choices: list[Choice], number: int) -> list[list[Choice]]:
+    """Cut a list into so many runs of nearly equal length."""
+    bounds = [len(choices) * i // number for i in range(number + 1)]
+    return [choices[low:high] for low, high in itertools.pairwise(bounds)]

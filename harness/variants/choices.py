@@ -1,0 +1,338 @@
+"""All places on all axes: what they set, for which cases, what they may change, and what their plans must show.
+
+Numbers of rows per batch, group or file are 1, 2, 3 and 7, so that tables of a few rows reach the borders that tables
+of millions reach (techniques T20).
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from harness.engines.spark_case import SOURCE_SETTING
+from harness.relations.relation import AMBIGUOUS
+from harness.spark_session import PROFILE_SETTINGS, Profile
+from harness.variants import domains
+from harness.variants.axes import Axis, Choice, Exemption
+from merge import conf
+from reference.storage import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference.case import Row
+
+BASE_SETTINGS: Mapping[str, str] = {**PROFILE_SETTINGS[Profile.TINY], SOURCE_SETTING: "table"}
+"""Where the base case stands: the fast profile, its source a table. A case's own settings go before these."""
+
+BASE_NAMES: Mapping[Axis, str] = {
+    Axis.INSERT_ONLY: "on",
+    Axis.MATCHED_ONLY: "on",
+    Axis.REPARTITION: "on",
+    Axis.OPTIMIZE_WRITE: "unset",
+    Axis.MATERIALIZE: "auto",
+    Axis.SOURCE: "table",
+    Axis.JOIN: "sort-merge",
+    Axis.AQE: "off",
+    Axis.CODEGEN: "off",
+    Axis.PARTITIONS: "1",
+    Axis.SPLITS: "one",
+    Axis.READER: "batches of 4096",
+    Axis.ARROW_BATCH: "10000",
+    Axis.SPILL: "late",
+    Axis.RECORDS_PER_FILE: "unlimited",
+    Axis.FILES: "as given",
+    Axis.ROW_GROUPS: "as given",
+    Axis.STATISTICS: "as given",
+    Axis.SOURCE_BATCH: "as given",
+    Axis.PARTITIONED: "as given",
+}
+
+_SIZES = (1, 2, 3, 7)
+_WRITTEN = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
+_REWRITTEN = frozenset({"numTargetRowsCopied", "numOutputRows", "numTargetFilesRemoved"})
+_FILES_WRITTEN = Exemption(rules=("R-542", "R-543", "R-550"), metrics=_WRITTEN)
+# Where rows are not gathered, each task of the last join writes a file; an outer nested loop has one more of them.
+_OTHER_TASKS = Exemption(rules=("R-542",), metrics=_WRITTEN)
+_OTHER_FILES = Exemption(rules=("R-541", "R-550"), metrics=_WRITTEN | _REWRITTEN)
+_OTHER_SKIPPING = Exemption(rules=("R-322",), errors=frozenset({AMBIGUOUS}))
+_ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # what the reference says of files are bounds then
+
+
+def _each_alone(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
+    return tuple((row,) for row in rows)
+
+
+def _pairs(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
+    return tuple(rows[start : start + 2] for start in range(0, len(rows), 2))
+
+
+_FLAGS = (
+    Choice(
+        axis=Axis.INSERT_ONLY,
+        name="off",
+        sentence="an insert-only merge takes the classic path",
+        settings={conf.OPTIMIZE_INSERT_ONLY: "false"},
+        judged_as={conf.OPTIMIZE_INSERT_ONLY: "false"},
+        domain="insert clauses only",
+        holds=domains.inserts_only,
+        exemptions=(
+            Exemption(
+                rules=("R-550", "R-402", "R-731"),
+                metrics=_WRITTEN | _REWRITTEN,
+                observables=frozenset({"commit", "path"}),
+            ),
+            Exemption(rules=("R-320",), errors=frozenset({AMBIGUOUS})),
+        ),
+    ),
+    Choice(
+        axis=Axis.MATCHED_ONLY,
+        name="off",
+        sentence="a matched-only merge rewrites by a full outer join",
+        settings={conf.OPTIMIZE_MATCHED_ONLY: "false"},
+        judged_as={conf.OPTIMIZE_MATCHED_ONLY: "false"},
+        domain="MATCHED clauses only",
+        holds=domains.matches_only,
+        exemptions=(_OTHER_TASKS,),
+    ),
+    Choice(
+        axis=Axis.REPARTITION,
+        name="off",
+        sentence="rows are written by the tasks that have them",
+        settings={conf.REPARTITION_BEFORE_WRITE: "false"},
+        judged_as=_ANY_NUMBER_OF_FILES,
+        exemptions=(_FILES_WRITTEN,),
+    ),
+    Choice(
+        axis=Axis.OPTIMIZE_WRITE,
+        name="on",
+        sentence="an optimised write arranges the rows",
+        settings={conf.OPTIMIZE_WRITE: "true"},
+        judged_as=_ANY_NUMBER_OF_FILES,
+        exemptions=(_FILES_WRITTEN,),
+    ),
+    Choice(
+        axis=Axis.MATERIALIZE,
+        name="all",
+        sentence="the source is materialised",
+        settings={conf.MATERIALIZE_SOURCE: "all"},
+        plan=("ExistingRDD",),
+    ),
+    Choice(
+        axis=Axis.MATERIALIZE,
+        name="none",
+        sentence="the source is read for each scan",
+        settings={conf.MATERIALIZE_SOURCE: "none"},
+    ),
+    Choice(
+        axis=Axis.SOURCE,
+        name="relation",
+        sentence="the source is a local relation, which a merge materialises by itself",
+        settings={SOURCE_SETTING: "relation"},
+        domain="a source of its own",
+        holds=domains.has_source_table,
+    ),
+)
+
+_PLANNING = (
+    Choice(
+        axis=Axis.JOIN,
+        name="broadcast",
+        sentence="the smaller side is sent to every task",
+        settings={"spark.sql.autoBroadcastJoinThreshold": "10485760"},
+        domain="ON equates values of both tables",
+        holds=domains.joins_by_keys,
+        exemptions=(_OTHER_TASKS,),
+        plan=("BroadcastHashJoin",),
+    ),
+    Choice(
+        axis=Axis.JOIN,
+        name="shuffled-hash",
+        sentence="both sides are shuffled, one is hashed; only adaptive execution chooses so for small tables",
+        settings={"spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "1g"},
+        domain="ON equates values of both tables",
+        holds=domains.joins_by_keys,
+        needs=((Axis.AQE, "on"), (Axis.PARTITIONS, "2"), (Axis.SPLITS, "many")),
+        exemptions=(_OTHER_TASKS,),
+        plan=("ShuffledHashJoin",),
+    ),
+    Choice(
+        axis=Axis.JOIN,
+        name="nested-loop",
+        sentence="ON is hidden behind coalesce, so that every pair is looked at (R-413: skipping changes no result)",
+        rewrite=domains.hidden_on,
+        domain="ON equates values of both tables",
+        holds=domains.joins_visibly,
+        exemptions=(_OTHER_TASKS,),
+        plan=("BroadcastNestedLoopJoin", "CartesianProduct"),
+    ),
+    Choice(
+        axis=Axis.AQE,
+        name="on",
+        sentence="plans change while they run, small ones too",
+        settings={"spark.sql.adaptive.enabled": "true", "spark.sql.adaptive.forceApply": "true"},
+        exemptions=(_FILES_WRITTEN,),
+        plan=("AdaptiveSparkPlan",),
+    ),
+    Choice(
+        axis=Axis.CODEGEN,
+        name="whole-stage",
+        sentence="whole stages become Java code, with no way back",
+        settings={"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
+        plan=("WholeStageCodegen",),
+    ),
+    Choice(
+        axis=Axis.CODEGEN,
+        name="expressions",
+        sentence="expressions become Java code, stages do not",
+        settings={"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
+    ),
+    *(
+        Choice(
+            axis=Axis.PARTITIONS,
+            name=str(number),
+            sentence=f"rows are shuffled to {number} tasks",
+            settings={"spark.sql.shuffle.partitions": str(number)},
+            exemptions=(_FILES_WRITTEN,),
+            plan=("Exchange",),
+        )
+        for number in (2, 5)
+    ),
+    Choice(
+        axis=Axis.SPLITS,
+        name="many",
+        sentence="every file is read by a task of its own, lists by two",
+        settings={
+            name: PROFILE_SETTINGS[Profile.PRODUCTION][name]
+            for name in (
+                "spark.sql.files.minPartitionNum",
+                "spark.sql.files.openCostInBytes",
+                "spark.sql.files.maxPartitionBytes",
+                "spark.sql.leafNodeDefaultParallelism",
+            )
+        },
+        exemptions=(_FILES_WRITTEN,),
+    ),
+)
+
+_GENERATED = ((Axis.CODEGEN, "whole-stage"),)  # without it Spark hands rows on, whatever it has read
+_BORDERS = (
+    *(
+        Choice(
+            axis=Axis.READER,
+            name=f"batches of {size}",
+            sentence=f"Parquet is read in batches of {size} rows",
+            settings={"spark.sql.parquet.columnarReaderBatchSize": str(size)},
+            needs=_GENERATED,
+            plan=("BatchedScan",),
+        )
+        for size in _SIZES
+    ),
+    Choice(
+        axis=Axis.READER,
+        name="rows",
+        sentence="Parquet is read row by row",
+        settings={"spark.sql.parquet.enableVectorizedReader": "false"},
+        needs=_GENERATED,
+        plan=("RowScan",),
+    ),
+    *(
+        Choice(
+            axis=Axis.ARROW_BATCH,
+            name=str(size),
+            sentence=f"Python gets batches of {size} rows",
+            settings={"spark.sql.execution.arrow.maxRecordsPerBatch": str(size)},
+        )
+        for size in _SIZES
+    ),
+    Choice(
+        axis=Axis.SPILL,
+        name="early",
+        sentence="a sort-merge join buffers one row in memory and spills at the second",
+        settings={
+            "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "1",
+            "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "1",
+        },
+        domain="ON equates values of both tables",
+        holds=domains.joins_by_keys,
+        plan=("SortMergeJoin",),
+    ),
+    *(
+        Choice(
+            axis=Axis.RECORDS_PER_FILE,
+            name=str(size),
+            sentence=f"files of at most {size} rows are written",
+            settings={"spark.sql.files.maxRecordsPerFile": str(size)},
+            judged_as=_ANY_NUMBER_OF_FILES,
+            exemptions=(_FILES_WRITTEN,),
+        )
+        for size in (1, 3)
+    ),
+)
+
+_LAYOUTS = (
+    *(
+        Choice(
+            axis=Axis.FILES,
+            name=name,
+            sentence=sentence,
+            rewrite=domains.relaid(files),
+            exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
+        )
+        for name, sentence, files in (
+            ("one", "all rows in one file, in the opposite order", lambda rows: (rows[::-1],)),
+            ("pairs", "two rows in each file", _pairs),
+            ("per-row", "a file for each row", _each_alone),
+        )
+    ),
+    *(
+        Choice(
+            axis=Axis.ROW_GROUPS,
+            name=str(size),
+            sentence=f"row groups of {size} rows",
+            rewrite=domains.grouped(size),
+        )
+        for size in _SIZES
+    ),
+    *(
+        Choice(
+            axis=Axis.STATISTICS,
+            name=statistics.value,
+            sentence=f"statistics in the log: {statistics.value}",
+            rewrite=domains.with_statistics(statistics),
+            exemptions=(_OTHER_SKIPPING,),
+        )
+        for statistics in (Statistics.COUNTS, Statistics.ALTERNATE, Statistics.NONE)
+    ),
+    *(
+        Choice(
+            axis=Axis.SOURCE_BATCH,
+            name=str(size),
+            sentence=f"the source in batches, or row groups, of {size} rows",
+            rewrite=domains.batched_source(size),
+            domain="a source of its own",
+            holds=domains.has_source_table,
+        )
+        for size in _SIZES
+    ),
+    Choice(
+        axis=Axis.PARTITIONED,
+        name="no",
+        sentence="the table has no partitions",
+        rewrite=domains.unpartitioned,
+        domain="partitioned; no empty text where a partition column is a string (R-744)",
+        holds=domains.is_partitioned,
+        exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
+    ),
+    Choice(
+        axis=Axis.PARTITIONED,
+        name="by-column",
+        sentence="the table is partitioned by its first whole number, date or boolean",
+        rewrite=domains.partitioned,
+        domain="not partitioned, with such a column and another one",
+        holds=domains.can_be_partitioned,
+        exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
+    ),
+)
+
+CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, _PLANNING, _BORDERS, _LAYOUTS))

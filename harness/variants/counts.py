@@ -1,0 +1,119 @@
+"""What a run of variants has tried: for each place on an axis how many cases, what came of them, by which plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.variants.choices import CHOICES
+from harness.variants.judge import Ending
+from harness.variants.selection import pairs_of
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.variants.axes import Choice
+    from harness.variants.judge import VariantReport
+    from harness.variants.plans import PlanFingerprint
+    from harness.variants.variant import Variant
+    from harness.verdict import CaseReport
+
+JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)
+
+
+@dataclass(slots=True)
+class ChoiceCounts:
+    """One place: runs by ending, cases outside its domain, runs whose plans show one of its operators."""
+
+    endings: Counter[Ending] = field(default_factory=Counter)
+    num_outside: int = 0
+    num_seen: int = 0
+
+    @property
+    def num_judged(self) -> int:
+        """Runs that gave an answer to compare."""
+        return sum(self.endings[ending] for ending in JUDGED)
+
+
+@dataclass(slots=True)
+class Counts:
+    """All of a run.
+
+    Attributes:
+        only: the variants that were asked for; empty for all.
+        bases: base cases by verdict; a mismatch that is a known deviation counts as ``agree`` here.
+        rules: by which variants were allowed to differ, and in how many runs.
+        plans: different fingerprints of plans; operators: runs in which an operator was executed.
+        num_flaky: differences that a second execution did not show.
+    """
+
+    only: tuple[Variant, ...] = ()
+    choices: dict[str, ChoiceCounts] = field(default_factory=dict)
+    bases: Counter[Verdict] = field(default_factory=Counter)
+    endings: Counter[Ending] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    plans: set[PlanFingerprint] = field(default_factory=set)
+    operators: Counter[str] = field(default_factory=Counter)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    num_flaky: int = 0
+    num_widest: int = 0
+    seconds: float = 0.0
+
+    @property
+    def num_cases(self) -> int:
+        """Base cases."""
+        return sum(self.bases.values())
+
+    @property
+    def num_variants(self) -> int:
+        """Runs of variants."""
+        return sum(self.endings.values())
+
+    def of(self, choice: Choice) -> ChoiceCounts:
+        """Return the counts of a place."""
+        return self.choices.setdefault(str(choice), ChoiceCounts())
+
+    def add_base(self, report: CaseReport, plan: PlanFingerprint) -> None:
+        """Count a base case."""
+        self.bases[Verdict.AGREE if report.deviations else report.verdict] += 1
+        if report.verdict is Verdict.UNSUPPORTED:
+            self.reasons[report.reason] += 1
+        self._add_plan(plan)
+
+    def add_outside(self, variants: Sequence[Variant]) -> None:
+        """Count variants in whose domain a case is not."""
+        for variant in variants:
+            self.of(variant.choices[0] if len(variant.choices) == 1 else _chief(variant)).num_outside += 1
+
+    def add(self, report: VariantReport) -> None:
+        """Count a variant that was run."""
+        self.endings[report.ending] += 1
+        self.rules.update(report.rules)
+        self.pairs |= pairs_of([report.variant])
+        self._add_plan(report.plan)
+        for choice in report.variant.choices:
+            counts = self.of(choice)
+            counts.endings[report.ending] += 1
+            counts.num_seen += report.plan.shows(choice.plan)
+
+    def unseen(self) -> tuple[Choice, ...]:
+        """Return the places that were tried and whose operators no plan has shown."""
+        tried = [choice for choice in CHOICES if choice.plan and self.of(choice).num_judged]
+        return tuple(choice for choice in tried if not self.of(choice).num_seen)
+
+    def missing(self, operators: Sequence[str]) -> tuple[str, ...]:
+        """Return the operators that no plan of the run has shown."""
+        return tuple(name for name in operators if not self.operators[name])
+
+    def _add_plan(self, plan: PlanFingerprint) -> None:
+        if plan.operators:
+            self.plans.add(plan)
+        self.operators.update(plan.names)
+
+
+def _chief(variant: Variant) -> Choice:
+    """Return the place for whose sake the others of a variant are there."""
+    return next((choice for choice in variant.choices if choice.needs), variant.choices[0])

@@ -1,0 +1,200 @@
+"""A variant's answer held against the base's and against the reference, but for what the variant may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from harness.check import check_case
+from harness.compare import compare_outcome, compare_rejection, no_error, same_error_class, spurious_error
+from harness.compare_metrics import HISTORY_METRICS
+from harness.variants.plans import PlanFingerprint, fingerprint_of
+from harness.variants.variant import base_of
+from harness.verdict import CaseReport, Verdict
+from reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.deviations import Deviations
+    from harness.engine import Capabilities, ConfigurableEngine
+    from harness.variants.axes import Exemption
+    from harness.variants.variant import Variant
+    from harness.verdict import Mismatch
+    from reference.case import Case
+    from reference.outcome import EngineResult, Reference
+
+BASE = "base"
+# Sizes of files and times are functions of the machine and the order of rows (R-542).
+_NOT_COMPARED = frozenset(
+    {
+        "numTargetBytesAdded",
+        "numTargetBytesRemoved",
+        "executionTimeMs",
+        "materializeSourceTimeMs",
+        "scanTimeMs",
+        "rewriteTimeMs",
+    }
+)
+
+
+class Ending(Enum):
+    """What became of one variant of one case."""
+
+    EQUAL = "equal"
+    EXEMPT = "exempt"
+    """other in what the variant may change, and right by the reference"""
+    KNOWN = "known"
+    """other, and explained by a known deviation of the engine"""
+    DIFFERENT = "different"
+    UNSUPPORTED = "unsupported"
+    ENGINE_ERROR = "engine_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantReport:
+    """One variant of one case.
+
+    Attributes:
+        report: the check of the variant's case; its mismatches are against ``base``, ``reference`` or ``itself``.
+        rules: by which the variant was allowed to differ, where it did.
+    """
+
+    variant: Variant
+    ending: Ending
+    report: CaseReport
+    rules: tuple[str, ...] = ()
+    plan: PlanFingerprint = field(default_factory=PlanFingerprint)
+
+
+class Observed:
+    """A configurable engine as the check of one case wants it; remembers the plans of the last merge."""
+
+    def __init__(self, engine: ConfigurableEngine) -> None:
+        self.name = engine.name
+        self.version = engine.version
+        self.capabilities: Capabilities = engine.capabilities
+        self.plan = PlanFingerprint()
+        self._engine = engine
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case, and take the fingerprint of its plans."""
+        self.plan = PlanFingerprint()
+        recorded = self._engine.run_recorded(case)
+        self.plan = fingerprint_of(recorded.plans)
+        return recorded.result
+
+    def close(self) -> None:
+        """Leave the engine to whoever opened it."""
+
+
+def check_base(
+    case: Case, engine: Observed, deviations: Deviations, reference: Callable[[Case], Reference]
+) -> CaseReport:
+    """Check a case where the base stands, against the reference."""
+    return deviations.annotated(check_case(base_of(case), engine, reference=lambda _: reference(case)))
+
+
+def judge(
+    case: Case,
+    variant: Variant,
+    base: CaseReport,
+    *,
+    engine: Observed,
+    deviations: Deviations,
+    reference: Callable[[Case], Reference],
+) -> VariantReport:
+    """Run a variant and compare.
+
+    Everything must be as in the base but for the exemptions of the variant; what is exempt, and all the rest once
+    more, must be as the reference says of the variant's own tables and flags (pitfall P2).
+
+    Args:
+        case: the case, as it was drawn.
+        variant: in whose domain it is.
+        base: the check of the base, which agrees, or deviates in a known way.
+        engine: the system under test.
+        deviations: what is known of it.
+        reference: evaluates the variant's own tables and flags.
+    """
+    changed = replace(variant.applied(case), expect=None)  # its author speaks of his own tables only
+    judged = variant.judged(case)
+    report = deviations.annotated(check_case(changed, engine, reference=lambda _: reference(judged)))
+    plan = engine.plan
+    if report.verdict is Verdict.ENGINE_ERROR:
+        return VariantReport(variant=variant, ending=Ending.ENGINE_ERROR, report=report)
+    if not isinstance(report.result, Outcome | Rejection) or not isinstance(base.result, Outcome | Rejection):
+        return VariantReport(variant=variant, ending=Ending.UNSUPPORTED, report=report, plan=plan)
+    found = _from_base(base, report, engine.capabilities)
+    exempt = {mismatch: _rules(variant.exemptions, mismatch, base, report) for mismatch in found}
+    rules = tuple(dict.fromkeys(rule for rules in exempt.values() for rule in rules))
+    own = [mismatch for mismatch, allowed in exempt.items() if not allowed]
+    if report.deviations or (base.deviations and report.verdict is not Verdict.MISMATCH and own):
+        return VariantReport(variant=variant, ending=Ending.KNOWN, report=report, rules=rules, plan=plan)
+    mismatches = (*(report.mismatches), *(() if base.deviations else own))
+    if mismatches:
+        report = replace(report, verdict=Verdict.MISMATCH, mismatches=mismatches)
+        return VariantReport(variant=variant, ending=Ending.DIFFERENT, report=report, rules=rules, plan=plan)
+    ending = Ending.EXEMPT if rules else Ending.EQUAL
+    return VariantReport(variant=variant, ending=ending, report=report, rules=rules, plan=plan)
+
+
+def _from_base(base: CaseReport, report: CaseReport, capabilities: Capabilities) -> tuple[Mismatch, ...]:
+    wanted, found = base.result, report.result
+    if isinstance(wanted, Outcome) and isinstance(found, Outcome):
+        compared = compare_outcome(_prediction(wanted), found, capabilities=_leniently_named(capabilities))
+        return tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches)
+    if isinstance(wanted, Rejection) and isinstance(found, Rejection):
+        if _both_are_right(wanted, found, report.reference):
+            return ()
+        compared = compare_rejection(wanted, found, capabilities=capabilities)
+        return tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches)
+    if isinstance(wanted, Rejection):
+        return (no_error(wanted.error_class, against=BASE),)
+    return (spurious_error(found, against=BASE),) if isinstance(found, Rejection) else ()
+
+
+def _prediction(base: Outcome) -> Prediction:
+    metrics = {n: Bound(v, v) for n, v in base.metrics.items() if n in HISTORY_METRICS and n not in _NOT_COMPARED}
+    return Prediction(
+        schema=base.schema,
+        rows=base.rows,
+        metrics=metrics,
+        cdf=base.cdf,
+        committed=bool(base.committed),
+        path=base.path or MergePath.C,  # not compared where the engine tells none
+    )
+
+
+def _leniently_named(capabilities: Capabilities) -> Capabilities:
+    return replace(capabilities, exact_metric_names=False)  # the check against the reference has seen to the names
+
+
+def _said_of_base(mismatch: Mismatch) -> tuple[str, ...]:
+    return tuple(line.replace("reference", BASE, 1) for line in mismatch.lines)
+
+
+def _both_are_right(left: Rejection, right: Rejection, reference: Reference) -> bool:
+    """Tell whether both classes are right, because no rule says which of several errors is met first."""
+    answer = reference.answer
+    if not isinstance(answer, Rejection):
+        return False
+    allowed = {answer.error_class, *answer.other_classes}
+    return all(any(same_error_class(a, given.error_class) for a in allowed) for given in (left, right))
+
+
+def _rules(
+    exemptions: tuple[Exemption, ...], mismatch: Mismatch, base: CaseReport, report: CaseReport
+) -> tuple[str, ...]:
+    """Name the rules by which a difference from the base is allowed; none where it is not."""
+    errors = {given.error_class for given in (base.result, report.result) if isinstance(given, Rejection)}
+    one_failed = isinstance(base.result, Rejection) != isinstance(report.result, Rejection)
+    return tuple(
+        rule
+        for exemption in exemptions
+        if mismatch.kind in exemption.metrics
+        or mismatch.check.value in exemption.observables
+        or (one_failed and bool(errors) and errors <= exemption.errors)
+        for rule in exemption.rules
+    )

@@ -1,0 +1,211 @@
+"""A run: cases under variants, every difference confirmed, bisected, shrunk and kept."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from harness.findings import fingerprint, with_content_id
+from harness.shrink import Attempts, ShrinkLimits, shrink
+from harness.variants import selection
+from harness.variants.bisect import bisect
+from harness.variants.counts import Counts
+from harness.variants.judge import Ending, Observed, check_base, judge
+from harness.variants.text import finding_report
+from harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from harness.deviations import Deviations
+    from harness.engine import ConfigurableEngine
+    from harness.findings import FindingsDirectory, Fingerprint
+    from harness.variants.judge import VariantReport
+    from harness.verdict import CaseReport
+    from reference.case import Case
+    from reference.outcome import Reference
+
+LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantFinding:
+    """A difference that came twice.
+
+    Attributes:
+        report: of the smallest case known, whose settings name the variant; of the case alone where the base differs.
+        variant: of the axes that flip the outcome; None where the base itself differs from the reference.
+        found_with: the variant that showed it first.
+    """
+
+    fingerprint: Fingerprint
+    report: CaseReport
+    variant: Variant | None
+    found_with: Variant | None
+    path: Path | None = None
+
+
+class VariantRun:
+    """One run on one engine.
+
+    Args:
+        engine: the system under test.
+        deviations: what is known of it.
+        findings: where differences are kept; None keeps none.
+        only: the variants to try where a case is in their domain; without any, a selection for each case.
+        reference: evaluates cases.
+        limits: how much shrinking one finding is worth.
+        listener: told of each finding.
+    """
+
+    def __init__(
+        self,
+        engine: ConfigurableEngine,
+        *,
+        deviations: Deviations,
+        reference: Callable[[Case], Reference],
+        findings: FindingsDirectory | None = None,
+        only: tuple[Variant, ...] = (),
+        limits: ShrinkLimits = LIMITS,
+        listener: Callable[[VariantFinding], None] = lambda _: None,
+    ) -> None:
+        self.counts = Counts(only=only)
+        self.found: list[VariantFinding] = []
+        self._engine = Observed(engine)
+        self._deviations = deviations
+        self._reference = reference
+        self._findings = findings
+        self._only = only
+        self._limits = limits
+        self._listener = listener
+        self._known: set[tuple[str, Fingerprint]] = set()
+        self._max_findings: int | None = None
+
+    def run(
+        self,
+        cases: Iterable[tuple[int | None, Case]],
+        *,
+        max_seconds: float | None = None,
+        max_findings: int | None = None,
+    ) -> None:
+        """Check cases until they, the time or the findings are at their end.
+
+        Args:
+            cases: with their numbers in a stream; None for a case that was given, which runs under every variant.
+            max_seconds: from now; the case under way comes to its end.
+            max_findings: stop when so many are found, in the midst of a case too.
+        """
+        started = time.monotonic()
+        self._max_findings = max_findings
+        try:
+            for index, case in cases:
+                self.check(index, case)
+                self.counts.seconds = time.monotonic() - started
+                if max_seconds is not None and self.counts.seconds >= max_seconds:
+                    break
+                if self._is_enough():
+                    break
+        finally:
+            self.counts.seconds = time.monotonic() - started
+
+    def check(self, index: int | None, case: Case) -> None:
+        """Check one case: the base against the reference, then its variants against the base."""
+        base = check_base(case, self._engine, self._deviations, self._reference)
+        self.counts.add_base(base, self._engine.plan)
+        if base.verdict is Verdict.MISMATCH and not base.deviations:
+            self._keep_base(case, base)
+        if base.verdict not in (Verdict.AGREE, Verdict.BOTH_REJECTED) and not base.deviations:
+            return
+        variants, outside = self._variants(index, case, base)
+        self.counts.add_outside(outside)
+        for variant in variants:
+            report = self._judged(case, variant, base)
+            if report.ending is Ending.DIFFERENT:
+                report = self._confirmed(case, report)
+            self.counts.add(report)
+            if self._is_enough():
+                return
+
+    def _is_enough(self) -> bool:
+        return self._max_findings is not None and len(self.found) >= self._max_findings
+
+    def _variants(
+        self, index: int | None, case: Case, base: CaseReport
+    ) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
+        facts = base.reference.facts
+        only = (variant_named(case.conf[VARIANT_SETTING]),) if VARIANT_SETTING in case.conf else self._only
+        plain = without_variant(case)
+        if only:
+            inside = tuple(variant for variant in only if variant.holds(plain, facts))
+            return inside, tuple(variant for variant in only if variant not in inside)
+        if index is None:
+            return selection.every(plain, facts)
+        return selection.selected(index, plain, facts)
+
+    def _confirmed(self, case: Case, first: VariantReport) -> VariantReport:
+        """Run a difference again; one that does not come back is no finding, but is counted."""
+        wanted = fingerprint(first.report)
+        again = self._checked(first.variant)(without_variant(case))
+        if wanted is None or fingerprint(again) != wanted:
+            self.counts.num_flaky += 1
+            return first
+        minimal = bisect(first.variant, lambda variant: fingerprint(self._checked(variant)(case)) == wanted)
+        if (minimal.name, wanted) in self._known:
+            return first
+        self._known.add((minimal.name, wanted))
+        found = self._checked(minimal)(without_variant(case))
+        if fingerprint(found) is None:  # bisect has just seen it: the engine answers now so and now otherwise
+            found, minimal = again, first.variant
+        attempts = Attempts(found, check=self._checked(minimal), limits=self._limits)
+        best = shrink(attempts)
+        named = replace(best.case, conf={**best.case.conf, VARIANT_SETTING: minimal.name})
+        self._keep(
+            VariantFinding(
+                fingerprint=wanted,
+                report=replace(best, case=with_content_id(named)),
+                variant=minimal,
+                found_with=first.variant,
+            )
+        )
+        return first
+
+    def _judged(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
+        return judge(case, variant, base, engine=self._engine, deviations=self._deviations, reference=self._reference)
+
+    def _checked(self, variant: Variant) -> Callable[[Case], CaseReport]:
+        """Return a check of cases under a variant, whose report is about the case and not about what the variant ran.
+
+        A case that is outside the domain, or whose base differs from the reference, shows nothing.
+        """
+
+        def check(case: Case) -> CaseReport:
+            base = check_base(case, self._engine, self._deviations, self._reference)
+            is_right = base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
+            if not is_right or not variant.holds(case, base.reference.facts):
+                return replace(base, case=case, mismatches=())
+            return replace(self._judged(case, variant, base).report, case=case)
+
+        return check
+
+    def _keep_base(self, case: Case, base: CaseReport) -> None:
+        wanted = fingerprint(base)
+        again = check_base(case, self._engine, self._deviations, self._reference)
+        if wanted is None or fingerprint(again) != wanted:
+            self.counts.num_flaky += 1
+            return
+        if ("", wanted) in self._known:
+            return
+        self._known.add(("", wanted))
+        report = replace(base, case=with_content_id(base.case))
+        self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
+
+    def _keep(self, finding: VariantFinding) -> None:
+        if self._findings is not None:
+            path = self._findings.path_of(finding.report.case.id)
+            text = finding_report(finding, path=path)
+            finding = replace(finding, path=self._findings.save(finding.report.case, text))
+        self.found.append(finding)
+        self._listener(finding)

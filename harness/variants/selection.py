@@ -1,0 +1,84 @@
+"""Which variants a case runs under: by the number of the case, so that a run covers all places and most pairs."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+from typing import TYPE_CHECKING
+
+from harness.variants.choices import CHOICES
+from harness.variants.domains import is_repeatable
+from harness.variants.variant import Variant, variant_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from reference.case import Case
+    from reference.outcome import Facts
+
+NUM_SINGLE, NUM_MIXED = 4, 4
+"""How many variants of one place, and how many of several, a case gets."""
+
+_FEWEST, _MOST = 3, 6
+SINGLES: tuple[Variant, ...] = tuple(variant_of([choice]) for choice in CHOICES)
+"""One variant for each place, with what that place needs."""
+
+
+def selected(index: int, case: Case, facts: Facts) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
+    """Choose variants for a case of a stream.
+
+    Those of one place go round all places from case to case; those of several are drawn by the case's number.
+
+    Args:
+        index: the number of the case; the same number and case give the same variants.
+        case: the case.
+        facts: what the reference tells of it.
+
+    Returns:
+        The variants in whose domain the case is, and those of one place that were passed over because it is not.
+    """
+    if not is_repeatable(case):
+        return (), ()
+    start = index * NUM_SINGLE
+    chosen: list[Variant] = []
+    outside: list[Variant] = []
+    for variant in itertools.islice(
+        itertools.cycle(SINGLES), start % len(SINGLES), start % len(SINGLES) + len(SINGLES)
+    ):
+        if len(chosen) == NUM_SINGLE:
+            break
+        (chosen if variant.holds(case, facts) else outside).append(variant)
+    names = {variant.name for variant in chosen}
+    for variant in itertools.islice(_mixed(index, case, facts), NUM_MIXED):
+        if variant.name not in names:
+            names.add(variant.name)
+            chosen.append(variant)
+    return tuple(chosen), tuple(outside)
+
+
+def every(case: Case, facts: Facts) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
+    """Choose all variants of one place for a case, and as many of several as a case of a stream gets."""
+    if not is_repeatable(case):
+        return (), ()
+    inside = tuple(variant for variant in SINGLES if variant.holds(case, facts))
+    mixed = itertools.islice(_mixed(0, case, facts), NUM_MIXED)
+    return (*inside, *mixed), tuple(variant for variant in SINGLES if variant not in inside)
+
+
+def pairs_of(variants: Iterable[Variant]) -> frozenset[tuple[str, str]]:
+    """Return the pairs of places on two axes that some variants try together."""
+    return frozenset((str(left), str(right)) for v in variants for left, right in itertools.combinations(v.choices, 2))
+
+
+def _mixed(index: int, case: Case, facts: Facts) -> Iterator[Variant]:
+    random = Random(f"variants/{index}")  # noqa: S311 - a choice of tests, no secret
+    inside = [choice for choice in CHOICES if variant_of([choice]).holds(case, facts)]
+    if len({choice.axis for choice in inside}) < _FEWEST:
+        return
+    while True:
+        # every axis is as likely as any other, however many places it has
+        axes = sorted({choice.axis.value for choice in inside})
+        wanted = random.sample(axes, min(len(axes), random.randint(_FEWEST, _MOST)))
+        drawn = [random.choice([c for c in inside if c.axis.value == axis]) for axis in wanted]
+        # what a place needs goes before what was drawn for the axis
+        yield variant_of(sorted(drawn, key=lambda choice: not choice.needs))

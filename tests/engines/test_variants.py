@@ -1,0 +1,76 @@
+"""Variants on the PySpark merge: plans are seen to change, outcomes are not; a planted fault is found with its axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.deviations import Deviations
+from harness.engine import ConfigurableEngine
+from harness.engines.pyspark import PySparkEngine
+from harness.selfcheck.variant_faults import CASES, VARIANT_FAULTS
+from harness.shrink import ShrinkLimits
+from harness.variants.judge import Ending
+from harness.variants.plans import fingerprint_of
+from harness.variants.run import VariantRun
+from harness.variants.variant import base_of, variant_named
+from reference import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.selfcheck.variant_faults import VariantFault
+
+pytestmark = pytest.mark.spark
+
+QUICK = ("shuffle-loses-a-file", "second-batch-lost", "values-of-eight-files")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[PySparkEngine]:
+    """Start the merge once."""
+    engine = PySparkEngine()
+    yield engine
+    engine.close()
+
+
+def running(engine: PySparkEngine, *names: str) -> VariantRun:
+    return VariantRun(
+        engine,
+        deviations=Deviations(),
+        reference=evaluate,
+        only=tuple(variant_named(name) for name in names),
+        limits=ShrinkLimits(max_seconds=0, max_runs=0),
+    )
+
+
+def test_every_join_is_seen_and_agrees(engine: PySparkEngine) -> None:
+    """The settings do choose the operators, and the operators give one answer."""
+    names = ("join=broadcast", "join=shuffled-hash", "join=nested-loop", "codegen=whole-stage", "reader=batches of 1")
+    run = running(engine, *names)
+    run.check(None, CASES["upsert"])
+    assert run.found == []
+    assert run.counts.unseen() == ()
+    assert run.counts.endings[Ending.EQUAL] + run.counts.endings[Ending.EXEMPT] == len(names)
+    assert run.counts.operators["SortMergeJoin"] > 0  # the base
+
+
+def test_settings_are_put_back(engine: PySparkEngine) -> None:
+    """A variant leaves no trace in the session."""
+    assert isinstance(engine, ConfigurableEngine)
+    first = fingerprint_of(engine.run_recorded(base_of(CASES["upsert"])).plans)
+    running(engine, "aqe=on,join=broadcast,partitions=5").check(None, CASES["upsert"])
+    assert fingerprint_of(engine.run_recorded(base_of(CASES["upsert"])).plans) == first
+
+
+@pytest.mark.parametrize("planted", [f for f in VARIANT_FAULTS if f.fault.name in QUICK], ids=lambda f: f.fault.name)
+def test_a_planted_fault_is_found_and_its_axis_named(engine: PySparkEngine, planted: VariantFault) -> None:
+    """Of the three axes of the variant, the one that the fault hangs on."""
+    run = running(engine, planted.variant)
+    with planted.fault.switched_on():
+        run.check(None, CASES[planted.case])
+    assert [finding.variant is not None for finding in run.found] == [True]
+    named = run.found[0].variant
+    assert named is not None
+    assert {choice.axis.value for choice in named.choices} <= planted.axes

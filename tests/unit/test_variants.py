@@ -1,0 +1,366 @@
+"""Variants without Spark: names, domains, selection, judgement, bisection, counts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.cli.variants import exit_code
+from harness.deviations import Deviations
+from harness.engine import Capabilities, ConfigurableEngine, Recorded
+from harness.errors import EngineDownError, ExitCode, UserInputError
+from harness.findings import FindingsDirectory
+from harness.relations.relation import AMBIGUOUS
+from harness.session import Remembered
+from harness.shrink import ShrinkLimits
+from harness.variants.axes import Axis
+from harness.variants.bisect import bisect
+from harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES
+from harness.variants.domains import is_repeatable
+from harness.variants.judge import Ending
+from harness.variants.run import VariantRun
+from harness.variants.selection import SINGLES, every, selected
+from harness.variants.text import finding_report, run_document, summary_lines
+from harness.variants.variant import VARIANT_SETTING, base_of, variant_named
+from harness.verdict import Verdict
+from reference import evaluate
+from reference.case import Case, Source, Target
+from reference.case_file import load_cases
+from reference.ddl import parse_schema
+from reference.outcome import Outcome, Prediction, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from reference.outcome import EngineResult
+
+SCHEMA = parse_schema("id INT, v STRING")
+UPSERT = Case(
+    id="upsert",
+    target=Target(schema=SCHEMA, files=(((1, "a"), (2, "b")), ((3, "c"),))),
+    source=Source(schema=SCHEMA, rows=((1, "x"), (9, "y"))),
+    sql="MERGE INTO target t USING source s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+)
+INSERT = replace(
+    UPSERT, id="insert", sql="MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+)
+REFERENCE = Remembered(evaluate)
+PLAN = """== Physical Plan ==
+* SortMergeJoin Inner (2)
++- Scan parquet  (1)
+
+
+(1) Scan parquet
+Batched: true
+"""
+
+
+class Predicting:
+    """An engine that says what the reference says, but for what a function makes of it under some settings."""
+
+    name = "predicting"
+    version = "1"
+    capabilities = Capabilities()
+
+    def __init__(self, wrong: Callable[[Case, Outcome], EngineResult] = lambda _, outcome: outcome) -> None:
+        self._wrong = wrong
+        self.num_runs = 0
+        self.ran: list[Case] = []
+
+    def run(self, case: Case) -> EngineResult:
+        self.num_runs += 1
+        self.ran.append(case)
+        known = ("spark.databricks.delta.merge.",)
+        asked = replace(case, conf={name: value for name, value in case.conf.items() if name.startswith(known)})
+        answer = REFERENCE(asked).answer
+        if not isinstance(answer, Prediction):
+            return answer
+        metrics = {name: bound.low for name, bound in answer.metrics.items()}
+        outcome = Outcome(
+            schema=answer.schema,
+            rows=answer.rows,
+            metrics=metrics,
+            cdf=answer.cdf,
+            committed=answer.committed,
+            path=answer.path,
+        )
+        return self._wrong(case, outcome)
+
+    def run_recorded(self, case: Case) -> Recorded:
+        return Recorded(result=self.run(case), plans=(PLAN,))
+
+    def close(self) -> None:
+        pass
+
+
+def losing_a_row(*settings: tuple[str, str]) -> Callable[[Case, Outcome], EngineResult]:
+    """Lose a row where the case has all of the settings."""
+
+    def wrong(case: Case, outcome: Outcome) -> EngineResult:
+        if all(case.conf.get(name) == value for name, value in settings):
+            return replace(outcome, rows=outcome.rows[1:])
+        return outcome
+
+    return wrong
+
+
+ADAPTIVE = ("spark.sql.adaptive.enabled", "true")
+FIVE = ("spark.sql.shuffle.partitions", "5")
+
+
+def running(engine: ConfigurableEngine, *names: str, findings: FindingsDirectory | None = None) -> VariantRun:
+    return VariantRun(
+        engine,
+        deviations=Deviations(),
+        reference=REFERENCE,
+        findings=findings,
+        only=tuple(variant_named(name) for name in names),
+        limits=ShrinkLimits(max_seconds=20, max_runs=40),
+    )
+
+
+def test_every_axis_has_a_base_and_a_place() -> None:
+    """So that the list names them all, and each name is one place."""
+    assert set(BASE_NAMES) == set(Axis) == {choice.axis for choice in CHOICES}
+    assert len({str(choice) for choice in CHOICES}) == len(CHOICES)
+
+
+def test_every_exemption_has_a_rule() -> None:
+    """What may change is part of the specification."""
+    exemptions = [exemption for choice in CHOICES for exemption in choice.exemptions]
+    assert all(exemption.rules for exemption in exemptions)
+    assert all(e.metrics or e.observables or e.errors for e in exemptions)
+
+
+@pytest.mark.parametrize("variant", SINGLES, ids=lambda variant: variant.name)
+def test_a_name_leads_back_to_its_variant(variant: object) -> None:
+    """The command line and saved cases name variants."""
+    assert variant_named(str(getattr(variant, "name", ""))).name == getattr(variant, "name", None)
+
+
+def test_what_a_place_needs_comes_along() -> None:
+    """Only adaptive execution chooses the shuffled hash join for small tables."""
+    assert variant_named("join=shuffled-hash").name == "join=shuffled-hash,aqe=on,partitions=2,splits=many"
+    assert "partitions=5" in variant_named("partitions=5,join=shuffled-hash").name
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("join=brodcast", "Did you mean 'join=broadcast'?"), ("join=x", "broadcast, shuffled-hash"), ("x", "axes: ")],
+)
+def test_an_unknown_name_is_a_mistake_of_the_user(name: str, said: str) -> None:
+    """With what is allowed."""
+    with pytest.raises(UserInputError, match=r"mergecheck variants --list") as caught:
+        variant_named(name)
+    assert said in str(caught.value)
+
+
+def test_the_base_stands_still_and_a_case_keeps_its_settings() -> None:
+    """A setting of the case goes before the base's, a variant's before both."""
+    case = replace(UPSERT, conf={"spark.sql.shuffle.partitions": "3", VARIANT_SETTING: "aqe=on"})
+    assert base_of(case).conf == {**BASE_SETTINGS, "spark.sql.shuffle.partitions": "3"}
+    assert variant_named("partitions=5").applied(case).conf["spark.sql.shuffle.partitions"] == "5"
+
+
+def test_domains() -> None:
+    """A variant is chosen where it means something."""
+    facts = evaluate(UPSERT).facts
+
+    def holds(name: str, case: Case) -> bool:
+        return variant_named(name).holds(case, facts)
+
+    assert not holds("insert-only=off", UPSERT)
+    assert holds("insert-only=off", INSERT)
+    assert not holds("matched-only=off", UPSERT)
+    assert not holds("partitioned=no", UPSERT)
+    assert holds("partitioned=by-column", UPSERT)
+    assert not holds("files=per-row", replace(UPSERT, target=Target(schema=SCHEMA)))
+    assert not is_repeatable(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")))
+
+
+def test_selection_hangs_on_the_number_alone() -> None:
+    """The same case number gives the same variants, at least eight of them, and a run comes round to every place."""
+    facts = evaluate(UPSERT).facts
+    first, _ = selected(5, UPSERT, facts)
+    assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
+    assert len(first) >= 8
+    chosen = [selected(index, UPSERT, facts)[0] for index in range(len(SINGLES))]
+    tried = {str(choice) for variant in itertools.chain(*chosen) for choice in variant.choices}
+    outside = {variant.choices[0] for variant in SINGLES if not variant.holds(UPSERT, facts)}
+    assert tried == {str(choice) for choice in CHOICES} - {str(choice) for choice in outside}
+
+
+def test_a_given_case_runs_under_every_place() -> None:
+    """Somebody who gives a case wants it all."""
+    inside, outside = every(UPSERT, evaluate(UPSERT).facts)
+    assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
+    assert every(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")), evaluate(UPSERT).facts) == ((), ())
+
+
+def test_an_engine_that_is_right_agrees_everywhere() -> None:
+    """Layouts change metrics as the rules allow, and nothing else."""
+    run = running(Predicting())
+    run.check(4, UPSERT)
+    run.check(0, INSERT)
+    run.check(9, INSERT)
+    assert run.found == []
+    assert run.counts.endings[Ending.DIFFERENT] == 0
+    assert run.counts.endings[Ending.EXEMPT] > 0
+    assert run.counts.rules["R-541"] > 0
+
+
+def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
+    """R-320, pitfall P2: the toggle is not semantics-preserving, and the reference says where."""
+    source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
+    run = running(Predicting(), "insert-only=off")
+    run.check(None, replace(INSERT, source=source))
+    assert (run.found, run.counts.rules["R-320"]) == ([], 1)
+
+    def never(case: Case, outcome: Outcome) -> EngineResult:
+        return (
+            Rejection(error_class=AMBIGUOUS, message="", unchanged=True)
+            if len(case.conf) > len(BASE_SETTINGS)
+            else outcome
+        )
+
+    spurious = running(Predicting(never), "insert-only=off")
+    spurious.check(None, INSERT)
+    assert [f.fingerprint.kind for f in spurious.found] == ["spurious_error"]
+
+
+def test_copied_rows_may_change_only_as_the_reference_says() -> None:
+    """An exemption is no licence: what is exempt is held against the reference."""
+
+    def wrong(case: Case, outcome: Outcome) -> EngineResult:
+        extra = len(case.target.files) == 1
+        return replace(
+            outcome, metrics={**outcome.metrics, "numTargetRowsCopied": outcome.metrics["numTargetRowsCopied"] + extra}
+        )
+
+    run = running(Predicting(wrong), "files=one")
+    run.check(None, UPSERT)
+    assert [f.fingerprint.kind for f in run.found] == ["numTargetRowsCopied"]
+
+
+def test_a_difference_is_bisected_to_its_axis() -> None:
+    """Of five axes, the one that the fault hangs on."""
+    run = running(Predicting(losing_a_row(ADAPTIVE)), "aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
+    run.check(None, UPSERT)
+    assert [f.variant and f.variant.lines() for f in run.found] == [("axis aqe: off -> on",)]
+
+
+def test_a_fault_of_two_axes_is_bisected_to_both() -> None:
+    """Neither alone flips the outcome."""
+    run = running(Predicting(losing_a_row(ADAPTIVE, FIVE)), "aqe=on,codegen=expressions,partitions=5,files=one")
+    run.check(None, UPSERT)
+    assert [f.variant and f.variant.name for f in run.found] == ["aqe=on,partitions=5"]
+
+
+@pytest.mark.parametrize("number", range(1, 32))
+def test_bisect_finds_any_set_of_axes(number: int) -> None:
+    """The smallest set, whichever of five it is, without asking a set twice."""
+    variant = variant_named("aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
+    wanted = {str(c) for i, c in enumerate(variant.choices) if number >> i & 1}
+    asked: list[str] = []
+
+    def flips(candidate: object) -> bool:
+        name = str(getattr(candidate, "name", ""))
+        asked.append(name)
+        return wanted <= set(name.split(","))
+
+    assert set(bisect(variant, flips).name.split(",")) == wanted
+    assert len(asked) == len(set(asked))
+
+
+def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) -> None:
+    """The case file names the variant; the same verb runs it again, and no other variant."""
+    store = FindingsDirectory(tmp_path)
+    engine = Predicting(losing_a_row(ADAPTIVE))
+    run = running(engine, "aqe=on,codegen=expressions", findings=store)
+    run.check(None, UPSERT)
+    (found,) = run.found
+    assert found.path is not None
+    (saved,) = load_cases(found.path)
+    assert saved.conf[VARIANT_SETTING] == "aqe=on"
+    assert len(saved.target.rows) < len(UPSERT.target.rows)
+    assert "axis aqe: off -> on" in finding_report(found, path=found.path)
+    again = running(engine)
+    again.check(None, saved)
+    assert [f.variant and f.variant.name for f in again.found] == ["aqe=on"]
+    assert again.counts.num_variants == 1
+
+
+def test_a_difference_that_does_not_come_back_is_no_finding() -> None:
+    """A finding counts after a second identical outcome only."""
+    seen: list[Case] = []
+
+    def once(case: Case, outcome: Outcome) -> EngineResult:
+        if case.conf.get(ADAPTIVE[0]) == "true" and not seen:
+            seen.append(case)
+            return replace(outcome, rows=())
+        return outcome
+
+    run = running(Predicting(once), "aqe=on")
+    run.check(None, UPSERT)
+    assert (run.found, run.counts.num_flaky) == ([], 1)
+
+
+def test_a_base_that_differs_from_the_reference_is_a_finding_of_its_own() -> None:
+    """And no variant is held against it."""
+    engine = Predicting(losing_a_row())
+    run = running(engine, "aqe=on")
+    run.check(None, UPSERT)
+    assert [f.variant for f in run.found] == [None]
+    assert (run.counts.num_variants, run.counts.bases[Verdict.MISMATCH]) == (0, 1)
+
+
+def test_an_engine_that_cannot_or_is_down_is_counted() -> None:
+    """Neither is silent, and neither is a difference."""
+
+    def cannot(case: Case, outcome: Outcome) -> EngineResult:
+        if case.conf.get("spark.sql.shuffle.partitions") == "5":
+            raise EngineDownError("gone")
+        return Unsupported("setting") if case.conf.get(ADAPTIVE[0]) == "true" else outcome
+
+    run = running(Predicting(cannot), "aqe=on", "partitions=5")
+    run.check(None, UPSERT)
+    assert (run.counts.endings[Ending.UNSUPPORTED], run.counts.endings[Ending.ENGINE_ERROR]) == (1, 1)
+
+
+def test_a_plan_that_never_appears_is_said() -> None:
+    """What was asked for and never executed is not covered (pitfall P25)."""
+    run = running(Predicting(), "join=broadcast", "codegen=whole-stage")
+    run.check(None, UPSERT)
+    assert [str(choice) for choice in run.counts.unseen()] == ["join=broadcast"]
+    assert run.counts.missing(["SortMergeJoin", "CartesianProduct"]) == ("CartesianProduct",)
+    lines = summary_lines(run.counts, required=["CartesianProduct"])
+    assert "inconclusive: join=broadcast ran 1 times, no plan showed BroadcastHashJoin" in lines
+    assert "inconclusive: no plan of the run showed CartesianProduct (--require-plan)" in lines
+    document = run_document(run.counts, run.found, required=[])
+    assert document["not_executed"] == ["join=broadcast"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names", "required", "code"),
+    [
+        (losing_a_row(FIVE), ("codegen=whole-stage",), (), ExitCode.AGREE),
+        (losing_a_row(FIVE), ("codegen=whole-stage",), ("SortMergeJoin",), ExitCode.AGREE),
+        (losing_a_row(FIVE), ("codegen=whole-stage",), ("CartesianProduct",), ExitCode.INCONCLUSIVE),
+        (losing_a_row(FIVE), ("join=broadcast",), (), ExitCode.INCONCLUSIVE),
+        (losing_a_row(FIVE), ("insert-only=off",), (), ExitCode.INCONCLUSIVE),
+        (losing_a_row(ADAPTIVE), ("aqe=on",), (), ExitCode.MISMATCH),
+        (losing_a_row(), ("aqe=on",), (), ExitCode.MISMATCH),
+    ],
+)
+def test_exit_codes(
+    wrong: Callable[[Case, Outcome], EngineResult], names: tuple[str, ...], required: tuple[str, ...], code: ExitCode
+) -> None:
+    """A plan that was never seen, or no variant at all, is never green."""
+    run = running(Predicting(wrong), *names)
+    run.check(None, UPSERT)
+    assert exit_code(run, required=required) is code
