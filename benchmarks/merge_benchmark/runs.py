@@ -11,6 +11,7 @@ import duckdb
 
 from benchmarks.merge_benchmark.delta_log import copy_table
 from benchmarks.merge_benchmark.engines import measured
+from benchmarks.merge_benchmark.tables import keys_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +90,7 @@ def run_case(
 def expect(case: BenchmarkCase, target: Path, source: Path, tables: Tables) -> Expected:
     """Compute the numbers of rows; DuckDB counts where clauses have conditions."""
     with duckdb.connect() as connection:
-        connection.read_parquet(str(source.with_suffix(".keys"))).create_view("s")
+        connection.read_parquet(str(keys_file(source))).create_view("s")
         connection.read_parquet(f"{target}/**/*.parquet").create_view("t")
         updated, deleted, inserted = (
             int(connection.sql(query if query.startswith("SELECT") else f"SELECT {query}").fetchall()[0][0])

@@ -85,7 +85,7 @@ class Tables:
         write_log(path, columns_of(kind), partition_by=(PARTITION_COLUMN,) if partitioned else ())
 
     def _write_source(self, path: Path, shape: SourceShape, kind: TargetKind) -> None:
-        """Write the rows of a source, and beside them, in ``keys.parquet``, which of them match."""
+        """Write the rows of a source, and beside them, in ``keys_file``, which of them match."""
         numbers = self._numbers(self.chosen_files(shape), kind)
         path.mkdir(parents=True)
         with duckdb.connect() as connection:
@@ -104,7 +104,7 @@ class Tables:
             file = str(path / "part-00000.snappy.parquet")
             connection.sql("SELECT * EXCLUDE (is_matched) FROM source").write_parquet(file, compression="snappy")
             keys = "SELECT wr_order_number, wr_item_sk, wr_reason_sk, is_matched FROM source"
-            connection.sql(keys).write_parquet(str(path.with_suffix(".keys")))
+            connection.sql(keys).write_parquet(str(keys_file(path)))
         write_log(path, self._source_columns(kind))
 
     def _source_columns(self, kind: TargetKind) -> dict[str, str]:
@@ -138,3 +138,8 @@ class Tables:
 
     def _bounds(self, number: int, of: int) -> tuple[int, int]:
         return number * self.num_rows // of, (number + 1) * self.num_rows // of
+
+
+def keys_file(source: Path) -> Path:
+    """Return the file beside a source that holds its keys and says which rows match."""
+    return source.with_name(f"{source.name}.keys")

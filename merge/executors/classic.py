@@ -26,6 +26,7 @@ from merge.executors.run import (
     runs_in_one_task,
     source_for,
 )
+from merge.executors.source_keys import files_with_source_keys
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.rows import ACTION
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.resolution.resolved import ResolvedMerge
+    from merge.table.snapshot import DataFile
 
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ def find_touched_files(run: MergeRun) -> TouchedFiles:
     """
     with run.stopwatch.part(TimedPart.SCAN):
         candidates = candidate_files(run)
-        query = scan_for_matches(run, candidates)
+        query = scan_for_matches(run, files_with_possible_matches(run, candidates))
         rows = [] if query is None else query.collect()
     touched = touched_files(rows, candidates, num_source_rows=run.source.num_rows)
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
@@ -66,6 +68,11 @@ def check_multiple_matches(merge: ResolvedMerge, touched: TouchedFiles) -> None:
     """Raise if a target row matches several source rows; clause conditions do not matter (R-320, R-321)."""
     if touched.num_multiple_matches > 0 and not is_sole_unconditional_delete(merge):
         raise multiple_source_rows_matched()
+
+
+def files_with_possible_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """Choose which candidates the first scan reads; with a NOT MATCHED BY SOURCE clause every row of each counts."""
+    return candidates if run.merge.not_matched_by_source else files_with_source_keys(run, candidates)
 
 
 def rewriting_join_type(run: MergeRun) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import uuid
-import warnings
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from merge.table.checks import Check, with_violations
 from merge.table.constraints import not_null_paths
 from merge.table.log_store import LogStore
 from merge.table.rows import RowAction, routes
+from merge.table.workers import run_in_workers
 from merge.table.writer import (
     CHANGE_FILE,
     CHECK_VIOLATION,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 SOURCE_COUNT = "source"
 _NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 _DEFAULT_INDEXED_COLUMNS = 32
-_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
 
 _logger = logging.getLogger(__name__)
 
@@ -125,10 +124,7 @@ class TableWriter:
             output = output.repartition(*columns)
         elif is_small:
             output = output.coalesce(1)
-        with warnings.catch_warnings():
-            # mapInArrow checks the installed pandas on the way, although it does not use it here.
-            warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
-            records = output.mapInArrow(functools.partial(write_partition, task), RECORD_DDL)
+        records = run_in_workers(output, functools.partial(write_partition, task), RECORD_DDL)
         if source_count is not None:
             records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
         return _result(records.collect())

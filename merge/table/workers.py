@@ -1,0 +1,31 @@
+"""Running a function of Arrow batches in Spark's Python workers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
+
+
+def run_in_workers(
+    frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], ddl: str
+) -> DataFrame:
+    """Map the batches of each partition of a frame.
+
+    Args:
+        frame: what the function gets.
+        function: gets all batches of one partition; it is sent to the workers, so it must be made of plain values and
+            of functions at the top of modules.
+        ddl: the columns of what it yields.
+    """
+    with warnings.catch_warnings():
+        # mapInArrow checks the installed pandas on the way, although it does not use it here.
+        warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
+        return frame.mapInArrow(function, ddl)
