@@ -17,6 +17,7 @@ from merge.executors.cdc import (
 )
 from merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
 from merge.executors.first_scan import scan_for_matches, touched_files
+from merge.executors.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
 from merge.executors.run import (
     candidate_files,
@@ -90,6 +91,8 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         touched: what the first scan found, at least one file; whether rows of it matched several source rows decides
             about de-duplication (R-A04).
     """
+    if uses_low_shuffle(run, touched):
+        return rewrite_with_low_shuffle(run, touched)
     with run.stopwatch.part(TimedPart.REWRITE):
         deduplicates = needs_deduplication(
             run.merge, multiple_matches=touched.num_multiple_matches > 0, change_data=run.records_changes
