@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from benchmarks.merge_benchmark.cases import BenchmarkCase
     from benchmarks.merge_benchmark.engines import BenchmarkEngine
+    from benchmarks.merge_benchmark.runs import CaseResult
 
 _ON_SPARK = (PySparkMerge.name, DeltaSparkMerge.name)
 _ENGINES = (*_ON_SPARK, DeltaRsMerge.name)
@@ -38,7 +39,7 @@ def main() -> None:
     arguments = _parser().parse_args()
     cases = _chosen(arguments.case, additions=arguments.additions)
     engines = _engines(arguments.engine or list(_ON_SPARK), arguments.set)
-    results = []
+    results: list[CaseResult] = []
     with ExitStack() as stack:
         folder = arguments.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="merge-benchmark-")))
         tables = Tables(
@@ -51,9 +52,14 @@ def main() -> None:
         )
         for case in cases:
             results += run_case(case, engines, tables, iterations=arguments.iterations, report=_progress)
+            _write(results, tables, arguments)  # after each case, so that an interrupted run leaves what it has
     text = markdown(results, tables, iterations=arguments.iterations)
     print(json.dumps(document(results, tables), indent=2) if arguments.json else text)
+
+
+def _write(results: list[CaseResult], tables: Tables, arguments: argparse.Namespace) -> None:
     if arguments.markdown:
+        text = markdown(results, tables, iterations=arguments.iterations)
         arguments.markdown.write_text(text, encoding="utf-8")
     if arguments.plot:
         arguments.plot.write_text(plot(results, tables), encoding="utf-8")

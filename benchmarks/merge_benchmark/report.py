@@ -24,7 +24,7 @@ def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int) 
     head += ["files removed", "files added", "rows copied per row changed"]
     told = (
         f"{tables.num_rows:,} rows of 24 columns in {tables.num_files} files, rows {tables.layout.value} by key, keys "
-        f"{tables.keys.value}, seed {tables.seed}; medians of {max(1, iterations - 1)} runs after one warm-up."
+        f"{tables.keys.value}, seed {tables.seed}; {_runs(iterations)}."
     )
     lines = [
         told,
@@ -79,6 +79,10 @@ def _cells(found: dict[str, CaseResult], engines: Sequence[str], ratios: Sequenc
         " / ".join(str(found[engine].runs[-1].files_added) for engine in engines),
         "-" if amplification is None else f"{amplification:.2f}",
     ]
+
+
+def _runs(iterations: int) -> str:
+    return "one run, without warm-up" if iterations == 1 else f"medians of {iterations - 1} after one warm-up"
 
 
 def _means(results: Sequence[CaseResult], engines: Sequence[str]) -> list[str]:

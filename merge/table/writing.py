@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from merge.table.snapshot import Snapshot
 
 SOURCE_COUNT = "source"
-BYTES_PER_COPYING_TASK = 128 * 2**20
+# What one task copies, since it leaves a file: small files would make every later scan slower.
+LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _FEW_TASKS = 8
 _NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
@@ -213,10 +214,10 @@ class TableWriter:
 
 
 def _num_copying_tasks(spark: SparkSession, num_files: int, num_bytes: int) -> int:
-    """Choose how many tasks copy files: as many as a shuffle has, more where one would have too much to do."""
-    by_size = -(-num_bytes // BYTES_PER_COPYING_TASK)
+    """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
+    at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
     by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
-    return max(1, min(num_files, max(by_size, by_setting)))
+    return max(1, min(num_files, max(at_least, min(at_most, by_setting))))
 
 
 def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
