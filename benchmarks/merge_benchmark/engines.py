@@ -48,11 +48,13 @@ class Measured:
 
     Attributes:
         seconds: wall clock of the statement alone.
+        cpu_seconds: processor time of all processes meanwhile; None where it cannot be told.
         updated, deleted, inserted, copied: rows by the operation metrics.
         files_added, files_removed: data files by the commit.
     """
 
     seconds: float
+    cpu_seconds: float | None
     updated: int
     deleted: int
     inserted: int
@@ -139,7 +141,7 @@ def _with_clause(merger: Any, clause: str) -> Any:  # noqa: ANN401 - the builder
     return getattr(merger, method)({column: value}, predicate=found["condition"])
 
 
-def measured(seconds: float, target: Path) -> Measured:
+def measured(seconds: float, cpu_seconds: float | None, target: Path) -> Measured:
     """Read from the target's log what the merge did; nothing where it made no commit."""
     actions = actions_of(target, 1)
     metrics: Mapping[str, str] = {}
@@ -151,6 +153,7 @@ def measured(seconds: float, target: Path) -> Measured:
 
     return Measured(
         seconds=seconds,
+        cpu_seconds=cpu_seconds,
         updated=count("numTargetRowsUpdated", "num_target_rows_updated"),
         deleted=count("numTargetRowsDeleted", "num_target_rows_deleted"),
         inserted=count("numTargetRowsInserted", "num_target_rows_inserted"),

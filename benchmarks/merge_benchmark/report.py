@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int) 
     engines = list(dict.fromkeys(result.engine for result in results))
     ratios = [engine for engine in engines if engine != OURS and OURS in engines]
     head = ["case", *(f"{engine}, s" for engine in engines), *(f"{engine} : {OURS}" for engine in ratios)]
+    head += [*(f"{engine}, CPU s" for engine in engines), *(f"{engine} : {OURS}, CPU" for engine in ratios)]
     head += ["files removed", "files added", "rows copied per row changed"]
     told = (
         f"{tables.num_rows:,} rows of 24 columns in {tables.num_files} files, rows {tables.layout.value} by key, keys "
@@ -52,13 +54,19 @@ def document(results: Sequence[CaseResult], tables: Tables) -> dict[str, Any]:
     }
 
 
-def ratios_of(results: Sequence[CaseResult], engine: str, *, additions: bool) -> list[float]:
-    """Divide an engine's time by that of ``pyspark``, case by case."""
-    return [
-        found[engine].seconds / found[OURS].seconds
-        for found in _by_case(results)
-        if found[engine].case.is_addition is additions
-    ]
+def ratios_of(results: Sequence[CaseResult], engine: str, *, additions: bool, cpu: bool = False) -> list[float]:
+    """Divide an engine's time, or processor time, by that of ``pyspark``, case by case."""
+    ratios = (
+        _ratio(found, engine, cpu=cpu) for found in _by_case(results) if found[engine].case.is_addition is additions
+    )
+    return [ratio for ratio in ratios if not math.isnan(ratio)]
+
+
+def _ratio(found: dict[str, CaseResult], engine: str, *, cpu: bool) -> float:
+    if not cpu:
+        return found[engine].seconds / found[OURS].seconds
+    theirs, ours = found[engine].cpu_seconds, found[OURS].cpu_seconds
+    return theirs / ours if theirs and ours else math.nan
 
 
 def _by_case(results: Sequence[CaseResult]) -> list[dict[str, CaseResult]]:
@@ -74,7 +82,9 @@ def _cells(found: dict[str, CaseResult], engines: Sequence[str], ratios: Sequenc
     return [
         one.case.name,
         *(f"{found[engine].seconds:.2f}" for engine in engines),
-        *(f"{found[engine].seconds / found[OURS].seconds:.2f}" for engine in ratios),
+        *(f"{_ratio(found, engine, cpu=False):.2f}" for engine in ratios),
+        *(f"{found[engine].cpu_seconds or 0:.1f}" for engine in engines),
+        *(f"{_ratio(found, engine, cpu=True):.2f}" for engine in ratios),
         " / ".join(str(found[engine].runs[-1].files_removed) for engine in engines),
         " / ".join(str(found[engine].runs[-1].files_added) for engine in engines),
         "-" if amplification is None else f"{amplification:.2f}",
@@ -89,13 +99,14 @@ def _means(results: Sequence[CaseResult], engines: Sequence[str]) -> list[str]:
     lines = []
     for engine in engines:
         for additions, name in ((False, "Delta Lake's cases"), (True, "additions")):
-            ratios = ratios_of(results, engine, additions=additions)
-            if ratios:
-                mean = statistics.geometric_mean(ratios)
-                lines.append(
-                    f"{engine} : {OURS}, {len(ratios)} of {name}: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
-                    f"most {max(ratios):.2f}.  "
-                )
+            for cpu, what in ((False, "time"), (True, "processor time")):
+                ratios = ratios_of(results, engine, additions=additions, cpu=cpu)
+                if ratios:
+                    mean = statistics.geometric_mean(ratios)
+                    lines.append(
+                        f"{engine} : {OURS}, {what}, {len(ratios)} of {name}: geometric mean {mean:.2f}, "
+                        f"least {min(ratios):.2f}, most {max(ratios):.2f}.  "
+                    )
     return lines
 
 

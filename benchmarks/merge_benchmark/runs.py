@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from benchmarks.merge_benchmark.cpu_time import cpu_seconds
 from benchmarks.merge_benchmark.delta_log import copy_table
 from benchmarks.merge_benchmark.engines import measured
 from benchmarks.merge_benchmark.tables import keys_file
@@ -50,6 +51,12 @@ class CaseResult:
         return statistics.median(run.seconds for run in self.runs)
 
     @property
+    def cpu_seconds(self) -> float | None:
+        """The median of the runs' processor times."""
+        found = [run.cpu_seconds for run in self.runs if run.cpu_seconds is not None]
+        return statistics.median(found) if found else None
+
+    @property
     def copied_per_change(self) -> float | None:
         """Rows copied per row changed, the write amplification; None where nothing changed."""
         last = self.runs[-1]
@@ -78,10 +85,13 @@ def run_case(
             copy = tables.folder / f"run_{engine.name}"
             shutil.rmtree(copy, ignore_errors=True)
             copy_table(target, copy, properties=case.properties)
-            run = measured(engine.run(case, copy, source), copy)
+            before = cpu_seconds()
+            seconds = engine.run(case, copy, source)
+            after = cpu_seconds()
+            run = measured(seconds, None if before is None or after is None else after - before, copy)
             shutil.rmtree(copy)
             check(case, engine.name, expected, run)
-            report(f"{case.name} {engine.name} {'warm-up' if iteration == 0 else iteration}: {run.seconds:.2f} s")
+            report(f"{case.name} {engine.name} {iteration}: {run.seconds:.2f} s, CPU {run.cpu_seconds} s")
             if iteration > 0 or iterations == 1:
                 runs[engine.name].append(run)
     return [CaseResult(case=case, engine=name, runs=tuple(found)) for name, found in runs.items()]
