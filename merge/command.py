@@ -211,7 +211,14 @@ class _Command:
                 insert_only_path=uses_insert_only_path(merge, self.conf),
                 source_is_delta=self.source_is_delta,
             )
-            source = prepare_source(self.source, merge, reason, attempt=attempt, num_rows=self.source_num_rows)
+            source = prepare_source(
+                self.source,
+                merge,
+                reason,
+                attempt=attempt,
+                num_rows=self.source_num_rows,
+                is_delta=self.source_is_delta,
+            )
         return MergeRun(
             spark=self.spark,
             conf=self.conf,

@@ -39,6 +39,14 @@ NUM_RECORDS_VALIDATION = DELTA_PREFIX + "numRecordsValidation.enabled"
 CASTING_FOLLOWS_ANSI = DELTA_PREFIX + "updateAndMergeCastingFollowsAnsiEnabledFlag"
 TXN_APP_ID = DELTA_PREFIX + "write.txnAppId"
 TXN_VERSION = DELTA_PREFIX + "write.txnVersion"
+# Settings of this package's own: optimisations that change how a merge runs, never what it does.
+OWN_PREFIX = "mergecheck.merge."
+PRUNE_BY_SOURCE_KEYS = OWN_PREFIX + "pruneBySourceKeys.enabled"
+BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
+LOW_SHUFFLE = OWN_PREFIX + "lowShuffle.enabled"
+LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
+_DEFAULT_LARGE_TABLE_BYTES = 16 * 2**20
+
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 STORE_ASSIGNMENT_POLICY = "spark.sql.storeAssignmentPolicy"
 ANSI_ENABLED = "spark.sql.ansi.enabled"
@@ -79,6 +87,10 @@ class MergeConf:
         drop_null_columns: no VOID column may be in the final schema (R-144).
         optimize_write: None where the session does not say, so that the table property decides (R-425).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
+        prune_by_source_keys: files without a key of the source are not scanned for matches.
+        broadcast_source: a small source is sent to every task instead of shuffling the target.
+        low_shuffle: rows that a merge leaves alone are copied file by file, outside the join.
+        large_table_bytes: from so many bytes of files on the three are used; for less they cost more than they save.
     """
 
     optimize_insert_only_merge: bool = True
@@ -104,6 +116,10 @@ class MergeConf:
     case_sensitive: bool = False
     store_assignment_policy: StoreAssignmentPolicy = StoreAssignmentPolicy.ANSI
     ansi_enabled: bool = True
+    prune_by_source_keys: bool = True
+    broadcast_source: bool = True
+    low_shuffle: bool = True
+    large_table_bytes: int = _DEFAULT_LARGE_TABLE_BYTES
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> MergeConf:
@@ -142,6 +158,10 @@ class MergeConf:
             case_sensitive=_flag(settings, CASE_SENSITIVE, default=False),
             store_assignment_policy=_store_assignment_policy(settings),
             ansi_enabled=_flag(settings, ANSI_ENABLED, default=True),
+            prune_by_source_keys=_flag(settings, PRUNE_BY_SOURCE_KEYS, default=True),
+            broadcast_source=_flag(settings, BROADCAST_SOURCE, default=True),
+            low_shuffle=_flag(settings, LOW_SHUFFLE, default=True),
+            large_table_bytes=_bytes(settings, LARGE_TABLE_BYTES, default=_DEFAULT_LARGE_TABLE_BYTES),
         )
 
     @classmethod
@@ -175,6 +195,10 @@ SETTING_NAMES: tuple[str, ...] = (
     CASE_SENSITIVE,
     STORE_ASSIGNMENT_POLICY,
     ANSI_ENABLED,
+    PRUNE_BY_SOURCE_KEYS,
+    BROADCAST_SOURCE,
+    LOW_SHUFFLE,
+    LARGE_TABLE_BYTES,
     *_ONLY_DEFAULT,
 )
 
@@ -199,6 +223,15 @@ def _optional_flag(settings: Mapping[str, str], name: str) -> bool | None:
     if text not in {"true", "false"}:
         raise _invalid(name, given, "true or false")
     return text == "true"
+
+
+def _bytes(settings: Mapping[str, str], name: str, *, default: int) -> int:
+    given = settings.get(name)
+    if given is None:
+        return default
+    if not given.strip().isdecimal():
+        raise _invalid(name, given, "a number of bytes, 0 or more")
+    return int(given)
 
 
 def _materialize_source(settings: Mapping[str, str]) -> MaterializeSource:

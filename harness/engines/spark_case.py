@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import EngineDownError
 from harness.spark_session import Profile, settings_of
-from merge.conf import DROP_NULL_COLUMNS
+from merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
 from reference.arrow import rows_to_table
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def full_name(setting: str) -> str:
 
 def is_for_harness(setting: str) -> bool:
     """Tell whether a setting speaks to the harness, so that no engine has to know it."""
-    return setting.startswith(_HARNESS_PREFIX)
+    return setting.startswith(_HARNESS_PREFIX) and not setting.startswith(OWN_PREFIX)
 
 
 def local_relation(spark: SparkSession, source: Source) -> None:

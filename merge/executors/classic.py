@@ -17,6 +17,7 @@ from merge.executors.cdc import (
 )
 from merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
 from merge.executors.first_scan import scan_for_matches, touched_files
+from merge.executors.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
 from merge.executors.run import (
     candidate_files,
@@ -26,6 +27,7 @@ from merge.executors.run import (
     runs_in_one_task,
     source_for,
 )
+from merge.executors.source_keys import files_with_source_keys
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.rows import ACTION
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.resolution.resolved import ResolvedMerge
+    from merge.table.snapshot import DataFile
 
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ def find_touched_files(run: MergeRun) -> TouchedFiles:
     """
     with run.stopwatch.part(TimedPart.SCAN):
         candidates = candidate_files(run)
-        query = scan_for_matches(run, candidates)
+        query = scan_for_matches(run, files_with_possible_matches(run, candidates))
         rows = [] if query is None else query.collect()
     touched = touched_files(rows, candidates, num_source_rows=run.source.num_rows)
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
@@ -66,6 +69,11 @@ def check_multiple_matches(merge: ResolvedMerge, touched: TouchedFiles) -> None:
     """Raise if a target row matches several source rows; clause conditions do not matter (R-320, R-321)."""
     if touched.num_multiple_matches > 0 and not is_sole_unconditional_delete(merge):
         raise multiple_source_rows_matched()
+
+
+def files_with_possible_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """Choose which candidates the first scan reads; with a NOT MATCHED BY SOURCE clause every row of each counts."""
+    return candidates if run.merge.not_matched_by_source else files_with_source_keys(run, candidates)
 
 
 def rewriting_join_type(run: MergeRun) -> str:
@@ -83,6 +91,8 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         touched: what the first scan found, at least one file; whether rows of it matched several source rows decides
             about de-duplication (R-A04).
     """
+    if uses_low_shuffle(run, touched):
+        return rewrite_with_low_shuffle(run, touched)
     with run.stopwatch.part(TimedPart.REWRITE):
         deduplicates = needs_deduplication(
             run.merge, multiple_matches=touched.num_multiple_matches > 0, change_data=run.records_changes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
+from merge.executors.joins import joined_source
 from merge.executors.run import fit_in_one_task, is_matched_only, source_for
 from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
@@ -65,6 +66,15 @@ def first_scan_columns(merge: ResolvedMerge) -> frozenset[int]:
     return found
 
 
+def first_scan_source_columns(merge: ResolvedMerge) -> frozenset[int]:
+    """List the source columns that the first scan needs."""
+    found = merge.condition.source_columns
+    if is_matched_only(merge):
+        for clause in merge.matched:
+            found |= clause.condition.source_columns if clause.condition else frozenset()
+    return found
+
+
 def scan_for_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame | None:
     """Build the query: a row per file, and one with |S| unless that is known; None where there is nothing to ask."""
     source_count = _source_count(run)
@@ -91,7 +101,12 @@ def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFr
     target = scan_files(run.spark, run.snapshot, candidates, positions=first_scan_columns(merge))
     if fit_in_one_task(run, candidates):
         target = target.coalesce(1)  # tells Spark that neither aggregate needs a shuffle
-    joined = source_for(run, candidates).join(target, F.expr(merge.condition.sql), find_touched_join_type(merge))
+    join_type = find_touched_join_type(merge)
+    if join_type == "inner":
+        source = joined_source(run, candidates, first_scan_source_columns(merge))
+    else:
+        source = source_for(run, candidates)
+    joined = source.join(target, F.expr(merge.condition.sql), join_type)
     per_row = joined.groupBy(FILE_NAME, ROW_INDEX).agg(
         F.expr(f"count({counted_pair()}) AS matches"),
         F.expr(f"coalesce(bool_or({matched_predicate(merge)}), FALSE) AS touched"),

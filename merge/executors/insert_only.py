@@ -13,8 +13,10 @@ from merge.executors.clauses import (
     generate_clause_output_exprs,
     generate_precomputed_conditions_and_df,
 )
+from merge.executors.joins import matched_rows
 from merge.executors.output import OutputCols, named_output_columns
 from merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
+from merge.executors.source_keys import files_with_source_keys
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.rows import ACTION, RowAction
 from merge.table.scan import scan_files
@@ -48,8 +50,8 @@ def write_only_inserts(
     candidates = candidate_files(run) if first_scan is None else first_scan.candidates
     if not filter_matched_rows and not has_inserts(run.merge):
         return _result(run, ExecutionPath.C, None, candidates, first_scan)
-    joined_files = candidates if filter_matched_rows else ()
     with run.stopwatch.part(TimedPart.REWRITE):
+        joined_files = files_with_source_keys(run, candidates) if filter_matched_rows else ()
         source = prepare_rows_to_insert(run, joined_files)
         output = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
         operation = "writeInsertsOnlyWhenNoMatchedClauses" if filter_matched_rows else "writeInsertsOnlyWhenNoMatches"
@@ -107,7 +109,7 @@ def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...
     )
     if runs_in_one_task(run, files):
         target = target.coalesce(1)
-    return source.join(target, F.expr(run.merge.condition.sql), "left_anti")
+    return source.join(matched_rows(run, target, files), F.expr(run.merge.condition.sql), "left_anti")
 
 
 def generate_inserts_only_output_df(

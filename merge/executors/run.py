@@ -61,6 +61,10 @@ class MergeRun:
         """Whether change rows are written (R-601)."""
         return self.snapshot.change_data_feed
 
+    def is_large(self, files: Sequence[DataFile]) -> bool:
+        """Tell whether files are worth an optimisation that costs a query of its own."""
+        return sum(file.size for file in files) >= self.conf.large_table_bytes
+
     @property
     def string_partitions(self) -> frozenset[int]:
         """Positions of string partition columns in the final schema; they store the empty string as NULL (R-744)."""

@@ -52,11 +52,13 @@ class PreparedSource:
         reason: why it was materialised, or why not.
         num_rows: |S| where it is known for certain, which needs rows that no scan can see otherwise: those of a
             materialised source or of a Delta snapshot whose log counts them. None where every scan has to count.
+        is_stable: every scan gives the same rows, so that there may be more scans than R-331 speaks of.
     """
 
     frame: DataFrame
     reason: MaterializeReason
     num_rows: int | None = None
+    is_stable: bool = False
 
     def count(self) -> DataFrame:
         """Return a relation of one row, the number of source rows, to be counted inside another query."""
@@ -101,6 +103,7 @@ def prepare_source(
     *,
     attempt: int = 1,
     num_rows: int | None = None,
+    is_delta: bool = False,
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 
@@ -114,6 +117,7 @@ def prepare_source(
         reason: whether to materialise.
         attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
         num_rows: |S| where the caller knows it for certain.
+        is_delta: the source reads a fixed list of files of a Delta table.
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
     fields = [(source_column(i), merge.source_schema.fields[i]) for i in referenced_source_columns(merge)]
@@ -124,4 +128,4 @@ def prepare_source(
         frame = frame.localCheckpoint(eager=True, storageLevel=level)
         num_rows = frame.count()  # once for all scans; an ordinary query, so retries cannot count twice (danger 15)
     _logger.debug("prepareMergeSource: %s", reason.value)
-    return PreparedSource(frame=frame, reason=reason, num_rows=num_rows)
+    return PreparedSource(frame=frame, reason=reason, num_rows=num_rows, is_stable=is_delta or reason.materializes)

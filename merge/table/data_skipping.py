@@ -44,15 +44,16 @@ _ONLY = {truth: frozenset({truth}) for truth in Truth}
 
 def target_only_conjuncts(condition: exp.Expr) -> tuple[exp.Expr, ...]:
     """Split a condition at its top-level ANDs and keep the parts that refer to no source column (R-420)."""
-    return tuple(part for part in _conjuncts(condition) if _is_target_only(part))
+    return tuple(part for part in conjuncts(condition) if _is_target_only(part))
 
 
-def _conjuncts(node: exp.Expr) -> Iterable[exp.Expr]:
+def conjuncts(node: exp.Expr) -> Iterable[exp.Expr]:
+    """Split a condition at its top-level ANDs."""
     if isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
+        yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
     else:
         yield node
 

@@ -83,10 +83,15 @@ def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Itera
     violation ends the writing and is reported as a record, since an exception would reach the driver as the text of a
     Python traceback.
     """
+    yield from write_tables(task, (pa.Table.from_batches([batch]) for batch in batches))
+
+
+def write_tables(task: WriteTask, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Write tables of rows as ``write_partition`` does with batches."""
     output = _TaskOutput(task)
     try:
-        for batch in batches:
-            output.add(pa.Table.from_batches([batch]))
+        for rows in tables:
+            output.add(rows)
             if output.violation is not None:
                 break
         records = output.close()
@@ -239,7 +244,8 @@ def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _rows_of(rows: pa.Table, actions: pa.ChunkedArray, wanted: list[int]) -> pa.Table:
-    return rows.filter(pc.is_in(actions, value_set=pa.array(wanted, actions.type)))
+    chosen = pc.is_in(actions, value_set=pa.array(wanted, actions.type))
+    return rows if pc.all(chosen).as_py() else rows.filter(chosen)  # a filter copies every column
 
 
 def _change_type(routes: Mapping[int, Route], action: int) -> str | None:

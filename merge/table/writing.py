@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
 import uuid
-import warnings
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +14,11 @@ from merge.errors import AnalysisError, ExecutionError
 from merge.table.arrow_schema import arrow_schema
 from merge.table.checks import Check, with_violations
 from merge.table.constraints import not_null_paths
+from merge.table.copied_rows import copy_groups
 from merge.table.log_store import LogStore
+from merge.table.modified_rows import MODIFIED_ROWS, write_modified_rows
 from merge.table.rows import RowAction, routes
+from merge.table.workers import run_in_workers
 from merge.table.writer import (
     CHANGE_FILE,
     CHECK_VIOLATION,
@@ -30,18 +31,21 @@ from merge.table.writer import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.types import StructType
 
+    from merge.table.copied_rows import FileToCopy
     from merge.table.snapshot import Snapshot
 
 SOURCE_COUNT = "source"
+# What one task copies, since it leaves a file: small files would make every later scan slower.
+LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_FEW_TASKS = 8
 _NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 _DEFAULT_INDEXED_COLUMNS = 32
-_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
-
-# Filters of warnings are the process's: a thread that puts back its own must not meet another that does the same.
-_WARNINGS = threading.Lock()
 
 _logger = logging.getLogger(__name__)
 
@@ -70,12 +74,24 @@ class WriteResult:
     Attributes:
         counts: rows by action, whether or not they went to a file.
         num_source_rows: rows of the source, where the query was asked to count them.
+        modified: names of files and packed positions of their rows that were changed, where these were asked for.
     """
 
     data_files: tuple[WrittenFile, ...] = ()
     change_files: tuple[WrittenFile, ...] = ()
     counts: Mapping[RowAction, int] = field(default_factory=dict)
     num_source_rows: int | None = None
+    modified: tuple[tuple[str, str], ...] = ()
+
+    def plus(self, other: WriteResult) -> WriteResult:
+        """Add what another query of the same merge wrote."""
+        actions = {*self.counts, *other.counts}
+        return replace(
+            self,
+            data_files=self.data_files + other.data_files,
+            change_files=self.change_files + other.change_files,
+            counts={action: self.counts.get(action, 0) + other.counts.get(action, 0) for action in actions},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +120,7 @@ class TableWriter:
         is_small: bool = False,
         in_one_task: bool = False,
         source_count: DataFrame | None = None,
+        reports_modified: bool = False,
     ) -> WriteResult:
         """Run the writing query.
 
@@ -113,6 +130,8 @@ class TableWriter:
             is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
             in_one_task: one task makes all of the output already; it writes one file per partition tuple (R-543).
             source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
+            reports_modified: the output ends with file and position of the row that each row was, and these are
+                reported; only for a table without checks.
 
         Raises:
             AnalysisError: the table has partition columns only (R-745).
@@ -129,13 +148,30 @@ class TableWriter:
             output = output.repartition(*columns)
         elif is_small:
             output = output.coalesce(1)
-        with _WARNINGS, warnings.catch_warnings():
-            # mapInArrow checks the installed pandas on the way, although it does not use it here.
-            warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
-            records = output.mapInArrow(functools.partial(write_partition, task), RECORD_DDL)
+        function = write_modified_rows if reports_modified else write_partition
+        records = run_in_workers(output, functools.partial(function, task), RECORD_DDL)
         if source_count is not None:
             records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
         return _result(records.collect())
+
+    def copy(self, spark: SparkSession, files: Sequence[FileToCopy], *, num_bytes: int, is_small: bool) -> WriteResult:
+        """Copy rows of data files into new ones, unchanged, for an unpartitioned table without checks.
+
+        Args:
+            spark: the session that runs the query.
+            files: what to copy from, and which rows to leave out.
+            num_bytes: size of the files, by which they are spread over tasks.
+            is_small: one task is enough.
+
+        Raises:
+            ExecutionError: a NOT NULL column holds a NULL (R-741).
+        """
+        num_tasks = 1 if is_small else _num_copying_tasks(spark, len(files), num_bytes)
+        groups = tuple(tuple(files[i::num_tasks]) for i in range(num_tasks))
+        numbers = spark.range(0, num_tasks, 1, num_tasks)
+        stored = frozenset(self.snapshot.schema.names)
+        function = functools.partial(copy_groups, self._task(change_data=False), stored, groups)
+        return _result(run_in_workers(numbers, function, RECORD_DDL).collect())
 
     def remove_orphans(self) -> None:
         """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest.
@@ -177,6 +213,13 @@ class TableWriter:
         return int(self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS))
 
 
+def _num_copying_tasks(spark: SparkSession, num_files: int, num_bytes: int) -> int:
+    """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
+    at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
+    by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
+    return max(1, min(num_files, max(at_least, min(at_most, by_setting))))
+
+
 def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
     count = source_count.columns[0]
     return (
@@ -200,6 +243,7 @@ def _result(records: list[Row]) -> WriteResult:
         data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
         change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
         counts=counts,
+        modified=tuple((r["name"], r["stats"]) for r in records if r["kind"] == MODIFIED_ROWS),
         num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
     )
 

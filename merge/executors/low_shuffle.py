@@ -1,0 +1,128 @@
+"""Path D with little to shuffle: changed rows by a join of what they need, all others copied file by file.
+
+The classic rewriting scan sends every row of every touched file through a full outer join. Here the join gives only
+rows that a clause changes, so it reads only the columns that these need; the workers report which rows of which files
+these were, and a second query copies the others (an optimisation; Delta Lake has none like it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
+from pyspark.sql import types as t
+
+from merge.executors.cdc import generate_cdc_and_output_rows
+from merge.executors.clauses import CLAUSE, COPIED, generate_precomputed_conditions_and_df
+from merge.executors.joins import joined_source, matched_rows
+from merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
+from merge.executors.run import has_inserts, is_small
+from merge.executors.safe_conditions import conditions_cannot_fail
+from merge.executors.source import referenced_source_columns
+from merge.metrics import ExecutionPath, PathResult, TimedPart
+from merge.table.copied_rows import FileToCopy
+from merge.table.modified_rows import MODIFIED_FILE, MODIFIED_ROW
+from merge.table.rows import ACTION
+from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from merge.executors.first_scan import TouchedFiles
+    from merge.executors.run import MergeRun
+    from merge.resolution.resolved import ResolvedMerge
+
+MAX_ROWS = 1_000_000_000
+"""Rows of the touched files, beyond which positions of changed rows might be too many for the driver."""
+
+
+def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
+    """Tell whether the touched files can be rewritten in this way, with the same result and the same errors.
+
+    A NOT MATCHED BY SOURCE clause changes rows that match nothing. A condition that can fail must be evaluated on all
+    rows (R-312), a CHECK must be too (R-740). Rows of a partitioned table are gathered by partition (R-543).
+    """
+    merge = run.merge
+    rows = [file.statistics.num_records or 0 for file in touched.files]
+    return (
+        run.conf.low_shuffle
+        and run.is_large(touched.files)
+        and not merge.not_matched_by_source
+        and not run.snapshot.partition_columns
+        and not run.writer.checks
+        and touched.num_multiple_matches == 0
+        and sum(rows) <= MAX_ROWS
+        and _is_flat(merge)
+        and conditions_cannot_fail(merge)
+    )
+
+
+def _is_flat(merge: ResolvedMerge) -> bool:
+    """Tell whether all columns are atomic, and those that the table has keep their types."""
+    old, new = merge.target_schema.fields, merge.final_schema.fields
+    return all(isinstance(field.dataType, t.AtomicType) for field in new) and all(
+        (before.name, before.dataType) == (after.name, after.dataType) for before, after in zip(old, new, strict=False)
+    )
+
+
+def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult:
+    """Rewrite the touched files: first what changes, then the rest (path D, R-412, R-620).
+
+    Args:
+        run: the merge under way, for which ``uses_low_shuffle`` holds.
+        touched: what the first scan found, at least one file.
+    """
+    with run.stopwatch.part(TimedPart.REWRITE):
+        small = is_small(num_source_rows=touched.num_source_rows, rewritten=touched.files)
+        source_count = run.source.counted_by_scan if has_inserts(run.merge) else None
+        changed = run.writer.write(
+            modified_rows(run, touched),
+            change_data=run.records_changes,
+            is_small=small,
+            source_count=source_count,
+            reports_modified=True,
+        )
+        positions: dict[str, list[str]] = {}
+        for name, packed in changed.modified:
+            positions.setdefault(location_of(name), []).append(packed)
+        copied = run.writer.copy(
+            run.spark,
+            [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ()))) for f in touched.files],
+            num_bytes=sum(file.size for file in touched.files),
+            is_small=small,
+        )
+        if positions:
+            raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
+    second = touched.num_source_rows if source_count is None else changed.num_source_rows
+    return PathResult(
+        path=ExecutionPath.D,
+        written=changed.plus(copied),
+        num_source_rows=touched.num_source_rows,
+        num_source_rows_in_second_scan=second if has_inserts(run.merge) else None,
+        candidates=touched.candidates,
+        removed=touched.files,
+    )
+
+
+def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
+    """Build the rows that a clause changes: ``_action_``, the columns of the final schema, and which row it was."""
+    target = scan_files(
+        run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",), positions=None
+    )
+    condition = F.expr(run.merge.condition.sql)
+    if has_inserts(run.merge):
+        joined = run.source.frame.join(matched_rows(run, target, touched.files), condition, "left_outer")
+    else:
+        source = joined_source(run, touched.files, referenced_source_columns(run.merge))
+        joined = source.join(target, condition, "inner")
+    frame, clauses = generate_precomputed_conditions_and_df(joined, run.merge.clauses)
+    cols = generate_write_all_changes_output_cols(
+        run.merge, clauses, change_data=run.records_changes, string_partitions=run.string_partitions
+    )
+    frame = frame.selectExpr("*", f"{cols.clause} AS {CLAUSE}").where(f"{CLAUSE} <> {COPIED}")  # NULL: dropped
+    identity = (f"{FILE_NAME} AS {MODIFIED_FILE}", f"{ROW_INDEX} AS {MODIFIED_ROW}")
+    cols = replace(cols, columns=(*cols.columns, *identity))
+    if run.records_changes:
+        return generate_cdc_and_output_rows(frame, cols, deduplicate_deletes=False)
+    return frame.selectExpr(f"{cols.action} AS {ACTION}", *cols.columns)
