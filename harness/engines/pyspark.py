@@ -31,7 +31,7 @@ from harness.spark_place import table_folder
 from harness.spark_remote import is_remote
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
-from merge.conf import SETTING_NAMES
+from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS, SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
 from reference.outcome import MergePath, Outcome, Rejection, Unsupported
 
@@ -57,7 +57,16 @@ class PySparkEngine:
     """
 
     name = "pyspark"
-    capabilities = Capabilities(exact_metric_names=True)
+    capabilities = Capabilities(
+        exact_metric_names=True,
+        conf_domain={
+            # no drawn table is large by itself; what large tables bring is then switched off one by one
+            LARGE_TABLE_BYTES: ("0",),
+            PRUNE_BY_SOURCE_KEYS: ("false",),
+            BROADCAST_SOURCE: ("false",),
+            LOW_SHUFFLE: ("false",),
+        },
+    )
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.version = importlib.metadata.version("mergecheck")
