@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from reference.case import Case
     from reference.outcome import Facts
 
+SIZES = (1, 2, 3, 7)
+"""Rows per batch, group or file: tables of a few rows reach the borders that those of millions do (techniques T20)."""
+
+WRITTEN = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
+"""Metrics that hang on how many tasks write (R-542)."""
+
+REWRITTEN = frozenset({"numTargetRowsCopied", "numOutputRows", "numTargetFilesRemoved"})
+"""Metrics that hang on which row lies in which file (R-541)."""
+
 
 class Axis(Enum):
     """What one setting, one part of a layout or one way of planning decides; the value is its name for a person."""

@@ -1,7 +1,6 @@
 """All places on all axes: what they set, for which cases, what they may change, and what their plans must show.
 
-Numbers of rows per batch, group or file are 1, 2, 3 and 7, so that tables of a few rows reach the borders that tables
-of millions reach (techniques T20).
+Those of layouts stand in ``layouts``.
 """
 
 from __future__ import annotations
@@ -13,14 +12,12 @@ from harness.engines.spark_case import SOURCE_SETTING
 from harness.relations.relation import AMBIGUOUS
 from harness.spark_session import PROFILE_SETTINGS, Profile
 from harness.variants import domains
-from harness.variants.axes import Axis, Choice, Exemption
+from harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from harness.variants.layouts import LAYOUTS
 from merge import conf
-from reference.storage import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from reference.case import Row
 
 BASE_SETTINGS: Mapping[str, str] = {**PROFILE_SETTINGS[Profile.TINY], SOURCE_SETTING: "table"}
 """Where the base case stands: the fast profile, its source a table. A case's own settings go before these."""
@@ -48,23 +45,10 @@ BASE_NAMES: Mapping[Axis, str] = {
     Axis.PARTITIONED: "as given",
 }
 
-_SIZES = (1, 2, 3, 7)
-_WRITTEN = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
-_REWRITTEN = frozenset({"numTargetRowsCopied", "numOutputRows", "numTargetFilesRemoved"})
-_FILES_WRITTEN = Exemption(rules=("R-542", "R-543", "R-550"), metrics=_WRITTEN)
+_FILES_WRITTEN = Exemption(rules=("R-542", "R-543", "R-550"), metrics=WRITTEN)
 # Where rows are not gathered, each task of the last join writes a file; an outer nested loop has one more of them.
-_OTHER_TASKS = Exemption(rules=("R-542",), metrics=_WRITTEN)
-_OTHER_FILES = Exemption(rules=("R-541", "R-550"), metrics=_WRITTEN | _REWRITTEN)
-_OTHER_SKIPPING = Exemption(rules=("R-322",), errors=frozenset({AMBIGUOUS}))
+_OTHER_TASKS = Exemption(rules=("R-542",), metrics=WRITTEN)
 _ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # what the reference says of files are bounds then
-
-
-def _each_alone(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
-    return tuple((row,) for row in rows)
-
-
-def _pairs(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
-    return tuple(rows[start : start + 2] for start in range(0, len(rows), 2))
 
 
 _FLAGS = (
@@ -79,7 +63,7 @@ _FLAGS = (
         exemptions=(
             Exemption(
                 rules=("R-550", "R-402", "R-731"),
-                metrics=_WRITTEN | _REWRITTEN,
+                metrics=WRITTEN | REWRITTEN,
                 observables=frozenset({"commit", "path"}),
             ),
             Exemption(rules=("R-320",), errors=frozenset({AMBIGUOUS})),
@@ -226,7 +210,7 @@ _BORDERS = (
             needs=_GENERATED,
             plan=("BatchedScan",),
         )
-        for size in _SIZES
+        for size in SIZES
     ),
     Choice(
         axis=Axis.READER,
@@ -243,7 +227,7 @@ _BORDERS = (
             sentence=f"Python gets batches of {size} rows",
             settings={"spark.sql.execution.arrow.maxRecordsPerBatch": str(size)},
         )
-        for size in _SIZES
+        for size in SIZES
     ),
     Choice(
         axis=Axis.SPILL,
@@ -270,69 +254,4 @@ _BORDERS = (
     ),
 )
 
-_LAYOUTS = (
-    *(
-        Choice(
-            axis=Axis.FILES,
-            name=name,
-            sentence=sentence,
-            rewrite=domains.relaid(files),
-            exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
-        )
-        for name, sentence, files in (
-            ("one", "all rows in one file, in the opposite order", lambda rows: (rows[::-1],)),
-            ("pairs", "two rows in each file", _pairs),
-            ("per-row", "a file for each row", _each_alone),
-        )
-    ),
-    *(
-        Choice(
-            axis=Axis.ROW_GROUPS,
-            name=str(size),
-            sentence=f"row groups of {size} rows",
-            rewrite=domains.grouped(size),
-        )
-        for size in _SIZES
-    ),
-    *(
-        Choice(
-            axis=Axis.STATISTICS,
-            name=statistics.value,
-            sentence=f"statistics in the log: {statistics.value}",
-            rewrite=domains.with_statistics(statistics),
-            exemptions=(_OTHER_SKIPPING,),
-        )
-        for statistics in (Statistics.COUNTS, Statistics.ALTERNATE, Statistics.NONE)
-    ),
-    *(
-        Choice(
-            axis=Axis.SOURCE_BATCH,
-            name=str(size),
-            sentence=f"the source in batches, or row groups, of {size} rows",
-            rewrite=domains.batched_source(size),
-            domain="a source of its own",
-            holds=domains.has_source_table,
-        )
-        for size in _SIZES
-    ),
-    Choice(
-        axis=Axis.PARTITIONED,
-        name="no",
-        sentence="the table has no partitions",
-        rewrite=domains.unpartitioned,
-        domain="partitioned; no empty text where a partition column is a string (R-744)",
-        holds=domains.is_partitioned,
-        exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
-    ),
-    Choice(
-        axis=Axis.PARTITIONED,
-        name="by-column",
-        sentence="the table is partitioned by its first whole number, date or boolean",
-        rewrite=domains.partitioned,
-        domain="not partitioned, with such a column and another one",
-        holds=domains.can_be_partitioned,
-        exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
-    ),
-)
-
-CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, _PLANNING, _BORDERS, _LAYOUTS))
+CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, _PLANNING, _BORDERS, LAYOUTS))

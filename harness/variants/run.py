@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.findings import fingerprint, with_content_id
+from harness.report import set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, shrink
 from harness.variants import selection
 from harness.variants.bisect import bisect
@@ -150,7 +151,7 @@ class VariantRun:
         wanted = fingerprint(first.report)
         again = self._checked(first.variant)(without_variant(case))
         if wanted is None or fingerprint(again) != wanted:
-            self.counts.num_flaky += 1
+            self._set_aside(case, first.report, first.variant)
             return first
         minimal = bisect(first.variant, lambda variant: fingerprint(self._checked(variant)(case)) == wanted)
         if (minimal.name, wanted) in self._known:
@@ -194,13 +195,24 @@ class VariantRun:
         wanted = fingerprint(base)
         again = check_base(case, self._engine, self._deviations, self._reference)
         if wanted is None or fingerprint(again) != wanted:
-            self.counts.num_flaky += 1
+            self._set_aside(case, base, None)
             return
         if ("", wanted) in self._known:
             return
         self._known.add(("", wanted))
         report = replace(base, case=with_content_id(base.case))
         self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
+
+    def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:
+        """Count a difference that did not come back, and keep its case: somebody may find out why."""
+        self.counts.num_flaky += 1
+        if self._findings is None:
+            return
+        plain = without_variant(case)
+        conf = {**plain.conf, VARIANT_SETTING: variant.name} if variant else plain.conf
+        kept = with_content_id(replace(plain, conf=conf))
+        reason = f"{fingerprint(report)}, which a second execution did not show"
+        self._findings.set_aside("flaky", kept, set_aside_report(report, kind="flaky", reason=reason))
 
     def _keep(self, finding: VariantFinding) -> None:
         if self._findings is not None:

@@ -295,8 +295,8 @@ def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) ->
     assert again.counts.num_variants == 1
 
 
-def test_a_difference_that_does_not_come_back_is_no_finding() -> None:
-    """A finding counts after a second identical outcome only."""
+def test_a_difference_that_does_not_come_back_is_no_finding(tmp_path: Path) -> None:
+    """A finding counts after a second identical outcome only; the case is set aside with its variant."""
     seen: list[Case] = []
 
     def once(case: Case, outcome: Outcome) -> EngineResult:
@@ -305,9 +305,12 @@ def test_a_difference_that_does_not_come_back_is_no_finding() -> None:
             return replace(outcome, rows=())
         return outcome
 
-    run = running(Predicting(once), "aqe=on")
+    run = running(Predicting(once), "aqe=on", findings=FindingsDirectory(tmp_path))
     run.check(None, UPSERT)
     assert (run.found, run.counts.num_flaky) == ([], 1)
+    (kept,) = (tmp_path / "flaky").glob("*.json")
+    assert load_cases(kept)[0].conf == {VARIANT_SETTING: "aqe=on"}
+    assert "which a second execution did not show" in kept.with_suffix(".report.txt").read_text()
 
 
 def test_a_base_that_differs_from_the_reference_is_a_finding_of_its_own() -> None:
