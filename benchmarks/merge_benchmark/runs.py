@@ -91,7 +91,7 @@ def run_case(
             run = measured(seconds, None if before is None or after is None else after - before, copy)
             shutil.rmtree(copy)
             check(case, engine.name, expected, run)
-            report(f"{case.name} {engine.name} {iteration}: {run.seconds:.2f} s, CPU {run.cpu_seconds} s")
+            report(f"{case.name} {engine.name} {iteration}: {run.seconds:.2f} s, CPU {run.cpu_seconds or 0:.1f} s")
             if iteration > 0 or iterations == 1:
                 runs[engine.name].append(run)
     return [CaseResult(case=case, engine=name, runs=tuple(found)) for name, found in runs.items()]

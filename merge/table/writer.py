@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
+DICTIONARY_BYTES = 64 * 2**10
+"""A dictionary larger than this is given up: it costs most of the writing and makes files of many values larger."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
 
 DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
@@ -203,7 +205,14 @@ class _OpenFile:
         self._buffered, self._num_buffered = [], 0
         if self._writer is None:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)  # noqa: PTH103, PTH120 - the same
-            self._writer = pq.ParquetWriter(self._path, rows.schema, compression="snappy", store_schema=False)
+            self._writer = pq.ParquetWriter(
+                self._path,
+                rows.schema,
+                compression="snappy",
+                store_schema=False,
+                store_decimal_as_integer=True,  # as Spark does; hashing and encoding bytes takes twice as long
+                dictionary_pagesize_limit=DICTIONARY_BYTES,
+            )
             if self.kind == DATA_FILE and self.task.num_indexed_columns is not None:
                 indexed = self.task.num_indexed_columns
                 self._statistics = StatisticsCollector(rows.schema, num_indexed_columns=indexed)

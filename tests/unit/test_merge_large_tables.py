@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,3 +129,20 @@ def test_the_size_of_large_tables_is_a_number_of_bytes() -> None:
     assert MergeConf.from_settings({LARGE_TABLE_BYTES: "0"}).large_table_bytes == 0
     with pytest.raises(InvalidConfigurationError, match="a number of bytes"):
         MergeConf.from_settings({LARGE_TABLE_BYTES: "-1"})
+
+
+def test_decimals_are_written_as_integers(tmp_path: Path) -> None:
+    """Spark writes them so, and their bounds and values stay what they are."""
+    values = [Decimal("-1.50"), None, Decimal("99999.99")]
+    pq.write_table(pa.table({"d": pa.array(values, pa.decimal128(7, 2))}), tmp_path / "old.parquet")
+    schema = pa.schema([("d", pa.decimal128(7, 2))])
+    task = WriteTask(
+        location=str(tmp_path), write_id="w", schema=schema, partition_columns=(), routes=routes(change_data=False)
+    )
+    groups = ((FileToCopy(location=str(tmp_path / "old.parquet")),),)
+    (result,) = copy_groups(task, frozenset({"d"}), groups, [pa.record_batch([pa.array([0])], names=["id"])])
+    (record,) = [record for record in result.to_pylist() if record["kind"] == DATA_FILE]
+    with pq.ParquetFile(tmp_path / record["name"]) as written:
+        assert written.schema.column(0).physical_type == "INT32"
+        assert written.read()["d"].to_pylist() == values
+    assert json.loads(record["stats"])["maxValues"] == {"d": 99999.99}
