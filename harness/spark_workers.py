@@ -74,7 +74,7 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
         give_up: cancels what the session runs.
 
     Raises:
-        EngineDownError: for no worker, one that lacks a package, or one that sees other directories than we do.
+        EngineDownError: for no worker, one whose Python lacks a package, or one that does not see the table root.
     """
     with _token(place.table_root) as token, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
