@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from strategies.content_labels import content_labels, type_name, unusual_labels
 from strategies.expressions import And, Reference, Side, nodes
+from strategies.firing import units
 from strategies.matches import is_multi_matched, match_matrix
 from strategies.settings import insert_only_optimised
 from strategies.statement import Action, Clause, ClauseKind
@@ -185,13 +186,7 @@ def _outcome_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> I
     """Tell how conditions come out on the rows that reach them, and whether any clause fires (R-301)."""
     found = places(merge.schemas.target, merge.schemas.source)
     target, source = merge.tables.target, _source_rows(merge)
-    matched = {place for row in matrix for place in row}
-    units: dict[ClauseKind, list[tuple[Row, Row]]] = {
-        ClauseKind.MATCHED: [(target[t], source[s]) for s, row in enumerate(matrix) for t in row],
-        ClauseKind.NOT_MATCHED: [((), row) for row, hit in zip(source, matrix, strict=True) if not hit],
-        ClauseKind.NOT_MATCHED_BY_SOURCE: [(row, ()) for t, row in enumerate(target) if t not in matched],
-    }
-    for kind, rows in units.items():
+    for kind, rows in units(target, source, matrix).items():
         clauses = merge.statement.of_kind(kind)
         tests = [None if clause.condition is None else evaluator(clause.condition, found) for clause in clauses]
         yield from _fired(clauses, tests, rows)

@@ -12,6 +12,7 @@ from strategies.chance import chance, pick
 from strategies.conditions import draw_condition
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
 from strategies.file_predicates import draw_file_predicate
+from strategies.firing import meeting, roused
 from strategies.joins import OnForm, draw_on
 from strategies.matches import disambiguated
 from strategies.names import draw_aliases
@@ -21,7 +22,7 @@ from strategies.scopes import Scope, clause_scope, whole_scope
 from strategies.source_queries import draw_source_query
 from strategies.spark_sql import statement_text
 from strategies.statement import Action, Clause, ClauseKind, Statement
-from strategies.tables import Tables, draw_tables
+from strategies.tables import Tables, draw_tables, visible_source
 from strategies.unusual import draw_bare_insert, draw_column_alias, draw_without_columns
 from strategies.wording import interleaved, with_statement_time
 
@@ -93,6 +94,7 @@ def draw_merge(
     aliases = draw_column_alias(draw, features, schemas, aliases)
     scope = whole_scope(features, schemas, drawn)
     on_form, condition = draw_on(draw, scope, schemas)
+    condition = meeting(draw, condition, schemas, target=drawn.target, source=visible_source(schemas, drawn))
     clauses = tuple(clause for kind in ClauseKind for clause in _draw_kind(draw, kind, scope, schemas, profile))
     statement = Statement(
         condition=condition,
@@ -106,6 +108,8 @@ def draw_merge(
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
     if not exempt and Feature.AMBIGUOUS not in features:
         drawn = disambiguated(condition, schemas, drawn)
+    if Feature.LAYOUT_AMBIGUITY not in features:
+        statement = roused(draw, statement, schemas, target=drawn.target, source=visible_source(schemas, drawn))
     query = draw_source_query(draw, features, schemas, drawn, max_rows=profile.max_rows)
     if query is not None:
         # a query has no name of its own

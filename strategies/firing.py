@@ -1,0 +1,75 @@
+"""Clauses that fire: the rows that each kind is tried on, and a second chance for statements that change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from strategies.chance import chance
+from strategies.expressions import And
+from strategies.matches import match_matrix
+from strategies.partial_values import guarded
+from strategies.statement import ClauseKind
+from strategies.truth import evaluator, places
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from reference.case import Row
+    from strategies.columns import Schemas
+    from strategies.expressions import Expression
+    from strategies.statement import Statement
+
+_ROUSED_PERCENT = 88
+
+
+def units(
+    target: tuple[Row, ...], source: tuple[Row, ...], matrix: tuple[tuple[int, ...], ...]
+) -> dict[ClauseKind, list[tuple[Row, Row]]]:
+    """Give the rows on which clauses are tried, by kind: (target row, source row), empty where there is none (R-004).
+
+    Args:
+        target: rows of the target.
+        source: rows of the source.
+        matrix: for each source row the places of the target rows that match it.
+    """
+    matched = {place for row in matrix for place in row}
+    return {
+        ClauseKind.MATCHED: [(target[t], source[s]) for s, row in enumerate(matrix) for t in row],
+        ClauseKind.NOT_MATCHED: [((), row) for row, hit in zip(source, matrix, strict=True) if not hit],
+        ClauseKind.NOT_MATCHED_BY_SOURCE: [(row, ()) for t, row in enumerate(target) if t not in matched],
+    }
+
+
+def meeting(
+    draw: DrawFn, condition: Expression, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
+) -> Expression:
+    """Leave only the first part of an ON condition on which no rows meet; mostly, whether or not it helps."""
+    if any(match_matrix(condition, schemas, target, source)) or not chance(draw, _ROUSED_PERCENT):
+        return condition
+    while isinstance(condition, And):
+        condition = condition.left
+    return condition
+
+
+def roused(
+    draw: DrawFn, statement: Statement, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
+) -> Statement:
+    """Take the condition off the last clause of each kind where no clause would fire; mostly, and where that helps.
+
+    A merge that changes nothing tests little (pitfall P6), but is a case too.
+    """
+    rows = units(target, source, match_matrix(statement.condition, schemas, target, source))
+    found = places(schemas.target, schemas.source)
+    for clause in statement.clauses:
+        test = None if clause.condition is None else evaluator(clause.condition, found)
+        if any(test is None or test(*pair) is True for pair in rows[clause.kind]):
+            return statement
+    if not chance(draw, _ROUSED_PERCENT):
+        return statement
+    last = {clause.kind: place for place, clause in enumerate(statement.clauses)}
+    clauses = tuple(
+        guarded(replace(clause, condition=None)) if last[clause.kind] == place else clause
+        for place, clause in enumerate(statement.clauses)
+    )
+    return replace(statement, clauses=clauses)
