@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from merge.conf import OWN_PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -29,6 +31,10 @@ class Axis(Enum):
     MATCHED_ONLY = "matched-only"
     REPARTITION = "repartition"
     OPTIMIZE_WRITE = "optimize-write"
+    LARGE_TABLES = "large-tables"
+    SOURCE_KEYS = "source-keys"
+    BROADCAST_SOURCE = "broadcast-source"
+    LOW_SHUFFLE = "low-shuffle"
     MATERIALIZE = "materialize"
     SOURCE = "source"
     JOIN = "join"
@@ -100,6 +106,11 @@ class Choice:
     exemptions: tuple[Exemption, ...] = ()
     needs: tuple[tuple[Axis, str], ...] = ()
     plan: tuple[str, ...] = ()
+
+    @property
+    def own_settings(self) -> frozenset[str]:
+        """The settings that no engine but the one of this project can know."""
+        return frozenset(name for name in self.settings if name.startswith(OWN_PREFIX))
 
     def __str__(self) -> str:
         """Spell the place as the command line does."""

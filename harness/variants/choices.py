@@ -13,6 +13,7 @@ from harness.relations.relation import AMBIGUOUS
 from harness.spark_session import PROFILE_SETTINGS, Profile
 from harness.variants import domains
 from harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from harness.variants.large_tables import LARGE_TABLES
 from harness.variants.layouts import LAYOUTS
 from merge import conf
 
@@ -27,6 +28,10 @@ BASE_NAMES: Mapping[Axis, str] = {
     Axis.MATCHED_ONLY: "on",
     Axis.REPARTITION: "on",
     Axis.OPTIMIZE_WRITE: "unset",
+    Axis.LARGE_TABLES: "from 16 MiB",
+    Axis.SOURCE_KEYS: "looked up",
+    Axis.BROADCAST_SOURCE: "on",
+    Axis.LOW_SHUFFLE: "on",
     Axis.MATERIALIZE: "auto",
     Axis.SOURCE: "table",
     Axis.JOIN: "sort-merge",
@@ -254,4 +259,4 @@ _BORDERS = (
     ),
 )
 
-CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, _PLANNING, _BORDERS, LAYOUTS))
+CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, LARGE_TABLES, _PLANNING, _BORDERS, LAYOUTS))

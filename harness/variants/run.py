@@ -142,9 +142,10 @@ class VariantRun:
         if only:
             inside = tuple(variant for variant in only if variant.holds(plain, facts))
             return inside, tuple(variant for variant in only if variant not in inside)
+        own = self._engine.capabilities.conf_domain
         if index is None:
-            return selection.every(plain, facts)
-        return selection.selected(index, plain, facts)
+            return selection.every(plain, facts, own=own)
+        return selection.selected(index, plain, facts, own=own)
 
     def _confirmed(self, case: Case, first: VariantReport) -> VariantReport:
         """Run a difference again; one that does not come back is no finding, but is counted."""

@@ -11,7 +11,7 @@ from harness.variants.domains import is_repeatable
 from harness.variants.variant import Variant, variant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from reference.case import Case
     from reference.outcome import Facts
@@ -24,7 +24,9 @@ SINGLES: tuple[Variant, ...] = tuple(variant_of([choice]) for choice in CHOICES)
 """One variant for each place, with what that place needs."""
 
 
-def selected(index: int, case: Case, facts: Facts) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
+def selected(
+    index: int, case: Case, facts: Facts, *, own: Collection[str] = ()
+) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
     """Choose variants for a case of a stream.
 
     Those of one place go round all places from case to case; those of several are drawn by the case's number.
@@ -33,36 +35,44 @@ def selected(index: int, case: Case, facts: Facts) -> tuple[tuple[Variant, ...],
         index: the number of the case; the same number and case give the same variants.
         case: the case.
         facts: what the reference tells of it.
+        own: the settings that the engine declares as its own; places that set others of the kind are left out.
 
     Returns:
         The variants in whose domain the case is, and those of one place that were passed over because it is not.
     """
     if not is_repeatable(case):
         return (), ()
+    singles = _known(own)
     start = index * NUM_SINGLE
     chosen: list[Variant] = []
     outside: list[Variant] = []
     for variant in itertools.islice(
-        itertools.cycle(SINGLES), start % len(SINGLES), start % len(SINGLES) + len(SINGLES)
+        itertools.cycle(singles), start % len(singles), start % len(singles) + len(singles)
     ):
         if len(chosen) == NUM_SINGLE:
             break
         (chosen if variant.holds(case, facts) else outside).append(variant)
     names = {variant.name for variant in chosen}
-    for variant in itertools.islice(_mixed(index, case, facts), NUM_MIXED):
+    for variant in itertools.islice(_mixed(index, case, facts, singles), NUM_MIXED):
         if variant.name not in names:
             names.add(variant.name)
             chosen.append(variant)
     return tuple(chosen), tuple(outside)
 
 
-def every(case: Case, facts: Facts) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
+def every(case: Case, facts: Facts, *, own: Collection[str] = ()) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
     """Choose all variants of one place for a case, and as many of several as a case of a stream gets."""
     if not is_repeatable(case):
         return (), ()
-    inside = tuple(variant for variant in SINGLES if variant.holds(case, facts))
-    mixed = itertools.islice(_mixed(0, case, facts), NUM_MIXED)
-    return (*inside, *mixed), tuple(variant for variant in SINGLES if variant not in inside)
+    singles = _known(own)
+    inside = tuple(variant for variant in singles if variant.holds(case, facts))
+    mixed = itertools.islice(_mixed(0, case, facts, singles), NUM_MIXED)
+    return (*inside, *mixed), tuple(variant for variant in singles if variant not in inside)
+
+
+def _known(own: Collection[str]) -> tuple[Variant, ...]:
+    """Leave out what sets a setting of this project's merge, for an engine that has no such setting."""
+    return tuple(v for v in SINGLES if all(choice.own_settings.issubset(own) for choice in v.choices))
 
 
 def pairs_of(variants: Iterable[Variant]) -> frozenset[tuple[str, str]]:
@@ -70,9 +80,10 @@ def pairs_of(variants: Iterable[Variant]) -> frozenset[tuple[str, str]]:
     return frozenset((str(left), str(right)) for v in variants for left, right in itertools.combinations(v.choices, 2))
 
 
-def _mixed(index: int, case: Case, facts: Facts) -> Iterator[Variant]:
+def _mixed(index: int, case: Case, facts: Facts, singles: Sequence[Variant]) -> Iterator[Variant]:
     random = Random(f"variants/{index}")  # noqa: S311 - a choice of tests, no secret
-    inside = [choice for choice in CHOICES if variant_of([choice]).holds(case, facts)]
+    every_choice = zip(CHOICES, SINGLES, strict=True)
+    inside = [choice for choice, single in every_choice if single in singles and single.holds(case, facts)]
     if len({choice.axis for choice in inside}) < _FEWEST:
         return
     while True:

@@ -98,6 +98,10 @@ class Predicting:
         pass
 
 
+OWN = frozenset(name for choice in CHOICES for name in choice.own_settings)
+"""What the engine of this project declares as its own settings."""
+
+
 def losing_a_row(*settings: tuple[str, str]) -> Callable[[Case, Outcome], EngineResult]:
     """Lose a row where the case has all of the settings."""
 
@@ -189,7 +193,7 @@ def test_selection_hangs_on_the_number_alone() -> None:
     first, _ = selected(5, UPSERT, facts)
     assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
     assert len(first) >= 8
-    chosen = [selected(index, UPSERT, facts)[0] for index in range(len(SINGLES))]
+    chosen = [selected(index, UPSERT, facts, own=OWN)[0] for index in range(len(SINGLES))]
     tried = {str(choice) for variant in itertools.chain(*chosen) for choice in variant.choices}
     outside = {variant.choices[0] for variant in SINGLES if not variant.holds(UPSERT, facts)}
     assert tried == {str(choice) for choice in CHOICES} - {str(choice) for choice in outside}
@@ -197,9 +201,19 @@ def test_selection_hangs_on_the_number_alone() -> None:
 
 def test_a_given_case_runs_under_every_place() -> None:
     """Somebody who gives a case wants it all."""
-    inside, outside = every(UPSERT, evaluate(UPSERT).facts)
+    inside, outside = every(UPSERT, evaluate(UPSERT).facts, own=OWN)
     assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
     assert every(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")), evaluate(UPSERT).facts) == ((), ())
+
+
+def test_settings_of_our_merge_are_for_our_engine() -> None:
+    """Another engine has no such places, alone or mixed, and none of them counts as passed over."""
+    facts = evaluate(UPSERT).facts
+    chosen = [selected(index, UPSERT, facts) for index in range(len(SINGLES))]
+    met = [variant for pair in (*chosen, every(UPSERT, facts)) for part in pair for variant in part]
+    assert met
+    assert not any(choice.own_settings for variant in met for choice in variant.choices)
+    assert any(choice.own_settings for choice in CHOICES)
 
 
 def test_an_engine_that_is_right_agrees_everywhere() -> None:
