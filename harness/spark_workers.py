@@ -1,7 +1,7 @@
 """Spark's workers, where they are other processes than ours: they get ``merge/``, and are looked at before any case.
 
-A worker needs Python of our minor version with pyarrow; what else ``merge/`` runs there is shipped. A cluster without
-a free worker would let the first query wait for ever, so the first query is ours, and has a time limit.
+A worker needs Python of our minor version with pyarrow and numpy; what else ``merge/`` runs there is shipped. A cluster
+without a free worker would let the first query wait for ever, so the first query is ours, and has a time limit.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
         lacking = sorted({row["imports"] for row in answer if row["imports"]})
         if lacking:
             raise EngineDownError(
-                f"the Python of the workers at {place.url} cannot run the merge: {lacking[0]}. Install pyarrow for "
-                "it, or name another Python by PYSPARK_PYTHON (of the server's environment, for Spark Connect)."
+                f"the Python of the workers at {place.url} cannot run the merge: {lacking[0]}. Install pyarrow and "
+                "numpy for it, or name another Python by PYSPARK_PYTHON (in the environment of a Connect server)."
             )
         if not all(row["sees_tables"] for row in answer):
             raise EngineDownError(
@@ -117,7 +117,8 @@ def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
             pass
         problem = None
         try:
-            importlib.import_module("merge.table.writer")
+            for name in ("writer", "copied_rows", "modified_rows", "key_ranges"):
+                importlib.import_module(f"merge.table.{name}")
         except ImportError as error:
             problem = f"{type(error).__name__}: {error}"
         seen = os.path.isfile(token)  # noqa: PTH113 - the same
