@@ -61,6 +61,16 @@ def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSessi
         return _prepared(cast("SparkSession", builder.create()), settings)
 
 
+def make_active(session: SparkSession) -> None:
+    """Make a session of Spark Connect the active one of this thread; a classic one needs nothing.
+
+    PySpark 4.2 takes the active session for the one that a local checkpoint was made in, and by default that is the
+    first session of the process, whose server side does not know the checkpoint (``DATAFRAME_NOT_FOUND``).
+    """
+    if is_remote(session):
+        cast("Any", type(session))._active_session.session = session  # noqa: SLF001 - there is no public way
+
+
 def is_remote(session: SparkSession) -> bool:
     """Tell whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")

@@ -28,7 +28,7 @@ from harness.engines.spark_case import (
 )
 from harness.observation import is_unchanged, observe
 from harness.spark_place import table_folder
-from harness.spark_remote import is_remote
+from harness.spark_remote import is_remote, make_active
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
 from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS, SETTING_NAMES
@@ -104,6 +104,7 @@ class PySparkEngine:
         if unknown := _unknown_setting(case):
             return Unsupported(f"setting {unknown}")
         spark = self._session()
+        make_active(spark)
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())

@@ -238,6 +238,7 @@ LINES: dict[str, dict[str, Predicate]] = {
 }
 
 PROFILES = {
+    "ON over one side": Profile().favouring(Feature.TARGET_ONLY_ON, Feature.WIDE_TYPES),
     "many rows": Profile().favouring(Feature.LARGE_TABLES, percent=97),
     "refused or failing": Profile()
     .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.MISSING_SOURCE_COLUMNS)

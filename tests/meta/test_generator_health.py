@@ -151,7 +151,7 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         ("condition:false", 0.2, 1),
         ("condition:null", 0.1, 1),
         # files are skipped only where no clause reads them all
-        ("prunes:on", 0.15, 0.4),
+        ("prunes:on", 0.1, 0.4),
         ("prunes:clauses", 0.015, 0.15),
         # the known silent faults live in these
         ("cdf:on", 0.35, 0.7),

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Streams = Mapping[str, tuple[DrawnCase, ...]]
 
-NUM_CASES = 1_200
+NUM_CASES = 1_800
 SEED = 7
-NUM_FAVOURED = {"many rows": 12, "refused or failing": 160}
+NUM_FAVOURED = {"ON over one side": 800, "many rows": 12, "refused or failing": 160}
 
 
 @pytest.fixture(scope="module")

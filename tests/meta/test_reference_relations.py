@@ -87,7 +87,7 @@ def answered(answer: Prediction | Rejection | Unsupported) -> EngineResult:
 
 def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> None:
     """The relations below would be empty on rejected cases."""
-    assert sum(1 for _ in predictions(drawn)) >= 0.85 * NUM_CASES
+    assert sum(1 for _ in predictions(drawn)) >= 0.8 * NUM_CASES
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
@@ -100,12 +100,13 @@ def test_relations_hold(relation: Relation, drawn: list[tuple[Case, Reference]])
         assert isinstance(answer, Prediction) or relation.name in CHANGES_CLAUSES, (changed.sql, answer)
         return answered(answer)
 
-    num_applied = 0
+    num_applied = num_predicted = 0
     for case, answer in predictions(drawn):
+        num_predicted += 1
         found = relation.check(case, answered(answer), run)
         assert not found, (case.sql, [line for mismatch in found for line in mismatch.lines])
         num_applied += found is not None
-    assert num_applied > NUM_CASES * LEAST_APPLIED.get(relation.name, 0.05)
+    assert num_applied > num_predicted * LEAST_APPLIED.get(relation.name, 0.05)
 
 
 def test_predictions_conserve_rows(drawn: list[tuple[Case, Reference]]) -> None:
