@@ -238,7 +238,11 @@ LINES: dict[str, dict[str, Predicate]] = {
 }
 
 PROFILES = {
-    "ON over one side": Profile().favouring(Feature.TARGET_ONLY_ON, Feature.WIDE_TYPES),
+    "ON over one side": Profile()
+    .favouring(Feature.TARGET_ONLY_ON, Feature.WIDE_TYPES, Feature.PARTITIONS)
+    .without(
+        Feature.ONE_SIDED_ON, Feature.CONSTANT_ON, Feature.NULL_VALUES, Feature.EMPTY_TARGET, Feature.NESTED_TYPES
+    ),
     "many rows": Profile().favouring(Feature.LARGE_TABLES, percent=97),
     "refused or failing": Profile()
     .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.MISSING_SOURCE_COLUMNS)

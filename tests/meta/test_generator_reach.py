@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NUM_CASES = 1_800
 SEED = 7
-NUM_FAVOURED = {"ON over one side": 800, "many rows": 12, "refused or failing": 160}
+NUM_FAVOURED = {"ON over one side": 450, "many rows": 12, "refused or failing": 160}
 
 
 @pytest.fixture(scope="module")
