@@ -13,9 +13,10 @@ from harness import events
 from harness.findings import Finding, content_digest, fingerprint, with_content_id
 from harness.known_findings import KnownFindings
 from harness.report import mismatch_report, set_aside_report
-from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
+from harness.shrink import Attempts, ShrinkLimits, is_small, num_rows, shrink
 from harness.statistics import Statistics, Stop, Summary
 from harness.verdict import Verdict
+from strategies.sampling import DoesNotFailError, StopShrinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,13 +143,16 @@ class Search:
             self._check_batch(batch)
         if self._attempts is not None:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
-            self._shrink_draw(self._attempts, index)
+            self._shrink(self._attempts, index)
             self._keep_finding()
 
-    def _shrink(self, attempts: Attempts) -> CaseReport:
+    def _shrink(self, attempts: Attempts, index: int) -> None:
+        """Run the domain's own passes; what they leave too large is drawn anew by Hypothesis, and passed again."""
         with contextlib.suppress(_ResemblesAFindingError):
-            return shrink(attempts)
-        return attempts.best
+            shrink(attempts)
+            if not is_small(attempts.best.case) and not attempts.is_drawing_spent:
+                self._shrink_draw(attempts, index)
+                shrink(attempts)
 
     def _check_batch(self, batch: Batch) -> None:
         """Check many pairs of tables in one merge; where they disagree, find a pair that disagrees alone."""
@@ -173,23 +177,15 @@ class Search:
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
     def _shrink_draw(self, attempts: Attempts, index: int) -> None:
-        """Let Hypothesis simplify the draw; ``attempts`` remembers the best case and ends it by answering False."""
-        broken: list[Exception] = []
+        """Let Hypothesis simplify the draw within its limits; ``attempts`` remembers the best case."""
 
         def fails(case: Case) -> bool:
-            if broken or attempts.is_drawing_spent:
-                return False
-            try:
-                return attempts.reproduces(case)
-            except Exception as error:  # noqa: BLE001 - the harness's own: Hypothesis must not take it for a mismatch
-                broken.append(error)
-                return False
+            if attempts.is_drawing_spent:
+                raise StopShrinking
+            return attempts.reproduces(case)
 
-        # A limit that cuts the shrinking short looks flaky to Hypothesis, and a finding found by chance may be.
-        with contextlib.suppress(Flaky, ValueError):
+        with contextlib.suppress(Flaky, DoesNotFailError):  # a finding by chance does not come back
             self._draws.shrink(index, fails)
-        if broken and not isinstance(broken[0], _ResemblesAFindingError):
-            raise broken[0]
 
     def _judge(self, report: CaseReport) -> None:
         """Count a mismatch that is known, confirm one that is new by a second execution."""
@@ -243,8 +239,8 @@ class Search:
         attempts = self._attempts
         if attempts is None:
             return
-        best = attempts.best if was_interrupted else self._shrink(attempts)
-        self._attempts = None  # only now: an interrupt while shrinking comes back here
+        best = attempts.best
+        self._attempts = None
         given_up = len(self._resembled) >= MAX_RESEMBLING
         is_cut_short = was_interrupted or given_up or attempts.refused or attempts.is_spent()
         known = self._resembled_by(best.case, is_cut_short=is_cut_short)

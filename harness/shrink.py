@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 _MANY = 500
 _MOST_RUNS = 32
+_FEW = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +35,12 @@ class ShrinkLimits:
     """How much shrinking one finding is worth.
 
     Attributes:
-        drawing_share: the part of both limits that Hypothesis may use before the domain's own passes take over.
+        drawing_share: the part of both limits after which Hypothesis, too, leaves the rest to the domain's own passes.
     """
 
     max_seconds: float = 60.0
     max_runs: int = 400
-    drawing_share: float = 0.3
+    drawing_share: float = 0.7
 
 
 class Attempts:
@@ -78,7 +79,7 @@ class Attempts:
 
     @property
     def is_drawing_spent(self) -> bool:
-        """Tell whether Hypothesis has used its part of the limits up."""
+        """Tell whether what is left of the limits is for the domain's own passes."""
         return self.is_spent(share=self._limits.drawing_share)
 
     def reproduces(self, case: Case) -> bool:
@@ -133,6 +134,11 @@ def shrink(attempts: Attempts) -> CaseReport:
                 reduce(attempts)
             changed = attempts.best is not before
     return replace(attempts.best, case=with_content_id(attempts.best.case))
+
+
+def is_small(case: Case) -> bool:
+    """Tell whether a person takes a case in at a glance: no more than 2 + 2 rows and 2 clauses."""
+    return max(num_rows(case)) <= _FEW and len(cut_merge(case.sql).clauses) <= _FEW
 
 
 def num_rows(case: Case) -> tuple[int, int]:

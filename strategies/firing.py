@@ -45,7 +45,8 @@ def meeting(
     draw: DrawFn, condition: Expression, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
 ) -> Expression:
     """Leave only the first part of an ON condition on which no rows meet; mostly, whether or not it helps."""
-    if any(match_matrix(condition, schemas, target, source)) or not chance(draw, _ROUSED_PERCENT):
+    wanted = chance(draw, _ROUSED_PERCENT)  # before the rows are looked at: fewer rows must not move later choices
+    if not wanted or any(match_matrix(condition, schemas, target, source)):
         return condition
     while isinstance(condition, And):
         condition = condition.left
@@ -59,14 +60,14 @@ def roused(
 
     A merge that changes nothing tests little (pitfall P6), but is a case too.
     """
+    if not chance(draw, _ROUSED_PERCENT):
+        return statement
     rows = units(target, source, match_matrix(statement.condition, schemas, target, source))
     found = places(schemas.target, schemas.source)
     for clause in statement.clauses:
         test = None if clause.condition is None else evaluator(clause.condition, found)
         if any(test is None or test(*pair) is True for pair in rows[clause.kind]):
             return statement
-    if not chance(draw, _ROUSED_PERCENT):
-        return statement
     last = {clause.kind: place for place, clause in enumerate(statement.clauses)}
     clauses = tuple(
         guarded(replace(clause, condition=None)) if last[clause.kind] == place else clause

@@ -38,6 +38,18 @@ class _Fails(Exception):  # noqa: N818 - it says "interesting" to Hypothesis, it
     """Raised inside a probe for an element that the caller calls failing."""
 
 
+class StopShrinking(Exception):  # noqa: N818 - an answer, not an error
+    """Raised by a caller's ``fails`` to end the shrinking at once with the simplest element so far."""
+
+
+class DoesNotFailError(ValueError):
+    """The element to be shrunk does not fail when it is drawn again; its failing is flaky."""
+
+
+class _Escape(BaseException):
+    """Carries what a caller's ``fails`` raised past Hypothesis, which would shrink towards any ``Exception``."""
+
+
 class Stream(Generic[T]):
     """The numbered streams of elements of a strategy."""
 
@@ -65,16 +77,25 @@ class Stream(Generic[T]):
             seed: of the drawn element.
             index: of the drawn element.
             fails: tells whether an element shows the fault; accept the same kind of mismatch only (techniques T31).
-                To stop early, answer False from then on. Hypothesis stops by itself after five minutes.
+                ``StopShrinking`` ends early, any other exception comes out of this call. Hypothesis stops by itself
+                after five minutes.
 
         Raises:
-            ValueError: if the drawn element itself does not fail; it may be flaky.
+            DoesNotFailError: if the drawn element itself does not fail.
         """
         probe = _Probe(self._elements, fails=fails)
-        probe.draw(seed, index)
+        try:
+            probe.draw(seed, index)
+            if probe.failing is not None:
+                probe.shrink()
+        except _Escape as escape:
+            if not isinstance(escape.__cause__, StopShrinking):
+                raise escape.__cause__ from None  # type: ignore[misc]  # it is always raised from an Exception
         if probe.failing is None:
-            raise ValueError(f"case {index} of seed {seed} does not fail: there is nothing to shrink; is it flaky?")
-        return probe.shrunk()
+            raise DoesNotFailError(
+                f"case {index} of seed {seed} does not fail: there is nothing to shrink; is it flaky?"
+            )
+        return probe.failing
 
 
 def sample(seed: int, index: int, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
@@ -126,17 +147,20 @@ class _Probe(Generic[T]):
                 return self._seen[0]
         raise RuntimeError(f"no case in {_MAX_ATTEMPTS} attempts at number {index} of seed {seed}: widen the profile")
 
-    def shrunk(self) -> T:
-        """Replay the failing element that ``draw`` stored, and let Hypothesis shrink it."""
+    def shrink(self) -> None:
+        """Replay the failing element that ``draw`` stored, and let Hypothesis make ``failing`` simpler."""
         with suppress(_Fails):
             self._test()
-        if self.failing is None:
-            raise RuntimeError("shrunk() needs a failing case drawn before")
-        return self.failing
 
     def _visit(self, drawn: T) -> None:
         self._seen[:] = [drawn]
-        if self._fails is not None and self._fails(drawn):
+        if self._fails is None:
+            return
+        try:
+            fails = self._fails(drawn)
+        except Exception as error:
+            raise _Escape from error
+        if fails:
             # Hypothesis runs the simplest failing element last of all failing ones
             self.failing = drawn
             raise _Fails
