@@ -34,6 +34,18 @@ def _added(
     return with_clause(statement, place, replace(clause, assignments=(*clause.assignments, make(clause))))
 
 
+def _doubled(draw: DrawFn, statement: Statement, schemas: Schemas, action: Action) -> Statement | None:
+    """Assign a column a second time; a star gives way to two assignments of one column."""
+    found = [place for place, clause in enumerate(statement.clauses) if clause.action is action]
+    free = [column for column in schemas.target if column.computed is None]
+    if not found or not free:
+        return None
+    place = pick(draw, found)
+    clause = statement.clauses[place]
+    once = clause.assignments or (Assignment(column=pick(draw, free).name, value=Literal(None, None)),)
+    return with_clause(statement, place, replace(clause, star=False, assignments=(*once, once[0])))
+
+
 def _revalued(draw: DrawFn, statement: Statement, value: Callable[[Clause], Expression]) -> Statement | None:
     """Replace the value of the first assignment of some list."""
     found = explicit(draw, statement)
@@ -88,9 +100,9 @@ def aggregate_value(draw: DrawFn, statement: Statement, schemas: Schemas) -> Sta
     return _revalued(draw, statement, value)
 
 
-def conflict(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
+def conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Assign one column twice (R-210)."""
-    return _added(draw, statement, lambda clause: replace(clause.assignments[0]), Action.UPDATE)
+    return _doubled(draw, statement, schemas, Action.UPDATE)
 
 
 def prefix_conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -134,9 +146,9 @@ def through_no_struct(draw: DrawFn, statement: Statement, schemas: Schemas) -> S
     return with_clause(statement, clause[0], replace(clause[1], assignments=(*others, path)))
 
 
-def duplicate_insert(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
+def duplicate_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """List one column twice in an INSERT (R-225)."""
-    return _added(draw, statement, lambda clause: clause.assignments[0], Action.INSERT)
+    return _doubled(draw, statement, schemas, Action.INSERT)
 
 
 def default_keyword(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from strategies.scopes import Candidate, Scope
 
 _ANY_CONDITION_PERCENT = 15
-_NULL_PERCENT = 35
+_NULL_PERCENT = 40
 _HARD_PERCENT = 65
 _KEPT_CHARACTERS = 32
 _OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NULL_SAFE_EQUAL)
-_FORMS = (*_OPERATORS, In, Between, IsNull)
+_FORMS = (*_OPERATORS, In, In, Between, IsNull)
 
 
 def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:

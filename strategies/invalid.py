@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strategies.statement import Statement
 
 _TRIES = 4
-_STRICT_PERCENT = 45
+_STRICT_PERCENT = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
         ),
     ),
     *(("R-117", wrong_side),) * 2,
-    *(("R-118", condition_faults.ambiguous),) * 4,
+    *(("R-118", condition_faults.ambiguous),) * 6,
     ("R-119", assignment_faults.source_on_the_left),
     ("R-107", condition_faults.early_unconditional),
-    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 2,
+    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 3,
     *(("R-131", condition_faults.condition_of("COUNT({column}) > 0")),) * 2,
     ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
     (
@@ -84,9 +84,9 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
         ),
     ),
     ("R-135", condition_faults.not_boolean),
-    *(("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),) * 9,
+    *(("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),) * 12,
     *(("R-224", assignment_faults.nested_insert),) * 4,
-    *(("R-225", assignment_faults.duplicate_insert),) * 10,
+    *(("R-225", assignment_faults.duplicate_insert),) * 8,
     *(("R-238", condition_faults.duplicate_source_columns),) * 2,
     ("R-227", assignment_faults.default_keyword),
     ("R-214", assignment_faults.through_no_struct),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reference.case import Value
 
 _NO_COLUMNS_PERCENT = 30
-_VOID_PERCENT = 35
+_VOID_PERCENT = 20
 _EVOLVING_PERCENT = 75
 _REFER_TO_ALL = frozenset({Feature.SCHEMA_EVOLUTION, Feature.SUBQUERY_SOURCE, Feature.INVALID})
 """Features under which a statement may refer to every column of the source."""

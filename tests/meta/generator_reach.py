@@ -243,6 +243,9 @@ PROFILES = {
     .without(
         Feature.ONE_SIDED_ON, Feature.CONSTANT_ON, Feature.NULL_VALUES, Feature.EMPTY_TARGET, Feature.NESTED_TYPES
     ),
+    "assignments": Profile()
+    .favouring(Feature.AMBIGUOUS, Feature.MATCHED_DELETE)
+    .without(Feature.INSERT, Feature.BY_SOURCE_UPDATE, Feature.BY_SOURCE_DELETE),
     "many rows": Profile().favouring(Feature.LARGE_TABLES, percent=97),
     "refused or failing": Profile()
     .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.MISSING_SOURCE_COLUMNS)

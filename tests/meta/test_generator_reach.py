@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Streams = Mapping[str, tuple[DrawnCase, ...]]
 
-NUM_CASES = 1_800
+NUM_CASES = 1_200
 SEED = 7
-NUM_FAVOURED = {"ON over one side": 450, "many rows": 12, "refused or failing": 160}
+NUM_FAVOURED = {"ON over one side": 450, "assignments": 60, "many rows": 12, "refused or failing": 160}
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 @pytest.fixture(scope="module")
 def drawn() -> list[tuple[Case, Reference]]:
     """Draw cases once, with the reference's answer."""
-    found = [drawn.case for drawn in itertools.islice(samples(2026), NUM_CASES)]
+    found = [drawn.case for drawn in itertools.islice(samples(2027), NUM_CASES)]
     return [(case, evaluate(case)) for case in found]
 
 
@@ -60,7 +60,7 @@ def drawn_with_evolution() -> list[tuple[Case, Reference]]:
     """Draw cases that evolve the schema by columns that only the source has, in statements of stars."""
     profile = Profile().favouring(Feature.SCHEMA_EVOLUTION, Feature.EXTRA_SOURCE_COLUMNS).without(*NEEDS_EVOLUTION)
     stream = Stream(case_strategy(profile=profile))
-    drawn = [stream.draw(2026, number) for number in range(NUM_EVOLVING)]
+    drawn = [stream.draw(2027, number) for number in range(NUM_EVOLVING)]
     return [(case, evaluate(case)) for case in drawn]
 
 
@@ -87,7 +87,7 @@ def answered(answer: Prediction | Rejection | Unsupported) -> EngineResult:
 
 def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> None:
     """The relations below would be empty on rejected cases."""
-    assert sum(1 for _ in predictions(drawn)) >= 0.8 * NUM_CASES
+    assert sum(1 for _ in predictions(drawn)) >= 0.85 * NUM_CASES
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)

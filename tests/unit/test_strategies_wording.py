@@ -16,13 +16,13 @@ from strategies.expressions import CaseWhen, Comparison, Operator, Quotient, nod
 @pytest.fixture(scope="module")
 def partial() -> tuple[DrawnCase, ...]:
     profile = Profile().favouring(Feature.PARTIAL_VALUES).without(Feature.INVALID)
-    return tuple(each for each in islice(samples(71, profile=profile), 150) if "value:Quotient" in each.features)
+    return tuple(each for each in islice(samples(71, profile=profile), 300) if "value:Quotient" in each.features)
 
 
 @pytest.fixture(scope="module")
 def refused() -> tuple[DrawnCase, ...]:
     profile = Profile(max_rows=3).favouring(Feature.INVALID, Feature.INSERT, Feature.BY_SOURCE_UPDATE)
-    return tuple(each for each in islice(samples(74, profile=profile), 240) if each.breaks in ("R-117", "R-133"))
+    return tuple(each for each in islice(samples(74, profile=profile), 400) if each.breaks in ("R-117", "R-133"))
 
 
 @pytest.fixture(scope="module")
