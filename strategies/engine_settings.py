@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SOME_PERCENT = 45
 _WANTED = 2
+_MOST_PERCENT = 66.0
 
 
 def with_settings(cases: SearchStrategy[Case], conf_domain: Mapping[str, tuple[str, ...]]) -> SearchStrategy[Case]:
@@ -41,7 +42,7 @@ def with_settings(cases: SearchStrategy[Case], conf_domain: Mapping[str, tuple[s
 def _with_settings(draw: DrawFn, cases: SearchStrategy[Case], domain: tuple[tuple[str, tuple[str, ...]], ...]) -> Case:
     case = draw(cases)
     # about two of them at a time, however many there are
-    percent = min(50.0, 100 * _WANTED / len(domain)) if chance(draw, _SOME_PERCENT) else 0
+    percent = min(_MOST_PERCENT, 100 * _WANTED / len(domain)) if chance(draw, _SOME_PERCENT) else 0
     added = {name: pick(draw, values) for name, values in domain if chance(draw, percent) and name not in case.conf}
     if not added:
         return case

@@ -31,7 +31,7 @@ from harness.spark_place import table_folder
 from harness.spark_remote import is_remote, make_active
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
-from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS, SETTING_NAMES
+from merge.conf import LARGE_TABLE_BYTES, SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
 from reference.outcome import MergePath, Outcome, Rejection, Unsupported
 
@@ -59,13 +59,8 @@ class PySparkEngine:
     name = "pyspark"
     capabilities = Capabilities(
         exact_metric_names=True,
-        conf_domain={
-            # no drawn table is large by itself; what large tables bring is then switched off one by one
-            LARGE_TABLE_BYTES: ("0",),
-            PRUNE_BY_SOURCE_KEYS: ("false",),
-            BROADCAST_SOURCE: ("false",),
-            LOW_SHUFFLE: ("false",),
-        },
+        # no drawn table is large by itself; the switches of what large tables bring are axes of the variants
+        conf_domain={LARGE_TABLE_BYTES: ("0",)},
     )
 
     def __init__(self, spark: SparkSession | None = None) -> None:

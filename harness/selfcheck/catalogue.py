@@ -8,6 +8,7 @@ from harness.errors import UserInputError
 from harness.selfcheck.faults_cdf import CDF_FAULTS, METRIC_FAULTS
 from harness.selfcheck.faults_clauses import CLAUSE_FAULTS
 from harness.selfcheck.faults_evolution import EVOLUTION_FAULTS
+from harness.selfcheck.faults_large import LARGE_FAULTS
 from harness.selfcheck.faults_matching import MATCHING_FAULTS
 from harness.selfcheck.faults_resolution import RESOLUTION_FAULTS
 from harness.selfcheck.faults_skipping import SKIPPING_FAULTS
@@ -28,6 +29,7 @@ CATALOGUE: tuple[Fault, ...] = (
     *COMMIT_FAULTS,
     *RESOLUTION_FAULTS,
     *EVOLUTION_FAULTS,
+    *LARGE_FAULTS,
 )
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from merge.conf import LARGE_TABLE_BYTES
 from reference.types import BOOLEAN
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ def long_texts(case: Case, _facts: Facts) -> bool:
     source = () if case.source is None else case.source.rows
     cells = (cell for rows in (source, *case.target.files) for row in rows for cell in row)
     return any(isinstance(cell, str) and len(cell) > _KEPT_CHARACTERS for cell in cells)
+
+
+def counted_as_large(case: Case, _facts: Facts) -> bool:
+    """Want every table to count as large, so that what is meant for such tables runs."""
+    return case.conf.get(LARGE_TABLE_BYTES) == "0"
+
+
+def several_matches_in_a_large_table(case: Case, facts: Facts) -> bool:
+    """Want both."""
+    return counted_as_large(case, facts) and several_matches(case, facts)
 
 
 def several_matches(_case: Case, facts: Facts) -> bool:

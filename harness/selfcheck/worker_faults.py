@@ -12,9 +12,11 @@ from unittest import mock
 
 import pyarrow.compute as pc
 
-from merge.table import partition_split, statistics, writer
+from merge.table import copied_rows, modified_rows, partition_split, statistics, writer
 from merge.table.constraints import first_violation
 from merge.table.partition_values import serialize
+from merge.table.row_positions import unpack
+from merge.table.rows import UPDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -76,3 +78,15 @@ def write_wrongly(name: str, task: Any, batches: Iterable[pa.RecordBatch]) -> It
 def write_first_batch(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Do what ``write_partition`` does, with the first batch of rows alone."""
     yield from writer.write_partition(task, itertools.islice(batches, 1))
+
+
+def report_no_deletes(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_modified_rows`` does, and report updated rows alone."""
+    with mock.patch.object(modified_rows, "_MODIFIES", [int(action) for action in UPDATES]):
+        yield from modified_rows.write_modified_rows(task, batches)
+
+
+def copy_but_first(task: Any, stored: Any, groups: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``copy_groups`` does, and leave out of each file the first of the rows to leave out."""
+    with mock.patch.object(copied_rows, "unpack", lambda packed: unpack(packed)[:1]):
+        yield from copied_rows.copy_groups(task, stored, groups, batches)

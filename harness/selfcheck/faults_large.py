@@ -1,0 +1,132 @@
+"""Faults of what only large tables bring: files left out by the source's keys, and rewriting with little to shuffle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from sqlglot import exp
+
+from harness.selfcheck import needs
+from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.worker_faults import copy_but_first, report_no_deletes
+from merge.executors import classic, low_shuffle, source_keys
+from merge.table import writing
+from merge.table.data_skipping import conjuncts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def _minimum_left_out(right: Any) -> Callable[..., tuple[int, int]]:
+    def narrowed(*args: Any) -> tuple[int, int]:
+        low, high = right(*args)
+        return low + 1, high
+
+    return narrowed
+
+
+def _parts_of_or(node: exp.Expr) -> Iterator[exp.Expr]:
+    for part in conjuncts(node):
+        bare = part.unnest()
+        if isinstance(bare, exp.Or):
+            yield from _parts_of_or(bare.left)
+            yield from _parts_of_or(bare.right)
+        else:
+            yield bare
+
+
+def _null_safe_as_equal(node: exp.Expr) -> Iterator[exp.Expr]:
+    for part in conjuncts(node):
+        yield exp.EQ(this=part.this, expression=part.expression) if isinstance(part, exp.NullSafeEQ) else part
+
+
+def _of_parts(parts: Callable[[exp.Expr], Iterator[exp.Expr]]) -> Callable[[Any], Callable[..., Any]]:
+    def wrong(right: Any) -> Callable[..., Any]:
+        def key_pairs(merge: Any) -> Any:
+            with mock.patch.object(source_keys, "conjuncts", parts):
+                return right(merge)
+
+        return key_pairs
+
+    return wrong
+
+
+def _whatever_the_matches(right: Any) -> Callable[..., Any]:
+    return lambda run, touched: right(run, replace(touched, num_multiple_matches=0))
+
+
+def _whole_files(right: Any) -> Callable[..., Any]:
+    return lambda *, location, left_out: right(location=location, left_out=left_out[:0])
+
+
+def _instead(function: Any) -> Callable[[Any], Any]:
+    return lambda _right: function
+
+
+LARGE_FAULTS = (
+    Fault(
+        name="key-at-the-edge-left-out",
+        area=Area.SKIPPING,
+        sentence="A source key that is the minimum of a file is not found in it.",
+        rules=("R-410", "R-424"),
+        origin="a comparison that is off by one",
+        edits=(Edit(source_keys, "_range", _minimum_left_out),),
+        needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="keys-of-a-disjunction",
+        area=Area.SKIPPING,
+        sentence="Files are left out by keys that ON does not demand: those of an OR.",
+        rules=("R-410", "R-424"),
+        origin="pruning by join keys",
+        edits=(Edit(source_keys, "key_pairs", _of_parts(_parts_of_or)),),
+        needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="null-safe-keys-have-ranges",
+        area=Area.SKIPPING,
+        sentence="Files are left out by keys that are compared with <=>, although NULL lies in no range.",
+        rules=("R-410", "R-424"),
+        origin="pruning by join keys",
+        edits=(Edit(source_keys, "key_pairs", _of_parts(_null_safe_as_equal)),),
+        needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="low-shuffle-with-several-matches",
+        area=Area.CDF,
+        sentence="Rows deleted by several source rows are rewritten without de-duplication.",
+        rules=("R-A04", "R-620"),
+        origin="danger 2",
+        edits=(Edit(classic, "uses_low_shuffle", _whatever_the_matches),),
+        needs=needs.several_matches_in_a_large_table,
+    ),
+    Fault(
+        name="changed-rows-copied-too",
+        area=Area.WRITING,
+        sentence="Rows that a clause changed are copied from their file as well.",
+        rules=("R-412",),
+        origin="rewriting with little to shuffle",
+        edits=(Edit(low_shuffle, "FileToCopy", _whole_files),),
+        needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="deleted-rows-copied",
+        area=Area.WRITING,
+        sentence="Rows that a clause deleted are not reported, and copied.",
+        rules=("R-412",),
+        origin="rewriting with little to shuffle",
+        edits=(Edit(writing, "write_modified_rows", _instead(report_no_deletes), comparable=False),),
+        needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="one-changed-row-left-out",
+        area=Area.WRITING,
+        sentence="Of the changed rows of a file only the first is left out of the copy.",
+        rules=("R-412",),
+        origin="rewriting with little to shuffle",
+        edits=(Edit(writing, "copy_groups", _instead(copy_but_first), comparable=False),),
+        needs=needs.counted_as_large,
+    ),
+)
