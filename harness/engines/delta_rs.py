@@ -18,10 +18,10 @@ from harness.arrow_layout import source_batches
 from harness.delta_readback import newest_version
 from harness.delta_tables import UnwritableTableError, write_target
 from harness.engine import Capabilities
-from harness.engines.delta_rs_expressions import UnsayableError
 from harness.engines.delta_rs_outcome import COMPARED_METRICS, observed, with_library_feed
 from harness.engines.delta_rs_releases import features_off, knows_string_view, requirements
 from harness.engines.delta_rs_statement import PREFIX, merge_calls
+from harness.engines.delta_rs_types import UnsayableError
 from harness.environments import environment_python
 from harness.errors import UserInputError
 from harness.observation import is_unchanged

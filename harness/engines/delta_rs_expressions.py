@@ -6,25 +6,30 @@ A merge is tested here, not a dialect: whatever the two read differently (the ty
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from harness.engines.delta_rs_literals import cast_text, fits, number, quoted, text_literal, text_value
+from harness.engines.delta_rs_types import (
+    Said,
+    UnsayableError,
+    are_comparable,
+    cast_value,
+    family,
+    is_float,
+    one_type,
+    sql_type,
+    width,
+)
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError
 from reference.statement import is_name, name_parts
 from reference.types import (
     BINARY,
     BOOLEAN,
-    DATE,
-    DOUBLE,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
     VOID,
-    AtomicName,
     AtomicType,
     DecimalType,
     StructType,
@@ -33,13 +38,8 @@ from reference.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from reference.types import DataType, Field, Schema
+    from reference.types import Field, Schema
 
-INT, BIGINT = AtomicType(AtomicName.INT), AtomicType(AtomicName.BIGINT)
-_BITS = {AtomicName.TINYINT: 8, AtomicName.SMALLINT: 16, AtomicName.INT: 32, AtomicName.BIGINT: 64}
-_FLOATS = (AtomicName.FLOAT, AtomicName.DOUBLE)
-_MOST_DIGITS = 38
-_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -52,32 +52,6 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
-_SQL_TYPES = {
-    AtomicName.BOOLEAN: "BOOLEAN",
-    AtomicName.TINYINT: "TINYINT",
-    AtomicName.SMALLINT: "SMALLINT",
-    AtomicName.INT: "INT",
-    AtomicName.BIGINT: "BIGINT",
-    AtomicName.FLOAT: "FLOAT",
-    AtomicName.DOUBLE: "DOUBLE",
-    AtomicName.STRING: "VARCHAR",
-    AtomicName.DATE: "DATE",
-}
-_TEXTS = {
-    "integer": re.compile(r"[+-]?[0-9]{1,18}"),
-    "number": re.compile(r"[+-]?[0-9]{1,17}(\.[0-9]{1,17})?"),
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"),
-}
-_UTC = re.compile(r"(Z|\+00:00)$")
-
-
-class UnsayableError(Exception):
-    """delta-rs has no words for it, or other words; ``reason`` is countable."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +66,6 @@ class Side:
     said_as: str
     schema: Schema
     largest: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An expression in DataFusion's words with the Spark type of its values."""
-
-    sql: str
-    type: DataType
-
-
-def quoted(name: str) -> str:
-    """Quote a name in the standard's way; the first releases do not know backticks."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +92,7 @@ class Speaker:
             exp.Paren: lambda given: self.say(given.this),
             exp.Null: lambda _: Said("NULL", VOID),
             exp.Boolean: lambda given: Said("TRUE" if given.this else "FALSE", BOOLEAN),
-            exp.Literal: lambda given: _text(given) if given.is_string else _number(str(given.this)),
+            exp.Literal: lambda given: text_value(given) if given.is_string else number(str(given.this)),
             exp.HexString: lambda given: Said(f"X'{given.this}'", BINARY),
             exp.Neg: self._negative,
             exp.Not: lambda given: Said(f"(NOT {self._boolean(given.this)})", BOOLEAN),
@@ -195,7 +156,7 @@ class Speaker:
     def _negative(self, node: exp.Expr) -> Said:
         if not isinstance(node.this, exp.Literal) or node.this.is_string:
             raise UnsayableError("expression neg")
-        said = _number(f"-{node.this.this}")
+        said = number(f"-{node.this.this}")
         return Said(f"({said.sql})" if said.sql.startswith("-") else said.sql, said.type)
 
     def _logical(self, node: exp.Expr, word: str) -> Said:
@@ -241,7 +202,7 @@ class Speaker:
 
     def _coalesce(self, node: exp.Expr) -> Said:
         values = [self.say(item) for item in (node.this, *node.expressions)]
-        return Said(f"COALESCE({', '.join(value.sql for value in values)})", _one_type(values))
+        return Said(f"COALESCE({', '.join(value.sql for value in values)})", one_type(values))
 
     def _cast(self, node: exp.Expr) -> Said:
         try:
@@ -253,10 +214,10 @@ class Speaker:
         literal = inner.this if negative else inner
         if isinstance(literal, exp.Literal) and isinstance(wanted, DecimalType):
             text = f"-{literal.this}" if negative else str(literal.this)
-            if _fits(text, wanted):
+            if fits(text, wanted):
                 return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
         if isinstance(inner, exp.Literal) and inner.is_string:
-            return _cast_text(str(inner.this), wanted)
+            return cast_text(str(inner.this), wanted)
         return cast_value(self.say(node.this), wanted)
 
     def _arithmetic(self, node: exp.Expr) -> Said:
@@ -279,179 +240,14 @@ class Speaker:
         for data_type in given:
             if not isinstance(data_type, AtomicType | DecimalType):
                 raise UnsayableError("comparison of nested values")
-        if any(_is_float(data_type) for data_type in given) and self.negative_zero:
+        if any(is_float(data_type) for data_type in given) and self.negative_zero:
             raise UnsayableError("comparison with -0.0")
         for data_type in given[1:]:
-            if not _comparable(given[0], data_type):
-                raise UnsayableError(f"comparison of {_family(given[0])} with {_family(data_type)}")
-
-
-def text_literal(text: str) -> str:
-    """Write a text as a literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def sql_type(data_type: DataType) -> str:
-    """Name a type in DataFusion's SQL.
-
-    Raises:
-        UnsayableError: for a type without a name that means the same.
-    """
-    if isinstance(data_type, DecimalType):
-        return f"DECIMAL({data_type.precision},{data_type.scale})"
-    if isinstance(data_type, AtomicType) and data_type.name in _SQL_TYPES:
-        return _SQL_TYPES[data_type.name]
-    raise UnsayableError(f"expression cast to {_family(data_type)}")
-
-
-def cast_value(said: Said, wanted: DataType) -> Said:
-    """Cast, where both systems have the same values and the same failures.
-
-    Raises:
-        UnsayableError: for any other pair of types.
-    """
-    if said.type == wanted:
-        return said
-    if said.type == VOID:
-        if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
-            return Said(f"arrow_cast(NULL, {_arrow_time(wanted)})", wanted)
-        if not isinstance(wanted, AtomicType | DecimalType) or wanted == BINARY:
-            return Said("NULL", wanted)
-        return Said(f"CAST(NULL AS {sql_type(wanted)})", wanted)
-    if not is_safe_cast(said.type, wanted):
-        raise UnsayableError(f"expression cast from {_family(said.type)} to {_family(wanted)}")
-    return Said(f"CAST({said.sql} AS {sql_type(wanted)})", wanted)
-
-
-def is_safe_cast(given: DataType, wanted: DataType) -> bool:
-    """Tell whether a cast means the same in both systems, overflow included (both fail)."""
-    if given in (wanted, VOID):
-        return True
-    if is_integer(given):
-        return is_integer(wanted) or wanted == STRING or _holds_integer(wanted, given)
-    if isinstance(given, DecimalType) and isinstance(wanted, DecimalType):
-        return wanted.scale >= given.scale and wanted.precision - wanted.scale >= given.precision - given.scale
-    return given == AtomicType(AtomicName.FLOAT) and wanted == DOUBLE
-
-
-def _holds_integer(wanted: DataType, given: DataType) -> bool:
-    bits = width(given)
-    if isinstance(wanted, DecimalType):
-        return wanted.precision - wanted.scale >= _DIGITS[bits]
-    return wanted == DOUBLE and bits < _BITS[AtomicName.BIGINT]
-
-
-def _text(node: exp.Expr) -> Said:
-    return Said(text_literal(str(node.this)), STRING)
-
-
-def _number(text: str) -> Said:
-    if re.fullmatch(r"-?[0-9]+", text):
-        value = int(text)
-        if abs(value) >= 1 << 63:
-            raise UnsayableError("expression literal beyond BIGINT")
-        return Said(text, INT if -(1 << 31) <= value < 1 << 31 else BIGINT)
-    if re.fullmatch(r"-?[0-9]*\.[0-9]+", text):
-        whole, _, fraction = text.lstrip("-").partition(".")
-        digits = len(whole.lstrip("0") + fraction)
-        wanted = DecimalType(max(digits, len(fraction), 1), len(fraction))
-        return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
-    raise UnsayableError("expression literal")
-
-
-def _cast_text(text: str, wanted: DataType) -> Said:
-    """Say a typed literal, if its text is in the form that leaves no doubt."""
-    if wanted == STRING:
-        return Said(text_literal(text), STRING)
-    if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
-        plain = _UTC.sub("", text)
-        if not _TEXTS["time"].fullmatch(plain) or (wanted == TIMESTAMP and plain == text):
-            raise UnsayableError("expression literal of a time")
-        zone = "Z" if wanted == TIMESTAMP else ""
-        return Said(f"arrow_cast('{plain.replace(' ', 'T')}{zone}', {_arrow_time(wanted)})", wanted)
-    form = _text_form(wanted)
-    special = _is_float(wanted) and text in ("NaN", "Infinity", "-Infinity")
-    if not special and (form is None or not _TEXTS[form].fullmatch(text) or not _in_range(text, wanted)):
-        raise UnsayableError(f"expression literal of {_family(wanted)}")
-    return Said(f"CAST('{text}' AS {sql_type(wanted)})", wanted)
-
-
-def _text_form(wanted: DataType) -> str | None:
-    if is_integer(wanted):
-        return "integer"
-    if _is_float(wanted) or isinstance(wanted, DecimalType):
-        return "number"
-    return "date" if wanted == DATE else None
-
-
-def _in_range(text: str, wanted: DataType) -> bool:
-    if isinstance(wanted, AtomicType) and wanted.name in _BITS:
-        half = 1 << (_BITS[wanted.name] - 1)
-        return -half <= int(text) < half
-    return _fits(text, wanted) if isinstance(wanted, DecimalType) else True
-
-
-def _fits(text: str, wanted: DecimalType) -> bool:
-    """Tell whether a number needs no rounding."""
-    if not _TEXTS["number"].fullmatch(text) and not re.fullmatch(r"-?[0-9]{1,38}(\.[0-9]{1,38})?", text):
-        return False
-    whole, _, fraction = text.lstrip("+-").partition(".")
-    return len(fraction) <= wanted.scale and len(whole.lstrip("0")) <= wanted.precision - wanted.scale
-
-
-def _arrow_time(wanted: DataType) -> str:
-    zone = 'Some("UTC")' if wanted == TIMESTAMP else "None"
-    return f"'Timestamp(Microsecond, {zone})'"
+            if not are_comparable(given[0], data_type):
+                raise UnsayableError(f"comparison of {family(given[0])} with {family(data_type)}")
 
 
 def _branches(conditions: Sequence[str], values: Sequence[Said], otherwise: Said) -> Said:
-    data_type = _one_type([*values, otherwise])
+    data_type = one_type([*values, otherwise])
     whens = " ".join(f"WHEN {condition} THEN {value.sql}" for condition, value in zip(conditions, values, strict=True))
     return Said(f"(CASE {whens} ELSE {otherwise.sql} END)", data_type)
-
-
-def _one_type(values: Sequence[Said]) -> DataType:
-    given = [value.type for value in values if value.type != VOID]
-    if not given:
-        return VOID
-    if all(is_integer(data_type) for data_type in given):
-        return max(given, key=width)
-    if any(data_type != given[0] for data_type in given):
-        raise UnsayableError("expression with branches of several types")
-    return given[0]
-
-
-def _comparable(left: DataType, right: DataType) -> bool:
-    if left == right or (is_integer(left) and is_integer(right)) or (_is_float(left) and _is_float(right)):
-        return True
-    sizes = [_decimal_size(data_type) for data_type in (left, right)]
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and sum(max(parts) for parts in zip(*known, strict=True)) <= _MOST_DIGITS
-
-
-def _decimal_size(data_type: DataType) -> tuple[int, int] | None:
-    if isinstance(data_type, DecimalType):
-        return data_type.precision - data_type.scale, data_type.scale
-    if isinstance(data_type, AtomicType) and data_type.name in _BITS:
-        return 20, 0
-    return None
-
-
-def is_integer(data_type: DataType) -> bool:
-    """Tell whether a type is one of the four whole-number types."""
-    return isinstance(data_type, AtomicType) and data_type.name in _BITS
-
-
-def width(data_type: DataType) -> int:
-    """Return the bits of a whole-number type, 0 for any other."""
-    return _BITS.get(data_type.name, 0) if isinstance(data_type, AtomicType) else 0
-
-
-def _is_float(data_type: DataType) -> bool:
-    return isinstance(data_type, AtomicType) and data_type.name in _FLOATS
-
-
-def _family(data_type: DataType) -> str:
-    if isinstance(data_type, AtomicType):
-        return data_type.name.value
-    return type(data_type).__name__.removesuffix("Type").upper()

@@ -10,7 +10,9 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from harness.delta_schema import check_constraints
-from harness.engines.delta_rs_expressions import Side, Speaker, UnsayableError, is_integer, is_safe_cast, quoted, width
+from harness.engines.delta_rs_expressions import Side, Speaker
+from harness.engines.delta_rs_literals import quoted
+from harness.engines.delta_rs_types import UnsayableError, is_integer, is_safe_cast, width
 from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.merge_reference import resolve_case

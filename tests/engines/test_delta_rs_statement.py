@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.engines.delta_rs_expressions import UnsayableError
 from harness.engines.delta_rs_statement import merge_calls
+from harness.engines.delta_rs_types import UnsayableError
 from reference.case import Case, Source, Target
 from reference.ddl import parse_schema
 
