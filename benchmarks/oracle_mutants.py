@@ -1,0 +1,185 @@
+"""Automatic mutants of the reference and of the comparator: who guards the guards?
+
+    uv sync --group dev --group mutants
+    python -m benchmarks.oracle_mutants [--only reference] [--sample 300] [--seed 1]
+
+No engine takes part. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
+conservation laws and metamorphic relations on random cases, where it answers for itself, or by the tests of its
+rules. A mutant of the comparator is killed by its tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import harness
+import reference
+from benchmarks.mutants import fails_tests, modules_of, one_per_line, planted, require_passing
+from harness.check import check_case
+from harness.engine import Capabilities
+from harness.relations.oracle import check_relations
+from harness.selfcheck.fault import watched
+from harness.verdict import Verdict
+from reference.case_file import load_cases
+from reference.outcome import Outcome, Prediction
+from strategies import samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from harness.selfcheck.fault import Fault
+    from reference.case import Case
+    from reference.outcome import EngineResult
+
+# Which modules, and the tests that must kill what the cases do not.
+PARTS = {
+    "reference": (
+        "tests/spec/test_reference_rules.py",
+        "tests/spec/test_reference_evolution.py",
+        "tests/spec/test_reference_constraints.py",
+        "tests/spec/test_reference_sources.py",
+        "tests/spec/test_reference_array_functions.py",
+        "tests/spec/test_reference_rule_coverage.py",
+        "tests/unit/test_case_file.py",
+        "tests/unit/test_case_layout.py",
+        "tests/meta/test_reference_row_model.py",
+    ),
+    "harness": (
+        "tests/meta/test_comparator_mutants.py",
+        "tests/unit/test_compare.py",
+        "tests/unit/test_check.py",
+        "tests/unit/test_conservation.py",
+    ),
+}
+MODULES = {
+    "reference": (reference, ("reference.",)),
+    "harness": (harness, ("harness.compare", "harness.identity", "harness.conservation")),
+}
+# What turns text into cases and what only scales is tested elsewhere, and decides about no answer.
+LEFT_OUT = (
+    "reference.case_file",
+    "reference.json_shape",
+    "reference.storage",
+    "reference.over_relations",
+    "reference.rules",
+)
+SAVED = Path("tests/regress")
+
+
+class ReferenceAsEngine:
+    """Gives the reference's answer as an engine would: of the metrics those that it knows exactly."""
+
+    name = "reference"
+    version = "1"
+    capabilities = Capabilities()
+
+    def run(self, case: Case) -> EngineResult:
+        """Evaluate a case, with whatever function is in place at the moment."""
+        answer = reference.evaluate(case).answer
+        if not isinstance(answer, Prediction):
+            return answer
+        return Outcome(
+            schema=answer.schema,
+            rows=answer.rows,
+            metrics={name: bound.low for name, bound in answer.metrics.items() if bound.exact},
+            cdf=answer.cdf,
+            committed=answer.committed,
+            path=answer.path,
+        )
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def main() -> None:
+    """Draw the mutants, hold them against cases and tests, and say which survived."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
+    parser.add_argument("--max-cases", type=int, default=60, help="random cases, each with all relations")
+    parser.add_argument("--sample", type=int, help="so many mutants of each part, drawn from all")
+    parser.add_argument("--only", default="", help="modules whose name contains this text")
+    options = parser.parse_args()
+    for part in PARTS:
+        _part(part, options)
+
+
+def _part(part: str, options: argparse.Namespace) -> None:
+    random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
+    package, names = MODULES[part]
+    modules = [
+        m for m in modules_of(package, names) if options.only in m.__name__ and not m.__name__.startswith(LEFT_OUT)
+    ]
+    mutants = [one for module in modules for one in one_per_line(module, random)]
+    if options.sample is not None and options.sample < len(mutants):
+        mutants = random.sample(mutants, options.sample)
+    if not mutants:
+        return
+    require_passing(PARTS[part])
+    faults, left_out = planted(mutants)
+    killed: dict[str, str] = {}
+    if part == "reference":
+        saved = [
+            case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path) if case.expect is not None
+        ]
+        drawn = [drawn.case for drawn in islice(samples(options.seed), options.max_cases)]
+        _held_against(saved, "saved cases", faults, killed, _breaks_its_word)
+        _held_against(drawn, "relations", faults, killed, _breaks_a_relation)
+    for number, fault in enumerate([one for one in faults if one.name not in killed]):
+        _say(f"tests: {number}, {len(killed)} of {len(faults)} killed")
+        if fails_tests(fault, PARTS[part]):
+            killed[fault.name] = "tests"
+        else:
+            print(f"survived  {fault.name}\n    {fault.sentence}", flush=True)
+    by_module: dict[str, Counter[bool]] = defaultdict(Counter)
+    for fault in faults:
+        by_module[fault.name.partition(":")[0]][fault.name in killed] += 1
+    for module, counts in sorted(by_module.items()):
+        print(f"  {module}: {counts[True]} of {counts.total()}")
+    print(f"{part}: {len(killed)} of {len(faults)} killed ({len(killed) / len(faults):.0%})")
+    print(f"by {dict(Counter(killed.values()))}; left out: {dict(left_out)}", flush=True)
+
+
+def _held_against(
+    cases: Sequence[Case], name: str, faults: Iterable[Fault], killed: dict[str, str], shows: Callable[[Case], bool]
+) -> None:
+    """Run mutants on the cases on which their function gives another answer."""
+    for number, case in enumerate(cases):
+        left = [fault for fault in faults if fault.name not in killed]
+        with watched(left) as differing:
+            is_known = shows(case)
+        if is_known:  # the right reference is not meant to keep it
+            continue
+        for fault in left:
+            if fault.name in differing:
+                with fault.switched_on():
+                    if shows(case):
+                        killed[fault.name] = name
+        _say(f"{name}: {number + 1}, {len(killed)} killed")
+
+
+def _breaks_its_word(case: Case) -> bool:
+    try:
+        return check_case(case, ReferenceAsEngine()).verdict is Verdict.MISMATCH
+    except Exception:  # noqa: BLE001 - a mutant may raise anything; a run would end with a harness bug
+        return True
+
+
+def _breaks_a_relation(case: Case) -> bool:
+    try:
+        return check_relations(case, ReferenceAsEngine()).verdict in (Verdict.MISMATCH, Verdict.ENGINE_ERROR)
+    except Exception:  # noqa: BLE001 - as above
+        return True
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
