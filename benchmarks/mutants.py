@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Functions that act, or whose answers are plans or iterators, are not called twice.
 _ACTING = re.compile(r"MergeRun|PendingCommit|SparkSession|DataFrame|TableWriter|DuckDBPy|Iterator|Stopwatch|yield")
-# Lines whose mutants say something else to a person, or nothing to anybody: a zip that checks less, other kinds of parameters.
+# Lines whose mutants say something else to a person, or nothing to anybody (a zip that checks less).
 _LEFT_OUT = re.compile(r"strict=|^\s*def |_logger\.|raise |Error\(|TYPE_CHECKING|\"\"\"|^\s*#|^\s*@|^\s*f?\"")
 _SQL_SWAPS = (
     (" IS NULL", " IS NOT NULL"),
