@@ -18,8 +18,7 @@ import merge
 from benchmarks.mutants import fails_tests, modules_of, one_per_line, planted, require_passing
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.trial import run_seed
-from harness.session import WARM_UP
-from strategies import samples
+from harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
     from harness.selfcheck.fault import Fault
@@ -67,7 +66,7 @@ def main() -> None:
     if options.tests:
         for tests in TESTS.values():
             require_passing(tests)
-    cases = (drawn.case for drawn in samples(options.seed))
+    cases = stream_for(engine, options.seed)
     result = run_seed(faults, engine, cases, seed=options.seed, max_cases=options.max_cases, listener=_progress)
     by_part: dict[str, Counter[bool]] = defaultdict(Counter)
     for fault in faults:

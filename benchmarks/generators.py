@@ -6,6 +6,7 @@ python -m benchmarks.generators --seeds 3 --max-cases 300
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,7 @@ from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.catalogue import CATALOGUE
 from harness.selfcheck.score import Score, score
 from harness.selfcheck.trial import run_seed
-from harness.session import WARM_UP
-from strategies import samples
+from harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,14 +33,10 @@ def main() -> None:
     engine = PySparkEngine()
     engine.run(WARM_UP)
     seeds = range(1, arguments.seeds + 1)
-    ours = _scored(engine, _drawn, seeds, arguments.max_cases)
+    ours = _scored(engine, functools.partial(stream_for, engine), seeds, arguments.max_cases)
     naive = _scored(engine, naive_cases, seeds, arguments.max_cases)
     engine.close()
     _print(ours, naive, arguments.max_cases)
-
-
-def _drawn(seed: int) -> Iterator[Case]:
-    return (drawn.case for drawn in samples(seed))
 
 
 def _scored(engine: Engine, stream: Callable[[int], Iterator[Case]], seeds: Sequence[int], max_cases: int) -> Score:

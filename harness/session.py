@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -204,3 +205,15 @@ def cases_for(engine: Engine) -> SearchStrategy[Case]:
         )
     profile = strategies.Profile().without(*(known[name] for name in sorted(engine.capabilities.features_off)))
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
+
+
+def stream_for(engine: Engine, seed: int) -> Iterator[Case]:
+    """Yield the endless stream of cases that a fuzz run of a seed checks on an engine.
+
+    Raises:
+        UserInputError: see ``cases_for``.
+    """
+    from strategies import Stream  # noqa: PLC0415 - as above
+
+    stream = Stream(cases_for(engine))
+    return (stream.draw(seed, index) for index in itertools.count())

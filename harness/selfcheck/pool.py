@@ -5,15 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.catalogue import chosen
 from harness.selfcheck.shrinking import Shrunk, shrink_fault
 from harness.selfcheck.trial import SeedResult, run_seed
-from harness.session import WARM_UP, cases_for
-from strategies import Stream
+from harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -93,9 +91,9 @@ def _start() -> None:
 
 def _run_seed(names: Sequence[str], seed: int, max_cases: int) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    stream = Stream(cases_for(_engine))  # as a fuzz run draws them, with the engine's own settings
-    cases = (stream.draw(seed, index) for index in count())
-    return run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
+    return run_seed(
+        chosen(names), _engine, stream_for(_engine, seed), seed=seed, max_cases=max_cases, listener=_progress
+    )
 
 
 def _progress(result: SeedResult) -> None:
