@@ -149,6 +149,18 @@ def test_pruned_multi_match_may_succeed() -> None:
     assert bag(((1, "a"), (100, "u"))) == bag(reference.alternative.rows)
 
 
+def test_one_clause_that_may_read_the_file_is_enough() -> None:
+    """R-322: the ambiguous row is hidden only where no clause's target-only predicate holds on it."""
+    first = "WHEN MATCHED AND t.k > 50 THEN UPDATE SET v = 'u' "
+    tables: dict[str, list[Any]] = {"target": [[1, "a"]], "source": [[1, "x"], [1, "y"]]}
+    read = merge(first + "WHEN MATCHED AND t.v = 'a' THEN DELETE", **tables)
+    hidden = merge(first + "WHEN MATCHED AND t.v = 'b' THEN DELETE", **tables)
+
+    assert rejected(read) == rejected(hidden) == MULTI_MATCH
+    assert read.alternative is None
+    assert hidden.alternative is not None
+
+
 @pytest.mark.parametrize(
     ("clauses", "copied", "removed"),
     [

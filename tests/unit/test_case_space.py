@@ -48,7 +48,9 @@ def test_the_reference_tells_matches_and_nulls() -> None:
     twice = replace(
         CASE, sql=CASE.sql.replace(" AND t.s = s.s", "").replace("NOT MATCHED THEN INSERT *", "MATCHED THEN DELETE")
     )
-    assert evaluate(twice).facts.matches == {"n:1", "target alone"}
+    facts = evaluate(twice).facts
+    assert facts.matches == {"n:1", "target alone"}
+    assert facts.nulls == frozenset()
 
 
 def test_drawn_cases_reach_only_what_is_possible() -> None:
