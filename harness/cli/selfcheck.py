@@ -49,6 +49,11 @@ DEFAULT_FLOOR = 0.95
     "--max-cases", type=click.IntRange(min=1), default=DEFAULT_MAX_CASES, show_default=True, help="Cases per seed."
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Processes, a Spark each.")
+@click.option(
+    "--drop-missed",
+    is_flag=True,
+    help="What one seed has missed is not looked for by later ones: it is not solved, and such seeds take longest.",
+)
 @click.option("--shrink", "with_shrinking", is_flag=True, help="Shrink one case per fault as well.")
 @click.option(
     "--floor",
@@ -75,6 +80,7 @@ def selfcheck(
     first_seed: int,
     max_cases: int,
     jobs: int,
+    drop_missed: bool,
     with_shrinking: bool,
     floor: float,
     results: Path | None,
@@ -93,6 +99,7 @@ def selfcheck(
         tuple(range(first_seed, first_seed + seeds)),
         max_cases=max_cases,
         jobs=jobs,
+        drop_missed=drop_missed,
         with_shrinking=with_shrinking,
         path=results,
     )
@@ -106,6 +113,7 @@ def _run(
     *,
     max_cases: int,
     jobs: int,
+    drop_missed: bool,
     with_shrinking: bool,
     path: Path | None,
 ) -> Score:
@@ -135,8 +143,10 @@ def _run(
     if done:
         notice(f"known already: seeds {', '.join(map(str, sorted(done)))}")
     left = [seed for seed in seeds if seed not in done]
-    new = run_seeds(faults, left, max_cases=max_cases, jobs=jobs, listener=told) if left else []
-    results = [*known, *new]
+    results = list(known)
+    if left:
+        limits = {"max_cases": max_cases, "jobs": jobs}
+        results += run_seeds(faults, left, **limits, listener=told, known=known, drop_missed=drop_missed)
     minimal = shrink_faults(results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])
 

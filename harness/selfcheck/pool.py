@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.engines.pyspark import PySparkEngine
@@ -27,7 +27,14 @@ _engine: PySparkEngine | None = None
 
 
 def run_seeds(
-    faults: Sequence[Fault], seeds: Sequence[int], *, max_cases: int, jobs: int, listener: Callable[[SeedResult], None]
+    faults: Sequence[Fault],
+    seeds: Sequence[int],
+    *,
+    max_cases: int,
+    jobs: int,
+    listener: Callable[[SeedResult], None],
+    known: Sequence[SeedResult] = (),
+    drop_missed: bool = False,
 ) -> list[SeedResult]:
     """Run seeds in so many processes.
 
@@ -37,13 +44,36 @@ def run_seeds(
         max_cases: cases per seed.
         jobs: processes.
         listener: told of every seed that is done.
+        known: results of other seeds.
+        drop_missed: what one seed has missed is not looked for by those that begin later: it is not solved anyway.
 
     Raises:
         HarnessBugError: see ``run_seed``.
     """
-    names = [fault.name for fault in faults]
+    found: list[SeedResult] = []
+    waiting: set[Future[SeedResult]] = set()
+    left = list(seeds)
     with _pool(min(jobs, len(seeds))) as pool:
-        return _collected((pool.submit(_run_seed, names, seed, max_cases) for seed in seeds), listener)
+        try:
+            while left or waiting:
+                while left and len(waiting) < jobs:
+                    missed = _missed(faults, [*known, *found]) if drop_missed else ()
+                    names = [fault.name for fault in faults if fault.name not in missed]
+                    waiting.add(pool.submit(_run_seed, names, missed, left.pop(0), max_cases))
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    found.append(future.result())
+                    listener(found[-1])
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+    return found
+
+
+def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str, ...]:
+    """Name the faults that some seed has missed."""
+    return tuple(fault.name for fault in faults if any(fault.name not in result.kills for result in results))
 
 
 def shrink_faults(
@@ -89,11 +119,12 @@ def _start() -> None:
     _engine.run(WARM_UP)
 
 
-def _run_seed(names: Sequence[str], seed: int, max_cases: int) -> SeedResult:
+def _run_seed(names: Sequence[str], passed_over: tuple[str, ...], seed: int, max_cases: int) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    return run_seed(
-        chosen(names), _engine, stream_for(_engine, seed), seed=seed, max_cases=max_cases, listener=_progress
-    )
+    cases = stream_for(_engine, seed)
+    result = run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
+    result.passed_over = passed_over
+    return result
 
 
 def _progress(result: SeedResult) -> None:

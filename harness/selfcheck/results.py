@@ -79,4 +79,4 @@ def _sources(root: Path) -> Iterable[Path]:
 
 def _from_json(document: dict[str, Any]) -> SeedResult:
     kills = {name: Kill(**{**kill, "checks": tuple(kill["checks"])}) for name, kill in document["kills"].items()}
-    return SeedResult(**{**document, "kills": kills})
+    return SeedResult(**{**document, "kills": kills, "passed_over": tuple(document["passed_over"])})

@@ -29,7 +29,7 @@ class FaultScore:
     """One fault over all seeds.
 
     Attributes:
-        kills: one per seed in the order of the seeds; None where it survived.
+        kills: one per seed that looked for it, in the order of the seeds; None where it survived.
         shrunk: its minimal case, where shrinking was asked for and the fault was found.
     """
 
@@ -117,7 +117,7 @@ def score(
         faults=tuple(
             FaultScore(
                 fault=fault,
-                kills=tuple(result.kills.get(fault.name) for result in results),
+                kills=tuple(result.kills.get(fault.name) for result in results if fault.name not in result.passed_over),
                 shrunk=minimal.get(fault.name),
             )
             for fault in faults

@@ -60,12 +60,14 @@ class SeedResult:
 
     Attributes:
         kills: by name of the fault; a fault that is not there survived.
+        passed_over: names of faults that were not looked for, because an earlier seed had missed them.
         num_cases: cases drawn.
         num_runs: executions of a faulty merge.
     """
 
     seed: int
     kills: dict[str, Kill] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
     num_cases: int = 0
     num_runs: int = 0
     seconds: float = 0.0
