@@ -91,6 +91,9 @@ class Aligner:
         for field in wanted.fields:
             before = None if old is None else f"({old}).{identifier(field.name)}"
             namesake = by_name.get(field.name.lower())
+            if not field.nullable and (namesake is None or namesake.nullable):
+                # Delta refuses values that may be NULL there in the analysis, by rules of Spark's for each expression
+                raise UnsupportedByReferenceError("a struct that is cast to one with NOT NULL fields")
             if namesake is not None:
                 inner = f"({sql}).{identifier(namesake.name)}"
                 part = self._align(inner, namesake.type, field.type, depth, before)

@@ -64,13 +64,12 @@ def row_checks(schema: Schema, properties: Mapping[str, str], *, case_sensitive:
 
 
 def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
-    """RowCheck a column and the fields of its structs; what a NULL struct does not have cannot be NULL (R-741)."""
+    """RowCheck a column and the fields of its structs; the fields of a NULL struct are NULL (R-741, as read here)."""
     if not field.nullable:
         yield RowCheck(error_class=NOT_NULL_VIOLATED, what=path, sql=f"({sql}) IS NOT NULL")
     if isinstance(field.type, StructType):
         for inner in field.type.fields:
-            for check in _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}"):
-                yield RowCheck(error_class=check.error_class, what=check.what, sql=f"(({sql}) IS NULL OR {check.sql})")
+            yield from _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}")
 
 
 def _check(name: str, text: str, translator: Translator) -> RowCheck:

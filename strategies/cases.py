@@ -18,6 +18,7 @@ from strategies.layouts import draw_source_layout, draw_target_layout
 from strategies.settings import DROP_NULL_COLUMNS, auto_merges, draw_conf, insert_only_optimised, table_properties
 from strategies.spark_sql import statement_text
 from strategies.statements import DrawnMerge, draw_merge
+from strategies.strict_fields import with_strict_fields
 from strategies.unusual import draw_twins, draw_void
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     if source is not None:
         source = replace(source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows)))
     target = Target(
-        schema=target_schema(merge.schemas.target),
+        schema=with_strict_fields(
+            draw, enabled, target_schema(merge.schemas.target), (row for file in tables.files for row in file)
+        ),
         files=tables.files,
         partition_by=merge.schemas.partition_by,
         properties=properties,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SOME_PERCENT = 45
 _WANTED = 2
-_MOST_PERCENT = 66.0
+_MOST_PERCENT = 90.0
 
 
 def with_settings(cases: SearchStrategy[Case], conf_domain: Mapping[str, tuple[str, ...]]) -> SearchStrategy[Case]:

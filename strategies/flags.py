@@ -82,6 +82,7 @@ class Feature(Enum):
     LEGACY_POLICY = "legacy-store-assignment"
     STRICT_POLICY = "strict-store-assignment"
     NOT_NULL = "not-null-columns"
+    NOT_NULL_FIELDS = "not-null-fields"
     CHECKS = "check-constraints"
     COLUMN_DEFAULTS = "column-defaults"
     GENERATED_COLUMNS = "generated-columns"
@@ -136,7 +137,7 @@ PERCENT = MappingProxyType(
         _F.SOURCE_ONLY_ON: 15,
         _F.ONE_SIDED_ON: 8,
         _F.CONSTANT_ON: 4,
-        _F.FILE_PRUNING: 32,
+        _F.FILE_PRUNING: 37,
         _F.SELF_MERGE: 3,
         _F.PARTITIONS: 35,
         _F.AWKWARD_PARTITIONS: 35,
@@ -171,12 +172,13 @@ PERCENT = MappingProxyType(
         _F.LEGACY_POLICY: 6,
         _F.STRICT_POLICY: 5,
         _F.NOT_NULL: 14,
-        _F.CHECKS: 14,
+        _F.NOT_NULL_FIELDS: 60,
+        _F.CHECKS: 18,
         _F.COLUMN_DEFAULTS: 10,
         _F.GENERATED_COLUMNS: 10,
-        _F.VIOLATIONS: 12,
+        _F.VIOLATIONS: 16,
         _F.SUBQUERY_SOURCE: 12,
-        _F.INVALID: 5,
+        _F.INVALID: 4.5,
         _F.INTERLEAVED: 8,
         _F.STATEMENT_TIME: 5,
         _F.LAYOUT_AMBIGUITY: 2,
@@ -184,7 +186,7 @@ PERCENT = MappingProxyType(
         _F.CASE_SENSITIVE: 4,
         _F.UNUSUAL_SCHEMAS: 2,
         _F.RESERVED_NAMES: 3,
-        _F.DUPLICATE_SOURCE_NAMES: 2,
+        _F.DUPLICATE_SOURCE_NAMES: 3,
         _F.ALIAS_OF_COLUMN: 3,
         _F.APPEND_ONLY: 2.5,
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strategies.statement import Statement
 
 _TRIES = 4
-_STRICT_PERCENT = 25
+_STRICT_PERCENT = 20
 
 
 @dataclass(frozen=True, slots=True)

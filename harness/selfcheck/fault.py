@@ -75,6 +75,7 @@ class Fault:
         rules: the rules of the specification that it breaks.
         origin: where the idea comes from: a danger of part 9.2, the mutant catalogue T27, a bug of a released engine.
         needs: whether a case can show it at all, see ``needs``.
+        equivalent: why no valid case can show it, where that can be argued; it is run all the same, and not counted.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Fault:
     edits: tuple[Edit, ...]
     origin: str = ""
     needs: Need = nothing
+    equivalent: str = ""
 
     @contextlib.contextmanager
     def switched_on(self) -> Iterator[None]:

@@ -152,6 +152,7 @@ WRITING_FAULTS = (
         origin="R-740",
         edits=(Edit(writing, "with_violations", _asked_of_all_rows, comparable=False),),
         needs=needs.constraints,
+        equivalent="A row that is deleted stands in the table, so it satisfies the table's constraints.",
     ),
     Fault(
         name="no-null-counts",

@@ -82,19 +82,24 @@ class Score:
     seconds: float
 
     @property
+    def counted(self) -> tuple[FaultScore, ...]:
+        """The faults that a case can show, as far as is known: a found one is not equivalent, whatever was argued."""
+        return tuple(one for one in self.faults if one.num_found or not one.fault.equivalent)
+
+    @property
     def num_solved(self) -> int:
         """Faults that every seed found."""
-        return sum(one.is_solved for one in self.faults)
+        return sum(one.is_solved for one in self.counted)
 
     @property
     def solved_share(self) -> float:
-        """Their share."""
-        return self.num_solved / len(self.faults) if self.faults else 0.0
+        """Their share of those that count."""
+        return self.num_solved / len(self.counted) if self.counted else 0.0
 
     @property
     def median(self) -> float | None:
         """The median fault's median number of cases."""
-        return _median([one.median for one in self.faults])
+        return _median([one.median for one in self.counted])
 
     @property
     def buckets(self) -> dict[int, int]:
@@ -139,6 +144,7 @@ def score_json(found: Score) -> dict[str, Any]:
         "faulty_runs": found.num_runs,
         "seconds": round(found.seconds, 1),
         "faults": len(found.faults),
+        "equivalent": len(found.faults) - len(found.counted),
         "solved": found.num_solved,
         "median_cases": found.median,
         "buckets": {str(limit): count for limit, count in found.buckets.items()},
@@ -152,6 +158,7 @@ def _fault_json(one: FaultScore) -> dict[str, Any]:
         "area": one.fault.area.value,
         "rules": list(one.fault.rules),
         "sentence": one.fault.sentence,
+        "equivalent": one.fault.equivalent or None,
         "solved": one.is_solved,
         "cases": [None if kill is None else kill.num_cases for kill in one.kills],
         "checks": dict(one.checks),

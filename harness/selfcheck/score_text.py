@@ -36,7 +36,7 @@ def rich_table(found: Score) -> Table:
 
 def summary_lines(found: Score) -> list[str]:
     """Say what the table adds up to."""
-    total = len(found.faults)
+    total = len(found.counted)
     lines = [
         "",
         (
@@ -51,7 +51,9 @@ def summary_lines(found: Score) -> list[str]:
     shrunk = [one.shrunk for one in found.faults if one.shrunk is not None]
     lines += _shrunk_lines(shrunk) if shrunk else []
     for one in found.faults:
-        if not one.is_solved:
+        if one not in found.counted:
+            lines.append(f"EQUIVALENT  {one.fault.name}: {one.fault.equivalent}")
+        elif not one.is_solved:
             lines.append(f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.sentence}")
     return lines
 

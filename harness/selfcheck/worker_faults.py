@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _right_extend_bounds = statistics._extend_bounds
+_right_serialized = partition_split._serialized
 
 
 def _zero(_values: Any) -> int:
@@ -44,8 +45,8 @@ def _never(values: Any) -> Any:
     return pc.is_null(values.combine_chunks().fill_null(0))
 
 
-def _null_as_text(value: Any) -> str | None:
-    return "null" if value is None else serialize(value)
+def _nulls_as_text(column: Any) -> Any:
+    return _right_serialized(column).fill_null("null")
 
 
 def _booleans_as_digits(value: Any) -> str | None:
@@ -62,7 +63,7 @@ _WRONG: Mapping[str, tuple[Any, str, Any]] = {
     "maximum cut": (statistics, "truncated_maximum", _prefix),
     "minimum as maximum": (statistics, "_extend_bounds", _minimum_only),
     "bounds without NaN": (pc, "is_nan", _never),
-    "NULL partition as text": (partition_split, "serialize", _null_as_text),
+    "NULL partition as text": (partition_split, "_serialized", _nulls_as_text),
     "boolean partition as digit": (partition_split, "serialize", _booleans_as_digits),
     "NOT NULL at the top only": (writer, "first_violation", _top_level_violation),
 }

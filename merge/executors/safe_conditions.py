@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NUMBERS = (t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+_BOOLEAN = t.BooleanType().simpleString()
 _LOGIC = (exp.And, exp.Or, exp.Not, exp.Paren)
 
 
@@ -54,7 +55,10 @@ def _is_safe(node: exp.Expr, types: Mapping[str, t.DataType]) -> bool:
     if isinstance(node, exp.Between):
         kinds = {_kind(part, types) for part in (node.this, node.args["low"], node.args["high"])}
         return len(kinds) == 1 and None not in kinds
-    return False
+    if isinstance(node, exp.In) and node.expressions:
+        kinds = {_kind(part, types) for part in (node.this, *node.expressions)}
+        return len(kinds) == 1 and None not in kinds
+    return isinstance(node, exp.Column) and _kind(node, types) == _BOOLEAN
 
 
 def _kind(node: exp.Expr, types: Mapping[str, t.DataType]) -> str | None:

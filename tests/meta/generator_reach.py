@@ -247,6 +247,7 @@ PROFILES = {
     .favouring(Feature.AMBIGUOUS, Feature.MATCHED_DELETE)
     .without(Feature.INSERT, Feature.BY_SOURCE_UPDATE, Feature.BY_SOURCE_DELETE),
     "many rows": Profile().favouring(Feature.LARGE_TABLES, percent=97),
+    "partial expressions": Profile().favouring(Feature.CASTS, Feature.PARTIAL_VALUES, Feature.WIDE_TYPES),
     "refused or failing": Profile()
     .favouring(Feature.INVALID, Feature.EXPLICIT, Feature.MISSING_SOURCE_COLUMNS)
     .without(Feature.SCHEMA_EVOLUTION, Feature.STAR),

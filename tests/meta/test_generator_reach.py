@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 NUM_CASES = 1_200
 SEED = 7
-NUM_FAVOURED = {"ON over one side": 450, "assignments": 60, "many rows": 12, "refused or failing": 160}
+NUM_FAVOURED = {
+    "ON over one side": 450,
+    "assignments": 60,
+    "many rows": 12,
+    "partial expressions": 200,
+    "refused or failing": 160,
+}
 
 
 @pytest.fixture(scope="module")

@@ -276,7 +276,7 @@ def test_cut_maximum_stays_above() -> None:
 
 
 def test_not_null_paths_look_into_structs() -> None:
-    """NOT NULL fields are found inside structs, and a NULL struct violates none of them."""
+    """NOT NULL fields are found inside structs, and a NULL struct violates them."""
     schema = t.StructType(
         [
             t.StructField("k", t.LongType(), nullable=False),
@@ -286,7 +286,8 @@ def test_not_null_paths_look_into_structs() -> None:
     paths = tuple(not_null_paths(schema))
     assert paths == (("k",), ("s", "a"))
     types = arrow_schema(schema)
-    assert first_violation(pa.table({"k": [1], "s": [None]}, schema=types), paths) is None
+    assert first_violation(pa.table({"k": [1], "s": [None]}, schema=types), paths) == "s.a"
+    assert first_violation(pa.table({"k": [1], "s": [{"a": 1}]}, schema=types), paths) is None
     assert first_violation(pa.table({"k": [1], "s": [{"a": None}]}, schema=types), paths) == "s.a"
     assert first_violation(pa.table({"k": [None], "s": [{"a": 1}]}, schema=types), paths) == "k"
 
