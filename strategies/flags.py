@@ -172,7 +172,7 @@ PERCENT = MappingProxyType(
         _F.LEGACY_POLICY: 6,
         _F.STRICT_POLICY: 5,
         _F.NOT_NULL: 14,
-        _F.NOT_NULL_FIELDS: 60,
+        _F.NOT_NULL_FIELDS: 15,
         _F.CHECKS: 18,
         _F.COLUMN_DEFAULTS: 10,
         _F.GENERATED_COLUMNS: 10,
