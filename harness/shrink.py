@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from harness.findings import content_digest, fingerprint, with_content_id
 from harness.shrink_layout import plainer_layouts
+from harness.shrink_names import plainer_names
 from harness.shrink_schema import without_columns, without_fields, without_own_values
 from harness.shrink_text import condition_candidates, head_candidates, with_clauses
 from harness.shrink_values import simpler_values
@@ -218,6 +219,10 @@ def _values(attempts: Attempts) -> None:
     _exhaust(attempts, simpler_values)
 
 
+def _names(attempts: Attempts) -> None:
+    _exhaust(attempts, plainer_names)
+
+
 _PASSES = (
     _clauses,
     _head,
@@ -231,6 +236,7 @@ _PASSES = (
     _columns,
     _fields,
     _values,
+    _names,
 )
 
 

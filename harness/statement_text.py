@@ -1,7 +1,7 @@
 """MERGE text cut at its clauses, so that a statement can be shown line by line and made smaller piece by piece.
 
-The text is only cut, never rewritten: every piece keeps the author's spelling. It is no parser; what it cannot cut
-stays whole.
+The text is only cut, and names replaced, never rewritten: every piece keeps the author's spelling. It is no parser;
+what it cannot cut stays whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import tokenize
 from sqlglot.errors import TokenError
+from sqlglot.tokens import TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,6 +119,18 @@ def words_of(sql: str) -> frozenset[str]:
         return frozenset(token.text.lower() for token in _tokens(sql))
     except TokenError:
         return frozenset()
+
+
+def renamed_in(sql: str, old: str, new: str) -> str:
+    """Write a plain name wherever a text has another one in backticks; texts in quotes stay as they are."""
+    try:
+        tokens = [token for token in _tokens(sql) if token.token_type is TokenType.IDENTIFIER]
+    except TokenError:
+        return sql
+    for token in reversed(tokens):
+        if token.text.lower() == old.lower():
+            sql = sql[: token.start] + new + sql[token.end + 1 :]
+    return sql
 
 
 def _cut_head(text: str, on_starts: list[int]) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.shrink import Attempts, ShrinkLimits, shrink
+from harness.shrink_names import plainer_names
 from harness.shrink_text import condition_candidates, head_candidates
 from harness.statement_text import cut_merge, split_outer
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
@@ -327,3 +328,23 @@ def test_candidates_of_a_statement_are_each_smaller() -> None:
 def test_lists_are_split_outside_of_parentheses(text: str, separator: str, pieces: tuple[str, ...]) -> None:
     """Separators inside parentheses, quotes and CASE do not split."""
     assert split_outer(text, separator) == pieces
+
+
+def test_names_that_need_backticks_become_letters() -> None:
+    """In both tables, the partitioning and the statement; a text in quotes is no name."""
+    schema = parse_schema('`dou"ble` INT, `a.b` STRING, plain INT')
+    case = replace(
+        CASE,
+        target=Target(schema=schema, files=(((1, "x", 2),),), partition_by=("plain",)),
+        source=Source(schema=schema, rows=((1, "y", 2),)),
+        sql='MERGE INTO target t USING source s ON t.`DOU"BLE` = s.`dou"ble` '
+        "WHEN MATCHED AND s.`a.b` <> 'a.b' THEN UPDATE SET `a.b` = s.`a.b`, plain = 1",
+    )
+    (first, second) = plainer_names(case)
+    assert first.target.schema.names == ("a", "a.b", "plain")
+    assert first.sql.startswith("MERGE INTO target t USING source s ON t.a = s.a WHEN")
+    assert second.source is not None
+    assert second.source.schema.names == ('dou"ble', "a", "plain")
+    assert second.sql.endswith("WHEN MATCHED AND s.a <> 'a.b' THEN UPDATE SET a = s.a, plain = 1")
+    small, _ = shrunk(lambda candidate: len(candidate.target.schema.names) == len(schema.names), case)
+    assert all(name.isidentifier() for name in small.target.schema.names)
