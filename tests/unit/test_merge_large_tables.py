@@ -31,6 +31,7 @@ TYPES = {
     "target_0": t.IntegerType(),
     "target_1": t.StringType(),
     "target_2": t.DecimalType(7, 2),
+    "target_3": t.BooleanType(),
     "source_0": t.LongType(),
     "source_1": t.StringType(),
     "source_2": t.DoubleType(),
@@ -111,6 +112,11 @@ def test_copied_rows_keep_their_order_and_get_null_in_new_columns(tmp_path: Path
         ("raise_error(target_1) IS NULL", False),
         ("target_0 + 1 = 2", False),
         ("target_9 = 1", False),
+        ("target_0 IN (1, source_0, 3)", True),
+        ("target_0 IN (1, 'x')", False),
+        ("target_0 IN (SELECT 1)", False),
+        ("target_3 AND NOT target_3", True),
+        ("target_0 OR TRUE", False),
     ],
 )
 def test_cannot_fail(sql: str, *, expected: bool) -> None:

@@ -14,6 +14,7 @@ from harness.selfcheck.catalogue import CATALOGUE, chosen
 from harness.selfcheck.fault import Area, Edit, Fault, watched
 from harness.selfcheck.results import KeptResults
 from harness.selfcheck.score import score
+from harness.selfcheck.score_text import summary_lines
 from harness.selfcheck.trial import Kill, SeedResult
 from reference.case import Case, Source, Target
 from reference.ddl import parse_schema
@@ -150,6 +151,28 @@ def test_a_fault_is_solved_if_every_seed_finds_it() -> None:
     assert (second.is_solved, second.median, second.worst) == (False, None, None)
     assert (found.num_solved, found.solved_share, found.num_cases) == (1, 0.5, 140)
     assert found.buckets == {1: 0, 10: 1, 100: 0, 1000: 0}
+
+
+def test_a_seed_counts_for_the_faults_that_it_looked_for() -> None:
+    """A fault that a seed has missed is unsolved; those that leave it out afterwards say nothing of it."""
+    one, two = fault(name="one"), fault(name="two")
+    results = [
+        SeedResult(seed=1, kills={"one": kill(1, "rows")}, num_cases=50),
+        SeedResult(seed=2, kills={"one": kill(3, "rows")}, passed_over=("two",), num_cases=3),
+    ]
+    first, second = score([one, two], results, max_cases=50).faults
+    assert (first.is_solved, len(first.kills)) == (True, 2)
+    assert (second.is_solved, second.kills) == (False, (None,))
+
+
+def test_an_equivalent_fault_does_not_count_unless_it_is_found() -> None:
+    """What is argued gives way to what is seen."""
+    plain, same = fault(name="plain"), replace(fault(name="same"), equivalent="No case can show it.")
+    missed = score([plain, same], [SeedResult(seed=1, kills={"plain": kill(1, "rows")}, num_cases=9)], max_cases=9)
+    assert (missed.counted, missed.solved_share) == ((missed.faults[0],), 1.0)
+    assert "EQUIVALENT  same: No case can show it." in summary_lines(missed)
+    both = {"plain": kill(1, "rows"), "same": kill(2, "rows")}
+    assert len(score([plain, same], [SeedResult(seed=1, kills=both, num_cases=9)], max_cases=9).counted) == 2
 
 
 def test_results_are_kept_and_read_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.types import BIGINT, INT, STRING
+from reference.types import BIGINT, INT, STRING, StructType
 from strategies import Feature, Profile, samples
 from strategies.columns import Column
 from strategies.constraints import substituted, with_computed
@@ -93,3 +93,16 @@ def test_without_violations_nothing_is_null_that_must_not_be(drawn: tuple[DrawnC
         for clause in each.merge.statement.clauses:
             if clause.assignments and clause.action.value == "insert":
                 assert required <= {assignment.column.lower() for assignment in clause.assignments}
+
+
+def test_fields_are_not_null_where_the_table_keeps_to_it() -> None:
+    """R-741: neither a field that must not be NULL nor the struct around it is."""
+    profile = Profile().favouring(Feature.NOT_NULL_FIELDS, Feature.NESTED_TYPES)
+    found = [each for each in islice(samples(33, profile=profile), 150) if "column:not-null-field" in each.features]
+    assert len(found) > 5
+    for each in found:
+        for place, column in enumerate(each.case.target.schema.columns):
+            assert isinstance(column.type, StructType) or column.type.ddl().count("NOT NULL") == 0
+            strict = column.type.fields if isinstance(column.type, StructType) else ()
+            for position in (i for i, field in enumerate(strict) if not field.nullable):
+                assert all(row[place] is not None and row[place][position] is not None for row in each.case.target.rows)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strategies import Feature, Profile, sample, samples, shrink
+from strategies.sampling import StopShrinking
 
 if TYPE_CHECKING:
     from strategies import DrawnCase
@@ -70,6 +71,25 @@ def test_shrinking_needs_a_failing_case() -> None:
     """A case that does not fail is said to be perhaps flaky."""
     with pytest.raises(ValueError, match=r"case 0 of seed 1 does not fail.*flaky"):
         shrink(1, 0, lambda _: False)
+
+
+def test_shrinking_ends_when_it_is_told_to() -> None:
+    """``StopShrinking`` keeps the simplest case so far; any other exception comes out as it is."""
+    seen: list[DrawnCase] = []
+
+    def twice(drawn: DrawnCase) -> bool:
+        if len(seen) == 2:
+            raise StopShrinking
+        seen.append(drawn)
+        return True
+
+    assert shrink(1, 0, twice) == seen[1]
+
+    def breaks(_: DrawnCase) -> bool:
+        raise KeyError("of the harness's own")
+
+    with pytest.raises(KeyError, match="of the harness's own"):
+        shrink(1, 0, breaks)
 
 
 def test_a_profile_bounds_the_tables_and_disables_features() -> None:
