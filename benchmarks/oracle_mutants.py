@@ -22,12 +22,11 @@ import harness
 import reference
 from benchmarks.mutants import fails_tests, modules_of, one_per_line, planted, require_passing
 from harness.check import check_case
-from harness.engine import Capabilities
+from harness.reference_engine import ReferenceAsEngine
 from harness.relations.oracle import check_relations
 from harness.selfcheck.fault import watched
 from harness.verdict import Verdict
 from reference.case_file import load_cases
-from reference.outcome import Outcome, Prediction
 from strategies import samples
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from harness.selfcheck.fault import Fault
     from reference.case import Case
-    from reference.outcome import EngineResult
 
 # Which modules, and the tests that must kill what the cases do not.
 PARTS = {
@@ -70,31 +68,6 @@ LEFT_OUT = (
     "reference.rules",
 )
 SAVED = Path("tests/regress")
-
-
-class ReferenceAsEngine:
-    """Gives the reference's answer as an engine would: of the metrics those that it knows exactly."""
-
-    name = "reference"
-    version = "1"
-    capabilities = Capabilities()
-
-    def run(self, case: Case) -> EngineResult:
-        """Evaluate a case, with whatever function is in place at the moment."""
-        answer = reference.evaluate(case).answer
-        if not isinstance(answer, Prediction):
-            return answer
-        return Outcome(
-            schema=answer.schema,
-            rows=answer.rows,
-            metrics={name: bound.low for name, bound in answer.metrics.items() if bound.exact},
-            cdf=answer.cdf,
-            committed=answer.committed,
-            path=answer.path,
-        )
-
-    def close(self) -> None:
-        """There is nothing to close."""
 
 
 def main() -> None:
