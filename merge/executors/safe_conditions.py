@@ -47,18 +47,23 @@ def _is_safe(node: exp.Expr, types: Mapping[str, t.DataType]) -> bool:
         return all(_is_safe(child, types) for child in node.iter_expressions())
     if isinstance(node, exp.Boolean | exp.Null):
         return True
-    if isinstance(node, _COMPARISONS):
-        left, right = _kind(node.left, types), _kind(node.right, types)
-        return left is not None and left == right
     if isinstance(node, exp.Is):
         return _kind(node.this, types) is not None and isinstance(node.expression, exp.Null)
+    if isinstance(node, exp.Column):
+        return _kind(node, types) == _BOOLEAN
+    kinds = {_kind(operand, types) for operand in _compared(node)}
+    return len(kinds) == 1 and None not in kinds
+
+
+def _compared(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    """List what a comparison compares; nothing for any other expression."""
+    if isinstance(node, _COMPARISONS):
+        return node.left, node.right
     if isinstance(node, exp.Between):
-        kinds = {_kind(part, types) for part in (node.this, node.args["low"], node.args["high"])}
-        return len(kinds) == 1 and None not in kinds
+        return node.this, node.args["low"], node.args["high"]
     if isinstance(node, exp.In) and node.expressions:
-        kinds = {_kind(part, types) for part in (node.this, *node.expressions)}
-        return len(kinds) == 1 and None not in kinds
-    return isinstance(node, exp.Column) and _kind(node, types) == _BOOLEAN
+        return node.this, *node.expressions
+    return ()
 
 
 def _kind(node: exp.Expr, types: Mapping[str, t.DataType]) -> str | None:
