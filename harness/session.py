@@ -7,6 +7,7 @@ import itertools
 from collections import deque
 from typing import TYPE_CHECKING
 
+import strategies
 from harness.deviations import Deviations
 from harness.drawing import Draws
 from harness.engines import load_engine
@@ -194,8 +195,6 @@ def cases_for(engine: Engine) -> SearchStrategy[Case]:
     Raises:
         UserInputError: where the engine's capabilities name a feature that there is not.
     """
-    import strategies  # noqa: PLC0415 - replay and run draw nothing and need not wait for the import
-
     known = {feature.value: feature for feature in strategies.Feature}
     unknown = sorted(engine.capabilities.features_off - known.keys())
     if unknown:
@@ -213,7 +212,5 @@ def stream_for(engine: Engine, seed: int) -> Iterator[Case]:
     Raises:
         UserInputError: see ``cases_for``.
     """
-    from strategies import Stream  # noqa: PLC0415 - as above
-
-    stream = Stream(cases_for(engine))
+    stream = strategies.Stream(cases_for(engine))
     return (stream.draw(seed, index) for index in itertools.count())

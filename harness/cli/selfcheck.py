@@ -145,8 +145,9 @@ def _run(
     left = [seed for seed in seeds if seed not in done]
     results = list(known)
     if left:
-        limits = {"max_cases": max_cases, "jobs": jobs}
-        results += run_seeds(faults, left, **limits, listener=told, known=known, drop_missed=drop_missed)
+        results += run_seeds(
+            faults, left, max_cases=max_cases, jobs=jobs, listener=told, known=known, drop_missed=drop_missed
+        )
     minimal = shrink_faults(results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])
 

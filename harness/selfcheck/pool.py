@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import sys
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.engines.pyspark import PySparkEngine
@@ -14,7 +15,7 @@ from harness.selfcheck.trial import SeedResult, run_seed
 from harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
     from harness.selfcheck.fault import Fault
@@ -51,24 +52,19 @@ def run_seeds(
         HarnessBugError: see ``run_seed``.
     """
     found: list[SeedResult] = []
-    waiting: set[Future[SeedResult]] = set()
-    left = list(seeds)
+
+    def told(result: SeedResult) -> None:
+        found.append(result)
+        listener(result)
+
+    def submitted(pool: ProcessPoolExecutor) -> Iterator[Future[SeedResult]]:
+        for seed in seeds:
+            missed = _missed(faults, [*known, *found]) if drop_missed else ()
+            names = [fault.name for fault in faults if fault.name not in missed]
+            yield pool.submit(_run_seed, names, missed, seed, max_cases)
+
     with _pool(min(jobs, len(seeds))) as pool:
-        try:
-            while left or waiting:
-                while left and len(waiting) < jobs:
-                    missed = _missed(faults, [*known, *found]) if drop_missed else ()
-                    names = [fault.name for fault in faults if fault.name not in missed]
-                    waiting.add(pool.submit(_run_seed, names, missed, left.pop(0), max_cases))
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    found.append(future.result())
-                    listener(found[-1])
-        except BaseException:
-            for future in waiting:
-                future.cancel()
-            raise
-    return found
+        return _collected(submitted(pool), told, at_once=jobs)
 
 
 def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str, ...]:
@@ -91,7 +87,7 @@ def shrink_faults(
         for name, kill in result.kills.items():
             first.setdefault(name, (result.seed, kill.index))
     with _pool(jobs) as pool:
-        return _collected((pool.submit(_shrink, name, *place) for name, place in first.items()), listener)
+        return _collected((pool.submit(_shrink, name, *place) for name, place in first.items()), listener, at_once=jobs)
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
@@ -99,18 +95,23 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(max_workers=jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start)
 
 
-def _collected(futures: Iterable[Future[T]], listener: Callable[[T], None]) -> list[T]:
-    waiting = list(futures)
-    found = []
+def _collected(futures: Iterator[Future[T]], listener: Callable[[T], None], *, at_once: int) -> list[T]:
+    """Wait for pieces of work, so many at once; a piece is submitted when the iterator is asked for it."""
+    found: list[T] = []
+    waiting: set[Future[T]] = set()
     try:
-        for future in as_completed(waiting):
-            listener(future.result())
-            found.append(future.result())
+        while True:
+            waiting.update(itertools.islice(futures, at_once - len(waiting)))
+            if not waiting:
+                return found
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                listener(future.result())
+                found.append(future.result())
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
-    return found
 
 
 def _start() -> None:
