@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _NOT_NULL_PERCENT = 45
 _DEFAULT_PERCENT = 60
-_SECOND_CHECK_PERCENT = 45
+_SECOND_CHECK_PERCENT = 60
 # beyond every sum of two small numbers
 _BOUND = 100
 _DEFAULTABLE = (INT, BIGINT, STRING, BOOLEAN, DATE)
@@ -85,7 +85,7 @@ def _with_checks(
             break
         chosen = pick(draw, usable)
         violated = Feature.VIOLATIONS in features and chance(draw, 60)
-        condition, required = _check(draw, chosen, violated=violated)
+        condition, required = _check(draw, chosen, violated=violated, by_null=violated and chance(draw, 35))
         changed = replace(chosen, bounded=True, required=chosen.required or required)
         columns = tuple(changed if column is chosen else column for column in columns)
         usable = [changed if column is chosen else column for column in usable]
@@ -93,14 +93,14 @@ def _with_checks(
     return columns, tuple(checks)
 
 
-def _check(draw: DrawFn, column: Column, *, violated: bool) -> tuple[Expression, bool]:
-    """Draw a condition, and whether it wants a value: a NULL result violates it (R-742)."""
+def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tuple[Expression, bool]:
+    """Draw a condition, and whether it wants a value: a NULL result violates it, and only that may if asked (R-742)."""
     reference = _own(column)
-    bound = pick(draw, _TIGHT_BOUNDS) if violated else _BOUND
+    bound = pick(draw, _TIGHT_BOUNDS) if violated and not by_null else _BOUND
     limit = Literal(-bound, column.type), Literal(bound, column.type)
     operator, constant = pick(draw, ((Operator.GREATER, limit[0]), (Operator.LESS_OR_EQUAL, limit[1])))
     comparison = Comparison(operator, reference, constant)
-    match pick(draw, ("guarded", "plain", "plain", "coalesce")):
+    match "plain" if by_null else pick(draw, ("guarded", "plain", "plain", "coalesce")):
         case "guarded":
             return Or(IsNull(operand=reference), comparison), False
         case "plain":

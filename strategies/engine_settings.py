@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reference.case import Case
 
-_SOME_PERCENT = 45
+_SOME_PERCENT = 55
 _WANTED = 2
 _MOST_PERCENT = 90.0
 

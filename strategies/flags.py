@@ -43,6 +43,7 @@ class Feature(Enum):
     ONE_SIDED_ON = "one-sided-on"
     CONSTANT_ON = "constant-on"
     FILE_PRUNING = "file-pruning"
+    KEY_RANGES = "key-ranges"
     SELF_MERGE = "self-merge"
     # table
     PARTITIONS = "partitions"
@@ -125,7 +126,7 @@ PERCENT = MappingProxyType(
         _F.NULL_VALUES: 65,
         _F.DUPLICATE_SOURCE_KEYS: 40,
         _F.DUPLICATE_TARGET_ROWS: 30,
-        _F.AMBIGUOUS: 2.5,
+        _F.AMBIGUOUS: 3,
         _F.AMBIGUOUS_UNMATCHED: 2,
         _F.EMPTY_TARGET: 3,
         _F.EMPTY_SOURCE: 3,
@@ -138,6 +139,7 @@ PERCENT = MappingProxyType(
         _F.ONE_SIDED_ON: 8,
         _F.CONSTANT_ON: 4,
         _F.FILE_PRUNING: 37,
+        _F.KEY_RANGES: 16,
         _F.SELF_MERGE: 3,
         _F.PARTITIONS: 35,
         _F.AWKWARD_PARTITIONS: 35,
@@ -173,10 +175,10 @@ PERCENT = MappingProxyType(
         _F.STRICT_POLICY: 5,
         _F.NOT_NULL: 14,
         _F.NOT_NULL_FIELDS: 15,
-        _F.CHECKS: 18,
+        _F.CHECKS: 25,
         _F.COLUMN_DEFAULTS: 10,
         _F.GENERATED_COLUMNS: 10,
-        _F.VIOLATIONS: 16,
+        _F.VIOLATIONS: 26,
         _F.SUBQUERY_SOURCE: 12,
         _F.INVALID: 4.5,
         _F.INTERLEAVED: 8,
@@ -188,7 +190,7 @@ PERCENT = MappingProxyType(
         _F.RESERVED_NAMES: 3,
         _F.DUPLICATE_SOURCE_NAMES: 3,
         _F.ALIAS_OF_COLUMN: 3,
-        _F.APPEND_ONLY: 2.5,
+        _F.APPEND_ONLY: 3.5,
     }
 )  # fmt: skip - one line per group reads as the table that it is
 
@@ -206,6 +208,8 @@ NEEDS = (
     (_F.FILE_PRUNING, _F.SEVERAL_FILES),
     (_F.FILE_PRUNING, _F.NULL_VALUES),
     (_F.LONG_TEXTS, _F.FILE_PRUNING),
+    (_F.KEY_RANGES, _F.SEVERAL_FILES),
+    (_F.KEY_RANGES, _F.NULL_KEYS),
     (_F.NESTED_UPDATE, _F.NESTED_TYPES),
     (_F.PARTIAL_VALUES, _F.EXPLICIT),
     (_F.NESTED_UPDATE, _F.EXPLICIT),
@@ -225,6 +229,12 @@ _SMALL_ONLY = (
     *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS),
 )
 """What large tables go without: joins of all with all, keys that cannot be counted, and statements that are refused."""
+
+_NOT_IN_RANGES = (
+    *(_F.BY_SOURCE_UPDATE, _F.BY_SOURCE_DELETE, _F.PARTITIONS, _F.TYPED_KEYS, _F.FLOAT_KEYS),
+    *(_F.PARTIAL_VALUES, _F.NESTED_TYPES, _F.CHECKS, _F.SELF_MERGE, _F.SUBQUERY_SOURCE),
+)
+"""What keeps an engine from leaving out files by the source's keys, or from rewriting only the rows that change."""
 
 SPOILS = (
     (_F.LAYOUT_AMBIGUITY, _F.INSERT),
@@ -247,6 +257,7 @@ SPOILS = (
     (_F.CASE_SENSITIVE, _F.OTHER_CASE),
     (_F.CASE_SENSITIVE, _F.DUPLICATE_SOURCE_NAMES),
     *((_F.LARGE_TABLES, spoiled) for spoiled in _SMALL_ONLY),
+    *((_F.KEY_RANGES, spoiled) for spoiled in _NOT_IN_RANGES),
     (_F.UNUSUAL_SCHEMAS, _F.INVALID),
     (_F.UNUSUAL_SCHEMAS, _F.SELF_MERGE),
     (_F.UNUSUAL_SCHEMAS, _F.SUBQUERY_SOURCE),

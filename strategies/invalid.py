@@ -71,8 +71,8 @@ _FAULTS: tuple[tuple[str, Break], ...] = (
     *(("R-118", condition_faults.ambiguous),) * 6,
     ("R-119", assignment_faults.source_on_the_left),
     ("R-107", condition_faults.early_unconditional),
-    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 3,
-    *(("R-131", condition_faults.condition_of("COUNT({column}) > 0")),) * 2,
+    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 4,
+    *(("R-131", condition_faults.condition_of("COUNT({column}) > 0")),) * 3,
     ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
     (
         "R-133",

@@ -77,6 +77,8 @@ def _forms(features: frozenset[Feature], keys: list[tuple[Candidate, Candidate]]
         forms += [OnForm.KEY_EXPRESSION, OnForm.KEY_EXPRESSION]
     if Feature.NON_EQUI_ON in features:
         forms += [OnForm.NON_EQUI, OnForm.NON_EQUI, OnForm.EITHER]
+    if Feature.KEY_RANGES in features:
+        forms += [OnForm.NULL_SAFE, OnForm.NULL_SAFE, OnForm.EITHER]
     if Feature.ONE_SIDED_ON in features:
         forms += [OnForm.TARGET_SIDE, OnForm.SOURCE_SIDE]
     if Feature.CONSTANT_ON in features:

@@ -34,7 +34,10 @@ _ORIGINS = (*[KeyOrigin.PRESENT] * 5, KeyOrigin.NEAR, *[KeyOrigin.FRESH] * 3, Ke
 
 def origins(features: frozenset[Feature]) -> tuple[KeyOrigin, ...]:
     """Return where keys come from within the features, weighted by repetition."""
-    nulls = (KeyOrigin.NULL,) if Feature.NULL_KEYS in features else ()
+    nulls: tuple[KeyOrigin, ...] = ()
+    if Feature.NULL_KEYS in features:
+        # NULL lies in no range
+        nulls = (KeyOrigin.NULL,) * (5 if Feature.KEY_RANGES in features else 1)
     repeated = (KeyOrigin.FIRST,) * 3 if Feature.DUPLICATE_SOURCE_KEYS in features else ()
     return (*_ORIGINS, *nulls, *repeated)
 

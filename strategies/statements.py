@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies.assignments import draw_insert, draw_update
 from strategies.chance import chance, pick
 from strategies.conditions import draw_condition
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features, uses
+from strategies.features import CLAUSE_FEATURES, DEFAULT_PROFILE, Feature, Profile, draw_features, uses
 from strategies.file_predicates import draw_file_predicate
 from strategies.firing import meeting, roused
 from strategies.joins import OnForm, draw_on
@@ -52,6 +52,8 @@ _BRACKETS_PERCENT = 15
 # And it would touch every file with a match, where conditions could leave some out.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
 _UNGUARDED_PERCENT = 15
+_OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
+_NULL_PERCENT = 60
 _CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
@@ -141,9 +143,15 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
 def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
     if Feature.LAYOUT_AMBIGUITY in features:
         return 0
+    if _only_inserts(features):
+        return _SELDOM_UNCONDITIONAL_PERCENT
     if kind is ClauseKind.MATCHED and not _CONDITIONAL.isdisjoint(features):
         return _SELDOM_UNCONDITIONAL_PERCENT
     return _UNCONDITIONAL_PERCENT
+
+
+def _only_inserts(features: frozenset[Feature]) -> bool:
+    return features.isdisjoint(_OTHER_CLAUSES)
 
 
 @st.composite
@@ -161,6 +169,10 @@ def _clause(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope: 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # every clause must leave out files, or none is left out
     percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else _FILE_PREDICATE_PERCENT
+    if _only_inserts(scope.features) and chance(draw, _NULL_PERCENT):
+        # such merges have a path of their own, which must not insert where a condition is NULL
+        unknown = tuple(found for found in scope.candidates if None in found.cells)
+        return draw_condition(draw, replace(scope, candidates=unknown or scope.candidates))
     prunes = kind is ClauseKind.MATCHED and uses(draw, scope.features, Feature.FILE_PRUNING, percent=percent)
     return draw_file_predicate(draw, scope) if prunes else draw_condition(draw, scope)
 

@@ -26,6 +26,7 @@ def with_strict_fields(draw: DrawFn, features: frozenset[Feature], schema: Schem
         schema: of the target.
         rows: of the target; the fields of a NULL struct are NULL.
     """
+    wanted = uses(draw, features, Feature.NOT_NULL_FIELDS)  # before the rows are looked at, which shrink
     rows = tuple(rows)
     free = [
         (place, position)
@@ -34,7 +35,7 @@ def with_strict_fields(draw: DrawFn, features: frozenset[Feature], schema: Schem
         for position in range(len(column.type.fields))
         if all(row[place] is not None and row[place][position] is not None for row in rows)
     ]
-    if not free or not uses(draw, features, Feature.NOT_NULL_FIELDS):
+    if not free or not wanted:
         return schema
     place, position = pick(draw, free)
     column = schema.columns[place]

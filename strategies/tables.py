@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -33,6 +34,7 @@ _PARTITION_SPAN = 3
 _MANY_VALUES = 12
 _NOT_EMPTY_PERCENT = 96
 _REPEATED_ROW_PERCENT = 50
+_FEW_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, pr
     """Draw the rows of both tables; a self-merge has no source rows of its own."""
     span = pick(draw, _KEY_SPANS)
     drawn_files = _draw_files(draw, features, schemas, profile, span)
+    if Feature.KEY_RANGES in features:
+        drawn_files = _by_key(drawn_files, _place(schemas.target, schemas.keys[0][0]))
     files, added_columns = draw_older_files(draw, features, schemas, drawn_files)
     files = _kept(files, schemas)
     if Feature.DUPLICATE_TARGET_ROWS not in features:
@@ -74,7 +78,9 @@ def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, pr
     if schemas.self_merge:
         return Tables(files=files, source=(), added_columns=added_columns)
     target = tuple(row for file in files for row in file)
-    source = _draw_source(draw, features, schemas, target=target, span=span, max_rows=profile.max_rows)
+    # more keys would fall into the range of every file
+    max_rows = min(_FEW_ROWS, profile.max_rows) if Feature.KEY_RANGES in features else profile.max_rows
+    source = _draw_source(draw, features, schemas, target=target, span=span, max_rows=max_rows)
     return Tables(files=files, source=with_computed(source, schemas.source), added_columns=added_columns)
 
 
@@ -82,6 +88,12 @@ def _kept(files: tuple[tuple[Row, ...], ...], schemas: Schemas) -> tuple[tuple[R
     """Compute generated columns, and keep the rows that the table's constraints allow."""
     kept = (keeping_checks(with_computed(file, schemas.target), schemas) for file in files)
     return tuple(file for file in kept if file)
+
+
+def _by_key(files: tuple[tuple[Row, ...], ...], place: int) -> tuple[tuple[Row, ...], ...]:
+    """Deal the rows out anew in the order of a key, so that every file holds a range of keys; NULL comes last."""
+    rows = iter(sorted(chain(*files), key=lambda row: (row[place] is None, row[place] or 0)))
+    return tuple(tuple(islice(rows, len(file))) for file in files)
 
 
 def _draw_files(
@@ -97,6 +109,8 @@ def _draw_files(
     repeated = _REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0
     file = _file(cells=cells, partition=partition, max_rows=max_rows, repeated_row_percent=repeated)
     least = int(chance(draw, _NOT_EMPTY_PERCENT))
+    if Feature.KEY_RANGES in features:
+        least = min(2, max_files)
     return tuple(draw(st.lists(file, min_size=least, max_size=max_files)))
 
 
@@ -123,7 +137,8 @@ def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span:
             return st.sampled_from((*domain(STRING)[:width], *("",) * 3, *(None,) * nullable))
         return small_values(column.type, span=width, null_weight=int(nullable))
     width = min(span, max(2, len(domain(column.type)) - FRESH)) if is_key else _VALUE_SPAN
-    return small_values(column.type, span=width, null_weight=int(nullable))
+    often = is_key and Feature.KEY_RANGES in features
+    return small_values(column.type, span=width, null_weight=(max(1, width // 4) if often else 1) * nullable)
 
 
 @st.composite

@@ -61,8 +61,17 @@ def _whole_files(right: Any) -> Callable[..., Any]:
     return lambda *, location, left_out: right(location=location, left_out=left_out[:0])
 
 
-def _instead(function: Any) -> Callable[[Any], Any]:
-    return lambda _right: function
+def _in_workers(name: str, function: Any) -> tuple[Edit, ...]:
+    """Hand another function over to Spark's workers; the edit is of the call in the driver that does so."""
+
+    def rewrites(right: Any) -> Callable[..., Any]:
+        def rewrite(*args: Any) -> Any:
+            with mock.patch.object(writing, name, function):
+                return right(*args)
+
+        return rewrite
+
+    return (Edit(classic, "rewrite_with_low_shuffle", rewrites, comparable=False),)
 
 
 LARGE_FAULTS = (
@@ -117,7 +126,7 @@ LARGE_FAULTS = (
         sentence="Rows that a clause deleted are not reported, and copied.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=(Edit(writing, "write_modified_rows", _instead(report_no_deletes), comparable=False),),
+        edits=_in_workers("write_modified_rows", report_no_deletes),
         needs=needs.counted_as_large,
     ),
     Fault(
@@ -126,7 +135,7 @@ LARGE_FAULTS = (
         sentence="Of the changed rows of a file only the first is left out of the copy.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=(Edit(writing, "copy_groups", _instead(copy_but_first), comparable=False),),
+        edits=_in_workers("copy_groups", copy_but_first),
         needs=needs.counted_as_large,
     ),
 )
