@@ -29,7 +29,7 @@ from merge.errors import AnalysisError, UnsupportedStatementError
 from merge.source_alias import find_source_alias
 from merge.sql_dialect import parse_expression, parse_name
 from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
-from merge.table.scan import read_table
+from merge.table.scan import read_table, schema_with_nullability
 from merge.table.snapshot import read_snapshot
 
 if TYPE_CHECKING:
@@ -189,6 +189,7 @@ class DeltaMergeBuilder:
             source=self.source,
             source_is_delta=snapshot is not None,
             source_num_rows=None if snapshot is None else snapshot.num_records,
+            source_schema=None if snapshot is None else schema_with_nullability(self.source, snapshot),
         )
 
     def _update(

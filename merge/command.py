@@ -38,6 +38,7 @@ from merge.validation import check_source_is_stable, log_metric_invariants
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from merge.resolution.resolved import ResolvedMerge
     from merge.statement import MergeStatement
@@ -82,6 +83,7 @@ def run_merge(
     source: DataFrame,
     source_is_delta: bool = False,
     source_num_rows: int | None = None,
+    source_schema: StructType | None = None,
     target_name: str | None = None,
     source_name: str | None = None,
 ) -> MergeResult:
@@ -94,6 +96,7 @@ def run_merge(
         source: the source relation.
         source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
         source_num_rows: the number of its rows, where the log of that table tells it; saves counting them.
+        source_schema: the source's columns, where Spark does not say which of their fields are NOT NULL.
         target_name: the target's name in SQL, by which columns may be qualified where there is no alias.
         source_name: the same for the source.
 
@@ -112,6 +115,7 @@ def run_merge(
         source=source,
         source_is_delta=source_is_delta,
         source_num_rows=source_num_rows,
+        source_schema=source_schema,
         names=(target_name, source_name),
     )
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -144,6 +148,7 @@ class _Command:
     source: DataFrame
     source_is_delta: bool
     source_num_rows: int | None
+    source_schema: StructType | None
     names: tuple[str | None, str | None]
 
     def run(self, attempt: int) -> MergeResult:
@@ -176,7 +181,7 @@ class _Command:
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
         target_name, source_name = self.names
-        source_schema = self.source.schema
+        source_schema = self.source.schema if self.source_schema is None else self.source_schema
         return resolve(
             self.statement,
             target_schema=snapshot.schema,

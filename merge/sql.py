@@ -11,16 +11,18 @@ from pyspark.errors import PySparkException
 from merge.command import run_merge
 from merge.errors import AnalysisError, UnsupportedStatementError, from_spark
 from merge.parser import parse_merge
+from merge.resolution.nullability import demands_values_inside
 from merge.source_query import plan_query
 from merge.sql_dialect import parse_name
 from merge.subqueries import bind_subqueries
-from merge.table.scan import read_table
+from merge.table.scan import read_table, schema_with_nullability
 from merge.table.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from merge.command import MergeResult
     from merge.errors import MergeError
@@ -54,7 +56,8 @@ def run_statement(
     if target is None:
         raise _no_target(spark, statement.target, paths)
     bound = bind_subqueries(statement, lambda parts: _path(parts, paths))
-    with _source(spark, statement, paths) as source, _views(spark, bound.views):
+    views = {view: read_table(spark, read_snapshot(path)) for view, path in bound.views.items()}
+    with _source(spark, statement, paths) as source, _views(spark, views):
         return run_merge(
             spark,
             path=target,
@@ -62,14 +65,20 @@ def run_statement(
             source=source.frame,
             source_is_delta=source.is_delta,
             source_num_rows=source.num_rows,
+            source_schema=source.schema,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """The source's rows; whether they come from fixed Delta snapshots only, and how many there are if the log tells."""
+    """The source's rows; whether they come from fixed Delta snapshots only, and how many there are if the log tells.
+
+    Attributes:
+        schema: the columns, where Spark's reader does not tell which of their fields are NOT NULL.
+    """
 
     frame: DataFrame
+    schema: StructType | None = None
     is_delta: bool = False
     num_rows: int | None = None
 
@@ -84,7 +93,9 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
     path = _path(parse_name(statement.source), paths)
     if path is not None:
         snapshot = read_snapshot(path)
-        yield _Source(frame=read_table(spark, snapshot), is_delta=True, num_rows=snapshot.num_records)
+        frame = read_table(spark, snapshot)
+        schema = schema_with_nullability(frame, snapshot)
+        yield _Source(frame=frame, schema=schema, is_delta=True, num_rows=snapshot.num_records)
         return
     yield _Source(frame=_analyzed(spark.table, statement.source))
 
@@ -93,17 +104,23 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
 def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[_Source]:
     """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
     query = plan_query(text, lambda parts: _path(parts, paths))
-    with _views(spark, query.views):
-        yield _Source(frame=_analyzed(spark.sql, f"SELECT * FROM {query.text}"), is_delta=query.is_repeatable)
+    select = f"SELECT * FROM {query.text}"
+    snapshots = {view: read_snapshot(path) for view, path in query.views.items()}
+    schema = None
+    if any(demands_values_inside(snapshot.schema) for snapshot in snapshots.values()):
+        with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
+            schema = _analyzed(spark.sql, select).schema
+    with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
+        yield _Source(frame=_analyzed(spark.sql, select), schema=schema, is_delta=query.is_repeatable)
 
 
 @contextmanager
-def _views(spark: SparkSession, paths: Mapping[str, str]) -> Iterator[None]:
-    """Show Delta tables as temporary views; ``paths`` are by the views' names."""
+def _views(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Show relations as temporary views of these names."""
     created = []
     try:
-        for view, path in paths.items():
-            read_table(spark, read_snapshot(path)).createOrReplaceTempView(view)
+        for view, frame in frames.items():
+            frame.createOrReplaceTempView(view)
             created.append(view)
         yield
     finally:

@@ -53,6 +53,7 @@ class Aligner:
         """
         if value.call is not None and _are_arrays_of_structs(value.type, wanted) and not same_type(value.type, wanted):
             return self._call(value.call, wanted)
+        _refuse_narrowing(value, value.type, wanted)
         return Typed(
             sql=self._align(value.sql, value.type, wanted, 0, old),
             type=wanted,
@@ -91,9 +92,6 @@ class Aligner:
         for field in wanted.fields:
             before = None if old is None else f"({old}).{identifier(field.name)}"
             namesake = by_name.get(field.name.lower())
-            if not field.nullable and (namesake is None or namesake.nullable):
-                # Delta refuses values that may be NULL there in the analysis, by rules of Spark's for each expression
-                raise UnsupportedByReferenceError("a struct that is cast to one with NOT NULL fields")
             if namesake is not None:
                 inner = f"({sql}).{identifier(namesake.name)}"
                 part = self._align(inner, namesake.type, field.type, depth, before)
@@ -173,6 +171,47 @@ def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
         nested = isinstance(namesake, StructType) and isinstance(field.type, StructType)
         if nested and has_target_only_fields(namesake, field.type):  # type: ignore[arg-type] # nested says both are structs
             return True
+    return False
+
+
+def _refuse_narrowing(value: Typed, given: DataType, wanted: DataType) -> None:
+    """Refuse a struct whose field may be NULL where that of an otherwise equal struct may not (R-741, as read here).
+
+    Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses what its type says of NULL
+    on the way, and is looked at row by row only.
+
+    Raises:
+        RejectedError: the value comes from a column with such a type.
+        UnsupportedByReferenceError: Spark has rules of its own for what may be NULL in the value of an expression.
+    """
+    if same_type(given, wanted):
+        if _narrows(given, wanted):
+            if not value.stored:
+                raise UnsupportedByReferenceError("an expression whose fields may be NULL, for NOT NULL fields")
+            raise RejectedError(
+                "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", f"Cannot cast {given.ddl()} to {wanted.ddl()}."
+            )
+    elif isinstance(given, StructType) and isinstance(wanted, StructType):
+        found = {field.name.lower(): field.type for field in given.fields}
+        for field in wanted.fields:
+            if field.name.lower() in found:
+                _refuse_narrowing(value, found[field.name.lower()], field.type)
+    elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        _refuse_narrowing(value, given.element, wanted.element)
+    elif isinstance(given, MapType) and isinstance(wanted, MapType):
+        _refuse_narrowing(value, given.key, wanted.key)
+        _refuse_narrowing(value, given.value, wanted.value)
+
+
+def _narrows(given: DataType, wanted: DataType) -> bool:
+    """Tell whether a field may be NULL in the first of two otherwise equal types, and not in the second."""
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        pairs = zip(given.fields, wanted.fields, strict=True)
+        return any((a.nullable and not b.nullable) or _narrows(a.type, b.type) for a, b in pairs)
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return _narrows(given.element, wanted.element)
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        return _narrows(given.key, wanted.key) or _narrows(given.value, wanted.value)
     return False
 
 

@@ -63,7 +63,9 @@ class Relation:
 
     def typed(self, index: int) -> Typed:
         """Give a column as an expression."""
-        return Typed(sql=self.value(index), type=self.schema.columns[index].type, sides=frozenset({self.side}))
+        return Typed(
+            sql=self.value(index), type=self.schema.columns[index].type, sides=frozenset({self.side}), stored=True
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

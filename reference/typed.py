@@ -39,6 +39,7 @@ class Typed:
         sides: the tables whose columns it uses.
         partial: whether evaluating it can fail on some row (R-312).
         call: an array function whose operands may be cast before it is evaluated (R-246), None for all else.
+        stored: it is a column or a field as it stands, so that its type says which of its fields may be NULL.
     """
 
     sql: str
@@ -46,6 +47,7 @@ class Typed:
     sides: frozenset[Side] = frozenset()
     partial: bool = False
     call: ArrayCall | None = None
+    stored: bool = False
 
 
 def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:

@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 from merge.conf import MergeConf
 from merge.resolution.casts import cast_leaf, cast_unlike, casts_once, casts_plainly, surely_castable
 from merge.resolution.fields import namesake
+from merge.resolution.nullability import refuse_narrowing
 from merge.resolution.struct_fields import FieldRule, has_target_only_fields, match_fields, same_layout
 from merge.resolution.type_sql import same_type, type_sql
 from merge.sql_dialect import quote_name, quote_string
@@ -85,8 +86,10 @@ def assign(
         preserved: the column's old value, from which fields that only the target has are kept: ``UPDATE *`` (R-244).
 
     Raises:
-        AnalysisError: ``DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION`` (R-243), ``CANNOT_UP_CAST_DATATYPE`` (R-251).
+        AnalysisError: ``DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION`` (R-243), ``CANNOT_UP_CAST_DATATYPE`` (R-251),
+            ``DATATYPE_MISMATCH`` for what may be NULL where the column may not (R-741).
     """
+    refuse_narrowing(source, target, casting.fields)
     if same_type(source, target):
         return Assigned(sql=sql)
     certain = _is_certain(source, target, casting)

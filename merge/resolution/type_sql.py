@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from merge.sql_dialect import quote_name
 
 
-def type_sql(data_type: DataType) -> str:
-    """Spell a type for CAST; field names are quoted, nullability is left out."""
+def type_sql(data_type: DataType, *, not_null: bool = False) -> str:
+    """Spell a type for CAST; field names are quoted, NOT NULL fields of structs are only told on demand."""
     if isinstance(data_type, StructType):
-        fields = ", ".join(f"{quote_name(f.name)}: {type_sql(f.dataType)}" for f in data_type.fields)
-        return f"STRUCT<{fields}>"
+        return f"STRUCT<{', '.join(_field_sql(field, not_null=not_null) for field in data_type.fields)}>"
     if isinstance(data_type, ArrayType):
-        return f"ARRAY<{type_sql(data_type.elementType)}>"
+        return f"ARRAY<{type_sql(data_type.elementType, not_null=not_null)}>"
     if isinstance(data_type, MapType):
-        return f"MAP<{type_sql(data_type.keyType)}, {type_sql(data_type.valueType)}>"
+        key, value = (type_sql(kind, not_null=not_null) for kind in (data_type.keyType, data_type.valueType))
+        return f"MAP<{key}, {value}>"
     return data_type.simpleString().upper()
+
+
+def _field_sql(field: StructField, *, not_null: bool) -> str:
+    suffix = " NOT NULL" if not_null and not field.nullable else ""
+    return f"{quote_name(field.name)}: {type_sql(field.dataType, not_null=not_null)}{suffix}"
 
 
 def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> bool:

@@ -51,7 +51,7 @@ class SparkExpressionTypes:
         self._names |= {source_column(i): f.name for i, f in enumerate(source_schema.fields)}
         columns = {target_column(i): f.dataType for i, f in enumerate(target_schema.fields)}
         columns |= {source_column(i): f.dataType for i, f in enumerate(source_schema.fields)}
-        self._from = ", ".join(f"CAST(NULL AS {type_sql(t)}) AS {name}" for name, t in columns.items()) or "1 AS one"
+        self._from = ", ".join(_column(kind, name) for name, kind in columns.items()) or "1 AS one"
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
         """Give the type of each expression in one analysis."""
@@ -71,6 +71,10 @@ class SparkExpressionTypes:
             return error
         text = _POSITIONAL.sub(lambda m: quote_name(self._names.get(m[0].strip("`"), m[0])), known.message)
         return AnalysisError(known.error_class, text.split("\n", maxsplit=1)[0])
+
+
+def _column(kind: DataType, name: str) -> str:
+    return f"CAST(NULL AS {type_sql(kind, not_null=True)}) AS {name}"
 
 
 def known_type(expression: BoundExpression) -> DataType | None:

@@ -96,6 +96,12 @@ def read_table(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     return frame.toDF(*snapshot.schema.names)
 
 
+def schema_with_nullability(frame: DataFrame, snapshot: Snapshot) -> t.StructType:
+    """Give the schema of what ``read_table`` returned, with the NOT NULL inside columns that Spark's reader forgets."""
+    fields = zip(frame.schema.fields, snapshot.schema.fields, strict=True)
+    return t.StructType([t.StructField(f.name, own.dataType, f.nullable, f.metadata) for f, own in fields])
+
+
 def location_of(file_name: str) -> str:
     """Turn a value of ``_file_name_`` into the ``location`` of its ``DataFile``."""
     decoded = unquote(file_name)

@@ -16,6 +16,10 @@ from harness.selfcheck.results import KeptResults
 from harness.selfcheck.score import score
 from harness.selfcheck.score_text import summary_lines
 from harness.selfcheck.trial import Kill, SeedResult
+from merge.table.copied_rows import copy_groups
+from merge.table.key_ranges import hit_positions
+from merge.table.modified_rows import write_modified_rows
+from merge.table.writer import write_partition
 from reference.case import Case, Source, Target
 from reference.ddl import parse_schema
 from reference.outcome import Facts
@@ -123,6 +127,13 @@ def test_the_catalogue_is_whole() -> None:
         assert one.origin, one.name
         for edit in one.edits:
             assert edit.right() is not None, one.name
+
+
+def test_no_fault_replaces_what_only_workers_call() -> None:
+    """The watch would never see it called, and the fault would count as one that makes no difference."""
+    handed_over = {write_partition, write_modified_rows, copy_groups, hit_positions}
+    for one in CATALOGUE:
+        assert not handed_over.intersection(edit.right() for edit in one.edits if callable(edit.right())), one.name
 
 
 def test_unknown_faults_are_refused() -> None:
