@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from harness.selfcheck import needs
 from harness.selfcheck.fault import Area, Edit, Fault
 from merge import metrics
 from merge.executors import cdc, classic, clauses, output
@@ -168,6 +169,7 @@ CDF_FAULTS = (
         sentence="Rows updated by NOT MATCHED BY SOURCE clauses have no post-image.",
         rules=("R-610",),
         origin="P-12",
+        needs=needs.by_source,
         edits=(Edit(writing, "routes", _route(_hidden(RowAction.NOT_MATCHED_BY_SOURCE_UPDATE))),),
     ),
     Fault(
@@ -176,6 +178,7 @@ CDF_FAULTS = (
         sentence="Rows deleted by NOT MATCHED BY SOURCE clauses are missing in the feed.",
         rules=("R-610",),
         origin="P-12",
+        needs=needs.by_source,
         edits=(Edit(writing, "routes", _route(_hidden(RowAction.NOT_MATCHED_BY_SOURCE_DELETE))),),
     ),
     Fault(
@@ -192,6 +195,7 @@ CDF_FAULTS = (
         sentence="A deleted row stands in the change feed once per matching source row.",
         rules=("R-614",),
         origin="delta-io/delta #1274, #1309",
+        needs=needs.several_matches,
         edits=(Edit(classic, "needs_deduplication", lambda _right: lambda _merge, **_shape: False),),
     ),
     Fault(
@@ -208,6 +212,7 @@ CDF_FAULTS = (
         sentence="De-duplication of deletes keeps one inserted row, since inserts have no target row.",
         rules=("R-614",),
         origin="R-A17",
+        needs=needs.several_matches,
         edits=(Edit(cdc, "deduplicate_cdf_deletes", _by_target_index, comparable=False),),
     ),
     Fault(
@@ -216,6 +221,7 @@ CDF_FAULTS = (
         sentence="De-duplication of deletes takes rows of equal values for one row.",
         rules=("R-614", "R-002"),
         origin="danger 2",
+        needs=needs.several_matches,
         edits=(Edit(cdc, "deduplicate_cdf_deletes", _by_values, comparable=False),),
     ),
     Fault(
@@ -251,6 +257,7 @@ METRIC_FAULTS = (
         sentence="Several source rows that delete one row count as several deleted rows.",
         rules=("R-530",),
         origin="danger 5; delta-io/delta #712",
+        needs=needs.several_matches,
         edits=(Edit(classic, "touched_files", lambda right: lambda *a, **k: replace(right(*a, **k), overcount=0)),),
     ),
     Fault(
@@ -283,6 +290,7 @@ METRIC_FAULTS = (
         sentence="numTargetRowsDeleted leaves out the rows deleted by NOT MATCHED BY SOURCE clauses.",
         rules=("R-510",),
         origin="P-6",
+        needs=needs.by_source,
         edits=(
             Edit(
                 metrics,
@@ -297,6 +305,7 @@ METRIC_FAULTS = (
         sentence="numTargetRowsUpdated leaves out the rows updated by NOT MATCHED BY SOURCE clauses.",
         rules=("R-510",),
         origin="P-6",
+        needs=needs.by_source,
         edits=(
             Edit(
                 metrics,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
+from harness.selfcheck import needs
 from harness.selfcheck.fault import Area, Edit, Fault
 from merge.executors import clauses, insert_only, output
 from merge.executors.clauses import COPIED, IGNORED, generate_clause_output_exprs
@@ -203,6 +204,7 @@ CLAUSE_FAULTS = (
         sentence="A matched row on which nothing fires is handed to the NOT MATCHED BY SOURCE clauses.",
         rules=("R-302",),
         origin="danger 3",
+        needs=needs.by_source,
         edits=(Edit(output, "fired_clause", _matched_falls_to(ClauseKind.NOT_MATCHED_BY_SOURCE)),),
     ),
     Fault(
@@ -251,6 +253,7 @@ CLAUSE_FAULTS = (
         sentence="An update by a NOT MATCHED BY SOURCE clause counts as a matched one.",
         rules=("R-510",),
         origin="R-510",
+        needs=needs.by_source,
         edits=(
             Edit(
                 output,
@@ -265,6 +268,7 @@ CLAUSE_FAULTS = (
         sentence="A delete by a NOT MATCHED BY SOURCE clause counts as a matched one.",
         rules=("R-510",),
         origin="R-510",
+        needs=needs.by_source,
         edits=(
             Edit(
                 output,
@@ -279,6 +283,7 @@ CLAUSE_FAULTS = (
         sentence="An insert-only merge also inserts the source rows that match.",
         rules=("R-404",),
         origin="T27",
+        needs=needs.only_inserts,
         edits=(Edit(insert_only, "without_matches", _with_matches, comparable=False),),
     ),
     Fault(
@@ -287,6 +292,7 @@ CLAUSE_FAULTS = (
         sentence="An insert-only merge inserts the source rows that match, and only these.",
         rules=("R-404",),
         origin="a semi join for an anti join",
+        needs=needs.only_inserts,
         edits=(Edit(insert_only, "without_matches", _only_matches, comparable=False),),
     ),
     Fault(
@@ -295,6 +301,7 @@ CLAUSE_FAULTS = (
         sentence="The insert-only route inserts a row whose condition is NULL.",
         rules=("R-301", "R-424"),
         origin="danger 1",
+        needs=needs.only_inserts,
         edits=(Edit(insert_only, "prepare_rows_to_insert", _null_inserts, comparable=False),),
     ),
     Fault(
@@ -303,6 +310,7 @@ CLAUSE_FAULTS = (
         sentence="The insert-only route inserts equal source rows once.",
         rules=("R-305", "R-002"),
         origin="danger 8",
+        needs=needs.only_inserts,
         edits=(Edit(insert_only, "prepare_rows_to_insert", _distinct, comparable=False),),
     ),
     Fault(
@@ -311,6 +319,7 @@ CLAUSE_FAULTS = (
         sentence="Of several insert clauses the insert-only route applies the first to every row.",
         rules=("R-424",),
         origin="R-A22",
+        needs=needs.only_inserts,
         edits=(Edit(insert_only, "generate_inserts_only_output_df", _every_clause_inserts, comparable=False),),
     ),
 )

@@ -91,7 +91,7 @@ LARGE_FAULTS = (
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
         edits=(Edit(source_keys, "key_pairs", _of_parts(_parts_of_or)),),
-        needs=needs.counted_as_large,
+        needs=needs.text_in_large_merge(" OR "),
     ),
     Fault(
         name="null-safe-keys-have-ranges",
@@ -100,7 +100,7 @@ LARGE_FAULTS = (
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
         edits=(Edit(source_keys, "key_pairs", _of_parts(_null_safe_as_equal)),),
-        needs=needs.counted_as_large,
+        needs=needs.text_in_large_merge("<=>"),
     ),
     Fault(
         name="low-shuffle-with-several-matches",

@@ -217,6 +217,7 @@ MATCHING_FAULTS = (
         sentence="In a matched-only merge a pair on which no clause may fire makes its file rewritten.",
         rules=("R-410",),
         origin="R-410",
+        needs=needs.only_matched,
         edits=(Edit(first_scan, "matched_predicate", lambda _right: lambda _merge: "TRUE"),),
     ),
     Fault(
@@ -225,6 +226,7 @@ MATCHING_FAULTS = (
         sentence="Only the first matched clause decides which files are rewritten.",
         rules=("R-410",),
         origin="R-410",
+        needs=needs.only_matched,
         edits=(Edit(first_scan, "matched_predicate", _first_clause_touches),),
     ),
     Fault(
@@ -233,6 +235,7 @@ MATCHING_FAULTS = (
         sentence="NOT MATCHED BY SOURCE clauses only see files that hold a match.",
         rules=("R-004", "R-404"),
         origin="danger 4; delta-rs #4535, #4596, #3278, #4301",
+        needs=needs.by_source,
         edits=(Edit(first_scan, "find_touched_join_type", lambda _right: lambda _merge: "inner"),),
     ),
     Fault(
@@ -241,6 +244,7 @@ MATCHING_FAULTS = (
         sentence="An empty source leaves the target as it is, whatever the clauses say.",
         rules=("R-004",),
         origin="T27",
+        needs=needs.by_source,
         edits=(Edit(classic, "touched_files", _touched(_by_source_only_with_source_rows)),),
     ),
     Fault(
@@ -281,6 +285,7 @@ MATCHING_FAULTS = (
         sentence="The insert-only route is taken although its setting is off, and ambiguous matches pass.",
         rules=("R-402", "R-320"),
         origin="danger 7",
+        needs=needs.only_inserts,
         edits=(Edit(command, "uses_insert_only_path", _insert_only_always),),
     ),
 )

@@ -142,7 +142,7 @@ WRITING_FAULTS = (
         rules=("R-742",),
         origin="9.1",
         edits=(Edit(writing, "with_violations", _null_passes, comparable=False),),
-        needs=needs.constraints,
+        needs=needs.checks,
     ),
     Fault(
         name="checks-asked-of-deleted-rows",
@@ -272,6 +272,7 @@ COMMIT_FAULTS = (
         sentence="Change files of a partitioned table say NULL for every partition column.",
         rules=("R-702", "R-703"),
         origin="T19",
+        needs=needs.partitions,
         edits=(Edit(commit, "change_action", _without_partition),),
     ),
     Fault(
@@ -304,6 +305,7 @@ COMMIT_FAULTS = (
         sentence="Rows of an append-only table are updated and deleted.",
         rules=("R-743",),
         origin="R-743",
+        needs=needs.append_only,
         edits=(Edit(commit, "_check_append_only", lambda _right: lambda _pending: None),),
     ),
 )

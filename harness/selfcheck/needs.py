@@ -20,6 +20,10 @@ Need = Callable[["Case", "Facts"], bool]
 
 _KEPT_CHARACTERS = 32  # of a text in statistics (R-804)
 _CHECK = "delta.constraints."
+_APPEND_ONLY = "delta.appendOnly"
+_MATCHED = re.compile(r"\bWHEN\s+MATCHED\b", re.IGNORECASE)
+_NOT_MATCHED = re.compile(r"\bNOT\s+MATCHED\b", re.IGNORECASE)
+_BY_SOURCE = re.compile(r"\bBY\s+SOURCE\b", re.IGNORECASE)
 
 
 def nothing(_case: Case, _facts: Facts) -> bool:
@@ -42,9 +46,39 @@ def boolean_partitions(case: Case, _facts: Facts) -> bool:
     return any(c.name in case.target.partition_by and c.type == BOOLEAN for c in case.target.schema.columns)
 
 
-def constraints(case: Case, _facts: Facts) -> bool:
+def constraints(case: Case, facts: Facts) -> bool:
     """Want NOT NULL somewhere or a CHECK constraint."""
-    return "NOT NULL" in case.target.schema.ddl() or any(name.startswith(_CHECK) for name in case.target.properties)
+    return "NOT NULL" in case.target.schema.ddl() or checks(case, facts)
+
+
+def checks(case: Case, _facts: Facts) -> bool:
+    """Want a CHECK constraint."""
+    return any(name.startswith(_CHECK) for name in case.target.properties)
+
+
+def append_only(case: Case, _facts: Facts) -> bool:
+    """Want an append-only target."""
+    return case.target.properties.get(_APPEND_ONLY) == "true"
+
+
+def only_inserts(case: Case, _facts: Facts) -> bool:
+    """Want no clauses but NOT MATCHED ones (R-006)."""
+    return _MATCHED.search(case.sql) is None and _BY_SOURCE.search(case.sql) is None
+
+
+def only_matched(case: Case, _facts: Facts) -> bool:
+    """Want no clauses but MATCHED ones (R-006)."""
+    return _NOT_MATCHED.search(case.sql) is None
+
+
+def by_source(case: Case, _facts: Facts) -> bool:
+    """Want a NOT MATCHED BY SOURCE clause."""
+    return _BY_SOURCE.search(case.sql) is not None
+
+
+def text_in_large_merge(text: str) -> Need:
+    """Want every table to count as large, and a text in the statement."""
+    return lambda case, facts: counted_as_large(case, facts) and text in case.sql
 
 
 def long_texts(case: Case, _facts: Facts) -> bool:
