@@ -76,6 +76,7 @@ class Fault:
         origin: where the idea comes from: a danger of part 9.2, the mutant catalogue T27, a bug of a released engine.
         needs: whether a case can show it at all, see ``needs``.
         equivalent: why no valid case can show it, where that can be argued; it is run all the same, and not counted.
+        seldom: why random cases seldom show it; told of a fault that is not solved.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Fault:
     origin: str = ""
     needs: Need = nothing
     equivalent: str = ""
+    seldom: str = ""
 
     @contextlib.contextmanager
     def switched_on(self) -> Iterator[None]:

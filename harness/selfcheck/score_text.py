@@ -54,7 +54,9 @@ def summary_lines(found: Score) -> list[str]:
         if one not in found.counted:
             lines.append(f"EQUIVALENT  {one.fault.name}: {one.fault.equivalent}")
         elif not one.is_solved:
-            lines.append(f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.sentence}")
+            lines.append(
+                f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.sentence} {one.fault.seldom}".rstrip()
+            )
     return lines
 
 
