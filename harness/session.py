@@ -17,6 +17,8 @@ from harness.interrupts import interrupts_kept
 from harness.jobs import DrawsAhead, Jobs
 from harness.oracle import ask
 from harness.search import Search
+from harness.variants.saved import check_variant
+from harness.variants.variant import VARIANT_SETTING
 from harness.verdict import Oracle
 from reference import evaluate
 from reference.case import CDF_PROPERTY, Case, Source, Target
@@ -77,6 +79,8 @@ def check_one(
 ) -> CaseReport:
     """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
 
+    A saved case that names a variant shows its difference from the base under that variant only, so it runs there.
+
     Args:
         case: what to check.
         engine: the system under test.
@@ -86,6 +90,8 @@ def check_one(
         about: the finding that the case may be a smaller form of.
     """
     with interrupts_kept():
+        if VARIANT_SETTING in case.conf and oracle is Oracle.REFERENCE:
+            return check_variant(case, engine, deviations, reference)
         return deviations.annotated(ask(oracle, case, engine, reference=reference, about=about))
 
 

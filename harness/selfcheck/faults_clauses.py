@@ -301,7 +301,6 @@ CLAUSE_FAULTS = (
         sentence="The insert-only route inserts a row whose condition is NULL.",
         rules=("R-301", "R-424"),
         origin="danger 1",
-        needs=needs.only_inserts,
         edits=(Edit(insert_only, "prepare_rows_to_insert", _null_inserts, comparable=False),),
     ),
     Fault(
@@ -310,7 +309,6 @@ CLAUSE_FAULTS = (
         sentence="The insert-only route inserts equal source rows once.",
         rules=("R-305", "R-002"),
         origin="danger 8",
-        needs=needs.only_inserts,
         edits=(Edit(insert_only, "prepare_rows_to_insert", _distinct, comparable=False),),
     ),
     Fault(
@@ -319,7 +317,6 @@ CLAUSE_FAULTS = (
         sentence="Of several insert clauses the insert-only route applies the first to every row.",
         rules=("R-424",),
         origin="R-A22",
-        needs=needs.only_inserts,
         edits=(Edit(insert_only, "generate_inserts_only_output_df", _every_clause_inserts, comparable=False),),
     ),
 )

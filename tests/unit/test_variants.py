@@ -13,8 +13,9 @@ from harness.deviations import Deviations
 from harness.engine import Capabilities, ConfigurableEngine, Recorded
 from harness.errors import EngineDownError, ExitCode, UserInputError
 from harness.findings import FindingsDirectory
+from harness.reference_engine import ReferenceAsEngine
 from harness.relations.relation import AMBIGUOUS
-from harness.session import Remembered
+from harness.session import Remembered, check_one
 from harness.shrink import ShrinkLimits
 from harness.variants.axes import Axis
 from harness.variants.bisect import bisect
@@ -307,6 +308,37 @@ def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) ->
     again.check(None, saved)
     assert [f.variant and f.variant.name for f in again.found] == ["aqe=on"]
     assert again.counts.num_variants == 1
+
+
+def test_a_saved_case_runs_under_its_variant_wherever_it_is_checked() -> None:
+    """``replay``, ``run`` and the pytest plugin see the difference that the verb ``variants`` saw."""
+    saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
+    wrong = check_one(saved, Predicting(losing_a_row(ADAPTIVE)), reference=REFERENCE)
+    assert (wrong.verdict, wrong.case) == (Verdict.MISMATCH, saved)
+    assert {mismatch.against for mismatch in wrong.mismatches} == {"base", "reference", "itself"}
+    right = check_one(saved, Predicting(losing_a_row(FIVE)), reference=REFERENCE)
+    assert (right.verdict, right.case) == (Verdict.AGREE, saved)
+    base = check_one(saved, Predicting(losing_a_row()), reference=REFERENCE)
+    assert base.verdict is Verdict.MISMATCH
+    assert "base" not in {mismatch.against for mismatch in base.mismatches}
+
+
+def test_a_saved_case_that_its_variant_cannot_be_asked_about_is_unsupported() -> None:
+    """An engine without settings, and a case that is outside the domain; an unknown variant is the user's mistake."""
+    saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
+    elsewhere = check_one(saved, ReferenceAsEngine(), reference=REFERENCE)
+    assert (elsewhere.verdict, elsewhere.reason) == (
+        Verdict.UNSUPPORTED,
+        "variant aqe=on: reference takes no settings",
+    )
+    outside = replace(UPSERT, conf={VARIANT_SETTING: "insert-only=off"})
+    report = check_one(outside, Predicting(), reference=REFERENCE)
+    assert (report.verdict, report.reason) == (
+        Verdict.UNSUPPORTED,
+        "variant insert-only=off: the case is outside its domain",
+    )
+    with pytest.raises(UserInputError, match="no variant 'nosuch=on'"):
+        check_one(replace(UPSERT, conf={VARIANT_SETTING: "nosuch=on"}), Predicting(), reference=REFERENCE)
 
 
 def test_a_difference_that_does_not_come_back_is_no_finding(tmp_path: Path) -> None:

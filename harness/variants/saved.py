@@ -1,0 +1,58 @@
+"""A saved case that names a variant, checked anywhere as the verb ``variants`` checked it when it was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.engine import ConfigurableEngine
+from harness.variants.judge import Observed, check_base, judge
+from harness.variants.variant import VARIANT_SETTING, variant_named, without_variant
+from harness.verdict import CaseReport, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.deviations import Deviations
+    from harness.engine import Engine
+    from reference.case import Case
+    from reference.outcome import Reference
+
+_JUDGED = (Verdict.AGREE, Verdict.BOTH_REJECTED)
+
+
+def check_variant(
+    case: Case, engine: Engine, deviations: Deviations, reference: Callable[[Case], Reference]
+) -> CaseReport:
+    """Check the base of a case against the reference, and where that agrees the variant that the case names.
+
+    Returns:
+        The report of the base where that does not agree, else the variant's; ``unsupported`` where the engine takes no
+        configuration, or where the case is outside the variant's domain, as a changed case may be.
+
+    Raises:
+        UserInputError: there is no such variant.
+    """
+    variant, plain = variant_named(case.conf[VARIANT_SETTING]), without_variant(case)
+    if not isinstance(engine, ConfigurableEngine):
+        return _unsupported(case, engine, reference(plain), f"variant {variant.name}: {engine.name} takes no settings")
+    observed = Observed(engine)
+    base = check_base(plain, observed, deviations, reference)
+    if base.verdict not in _JUDGED and not base.deviations:
+        return replace(base, case=case)
+    if not variant.holds(plain, base.reference.facts):
+        return _unsupported(case, engine, base.reference, f"variant {variant.name}: the case is outside its domain")
+    judged = judge(plain, variant, base, engine=observed, deviations=deviations, reference=reference)
+    return replace(judged.report, case=case)
+
+
+def _unsupported(case: Case, engine: Engine, reference: Reference, reason: str) -> CaseReport:
+    return CaseReport(
+        case=case,
+        engine=engine.name,
+        engine_version=engine.version,
+        verdict=Verdict.UNSUPPORTED,
+        reference=reference,
+        result=None,
+        reason=reason,
+    )
