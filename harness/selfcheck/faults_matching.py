@@ -208,6 +208,7 @@ MATCHING_FAULTS = (
         sentence="A sole DELETE allows ambiguous matches, also where it has a condition.",
         rules=("R-320", "R-006"),
         origin="T27",
+        seldom="Ambiguous matches under one DELETE with a condition, and no clause but that: one case in 300.",
         edits=(Edit(classic, "is_sole_unconditional_delete", _sole_delete),),
         needs=needs.several_matches,
     ),

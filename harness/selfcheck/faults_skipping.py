@@ -251,6 +251,7 @@ SKIPPING_FAULTS = (
         sentence="The partition of NULL is skipped where NULL is looked for.",
         rules=("R-420",),
         origin="T19",
+        seldom="A partition of NULL, and a condition that is TRUE there: one case in 500 to 1,000.",
         edits=(Edit(bounds, "_partition_bounds", _null_partition_is_a_value),),
     ),
     Fault(
@@ -259,6 +260,7 @@ SKIPPING_FAULTS = (
         sentence="A maximum that the writer has cut is taken for the true one.",
         rules=("R-804", "R-413"),
         origin="R-804",
+        seldom="A condition must ask for a value between the text that statistics keep of a maximum and the maximum.",
         edits=(Edit(bounds, "_value_bounds", _prefix_taken_as_maximum),),
     ),
     Fault(
