@@ -67,8 +67,8 @@ def markdown(found: Score, *, date: str, version: str) -> str:
         "",
         (
             "Faults planted in `merge/`, one at a time, and the number of random cases that it takes to find each "
-            "(`mergecheck selfcheck`). A fault counts as solved only if every seed finds it; `3/4` is three of the four "
-            "seeds that looked for it, since with `--drop-missed` nobody looks for it again after a miss."
+            "(`mergecheck selfcheck`). A fault counts as solved only if every seed finds it; `3/4` is three of the "
+            "four seeds that looked for it, since with `--drop-missed` nobody looks for it again after a miss."
         ),
         "",
         f"mergecheck {version}, {date}, seeds {_told(found.seeds)}, at most {found.max_cases} cases each.",
