@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -140,10 +142,12 @@ def test_a_file_that_is_no_spec_is_refused(tmp_path: Path, text: str, said: str)
         load_spec(path)
 
 
-def test_a_case_that_the_disk_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_a_case_that_the_disk_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=59 * 10**9))
     spec = replace(small("upsert"), rows=10**9)
-    with pytest.raises(UserInputError, match="need about 60 GB"):
+    with pytest.raises(UserInputError, match="need about 60 GB in .*, where 59 GB are free"):
         write_tables(spec, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sizes_are_powers_of_1024() -> None:
