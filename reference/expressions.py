@@ -149,8 +149,7 @@ class Translator:
             value = self.translate(node.this)
             sql, data_type = self.scope.extract(value.sql, value.type, node.expression.name)
             return combine(sql, data_type, value)
-        name = self.scope.resolve(name_parts(node))
-        return Typed(sql=name.sql, type=name.type, sides=frozenset({name.side}), stored=True)
+        return self.scope.resolve(name_parts(node)).typed()
 
     def _subquery(self, node: exp.Expr) -> Typed:
         if self.subqueries is None or node.args.get("alias") is not None:

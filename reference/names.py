@@ -36,6 +36,10 @@ class ResolvedName:
     sql: str
     type: DataType
 
+    def typed(self) -> Typed:
+        """Give it as an expression."""
+        return Typed(sql=self.sql, type=self.type, sides=frozenset({self.side}), stored=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:

@@ -124,10 +124,8 @@ class Resolver:
 
     def _old_row(self, final: Schema) -> tuple[Typed, ...]:
         """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241)."""
-        present = [
-            Typed(sql=self.names.target.value(index), type=column.type, sides=frozenset({Side.TARGET}), stored=True)
-            for index, column in enumerate(self.names.target.schema.columns)
-        ]
+        target = self.names.target
+        present = [target.typed(index) for index in range(len(target.schema.columns))]
         convert = Aligner(evolution=True)
         existing = [convert.align(old, c.type) for old, c in zip(present, final.columns, strict=False)]
         new = [Typed(sql=typed_null(c.type), type=c.type) for c in final.columns[len(present) :]]
@@ -162,8 +160,7 @@ class Resolver:
         )
 
     def _star_value(self, left: Left, clause: Clause) -> Typed:
-        name = self.names.one_side(self.names.source, clause).resolve(left.path)
-        return Typed(sql=name.sql, type=name.type, sides=frozenset({name.side}), stored=True)
+        return self.names.one_side(self.names.source, clause).resolve(left.path).typed()
 
     def _values(self, action: Action, assigned: tuple[Assigned, ...], values: RowValues) -> tuple[Typed, ...]:
         if action is Action.DELETE:

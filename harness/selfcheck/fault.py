@@ -98,6 +98,23 @@ class Fault:
             yield
 
 
+def with_other(module: ModuleType, name: str, function: Function) -> Callable[[Any], Any]:
+    """Make the wrong version of a function: the right one, with another function of a module replaced while it runs.
+
+    So a fault reaches what the driver only hands over to Spark's workers, where a watch would see no call: the edit
+    is of the function that hands it over.
+    """
+
+    def wrong(right: Any) -> Function:  # noqa: ANN401 - a function of merge
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever it stands for
+            with mock.patch.object(module, name, function):
+                return right(*args, **kwargs)
+
+        return call
+
+    return wrong
+
+
 @contextlib.contextmanager
 def watched(faults: Sequence[Fault]) -> Iterator[set[str]]:
     """Run the right merge and tell which faults could have made a difference (weak mutation).

@@ -9,7 +9,7 @@ from pyspark.sql.types import StructField, StructType
 
 from harness.selfcheck.fault import Area, Edit, Fault
 from merge import command
-from merge.resolution import alignment, references, resolved, schema_evolution
+from merge.resolution import alignment, nullability, references, resolved, schema_evolution
 from merge.resolution.assign import TypedSql, null_of
 from merge.resolution.type_sql import same_type
 from merge.statement import ClauseKind
@@ -150,7 +150,10 @@ EVOLUTION_FAULTS = (
         sentence="A new column is NOT NULL where the source's is.",
         rules=("R-235",),
         origin="R-235",
-        edits=(Edit(schema_evolution, "_nullable_field", _keeps_nullability),),
+        edits=(
+            Edit(schema_evolution, "nullable_field", _keeps_nullability),
+            Edit(nullability, "nullable_field", _keeps_nullability),
+        ),
     ),
     Fault(
         name="new-fields-not-added",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from sqlglot import exp
 
 from harness.selfcheck import needs
-from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.fault import Area, Edit, Fault, with_other
 from harness.selfcheck.worker_faults import copy_but_first, report_no_deletes
 from merge.executors import classic, low_shuffle, source_keys
 from merge.table import writing
@@ -42,17 +41,6 @@ def _null_safe_as_equal(node: exp.Expr) -> Iterator[exp.Expr]:
         yield exp.EQ(this=part.this, expression=part.expression) if isinstance(part, exp.NullSafeEQ) else part
 
 
-def _of_parts(parts: Callable[[exp.Expr], Iterator[exp.Expr]]) -> Callable[[Any], Callable[..., Any]]:
-    def wrong(right: Any) -> Callable[..., Any]:
-        def key_pairs(merge: Any) -> Any:
-            with mock.patch.object(source_keys, "conjuncts", parts):
-                return right(merge)
-
-        return key_pairs
-
-    return wrong
-
-
 def _whatever_the_matches(right: Any) -> Callable[..., Any]:
     return lambda run, touched: right(run, replace(touched, num_multiple_matches=0))
 
@@ -62,16 +50,7 @@ def _whole_files(right: Any) -> Callable[..., Any]:
 
 
 def _in_workers(name: str, function: Any) -> tuple[Edit, ...]:
-    """Hand another function over to Spark's workers; the edit is of the call in the driver that does so."""
-
-    def rewrites(right: Any) -> Callable[..., Any]:
-        def rewrite(*args: Any) -> Any:
-            with mock.patch.object(writing, name, function):
-                return right(*args)
-
-        return rewrite
-
-    return (Edit(classic, "rewrite_with_low_shuffle", rewrites, comparable=False),)
+    return (Edit(classic, "rewrite_with_low_shuffle", with_other(writing, name, function), comparable=False),)
 
 
 LARGE_FAULTS = (
@@ -90,7 +69,7 @@ LARGE_FAULTS = (
         sentence="Files are left out by keys that ON does not demand: those of an OR.",
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
-        edits=(Edit(source_keys, "key_pairs", _of_parts(_parts_of_or)),),
+        edits=(Edit(source_keys, "key_pairs", with_other(source_keys, "conjuncts", _parts_of_or)),),
         needs=needs.text_in_large_merge(" OR "),
     ),
     Fault(
@@ -99,7 +78,7 @@ LARGE_FAULTS = (
         sentence="Files are left out by keys that are compared with <=>, although NULL lies in no range.",
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
-        edits=(Edit(source_keys, "key_pairs", _of_parts(_null_safe_as_equal)),),
+        edits=(Edit(source_keys, "key_pairs", with_other(source_keys, "conjuncts", _null_safe_as_equal)),),
         needs=needs.text_in_large_merge("<=>"),
     ),
     Fault(

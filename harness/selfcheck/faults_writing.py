@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from harness.selfcheck import needs
-from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.fault import Area, Edit, Fault, with_other
 from harness.selfcheck.worker_faults import write_wrongly
 from merge import command
 from merge.table import actions, commit, writing
@@ -96,17 +95,8 @@ def _never_empty(_right: Any) -> property:
 
 
 def _worker(name: str) -> tuple[Edit, ...]:
-    """Replace what Spark's workers run. The driver only hands it over, so the edit is of the call that does."""
     function = functools.partial(write_wrongly, name)
-
-    def writes(right: Any) -> Callable[..., Any]:
-        def write(self: Any, *args: Any, **how: Any) -> Any:
-            with mock.patch.object(writing, "write_partition", function):
-                return right(self, *args, **how)
-
-        return write
-
-    return (Edit(writing.TableWriter, "write", writes, comparable=False),)
+    return (Edit(writing.TableWriter, "write", with_other(writing, "write_partition", function), comparable=False),)
 
 
 WRITING_FAULTS = (

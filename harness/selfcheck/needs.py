@@ -9,8 +9,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from harness.delta_schema import is_constraint
+from harness.relations.shape import is_insert_only, kinds
+from harness.statement_text import cut_merge
 from merge.conf import LARGE_TABLE_BYTES
 from reference.types import BOOLEAN
+from strategies.settings import APPEND_ONLY
 
 if TYPE_CHECKING:
     from reference.case import Case
@@ -19,11 +23,6 @@ if TYPE_CHECKING:
 Need = Callable[["Case", "Facts"], bool]
 
 _KEPT_CHARACTERS = 32  # of a text in statistics (R-804)
-_CHECK = "delta.constraints."
-_APPEND_ONLY = "delta.appendOnly"
-_MATCHED = re.compile(r"\bWHEN\s+MATCHED\b", re.IGNORECASE)
-_NOT_MATCHED = re.compile(r"\bNOT\s+MATCHED\b", re.IGNORECASE)
-_BY_SOURCE = re.compile(r"\bBY\s+SOURCE\b", re.IGNORECASE)
 
 
 def nothing(_case: Case, _facts: Facts) -> bool:
@@ -53,27 +52,27 @@ def constraints(case: Case, facts: Facts) -> bool:
 
 def checks(case: Case, _facts: Facts) -> bool:
     """Want a CHECK constraint."""
-    return any(name.startswith(_CHECK) for name in case.target.properties)
+    return any(map(is_constraint, case.target.properties))
 
 
 def append_only(case: Case, _facts: Facts) -> bool:
     """Want an append-only target."""
-    return case.target.properties.get(_APPEND_ONLY) == "true"
+    return case.target.properties.get(APPEND_ONLY) == "true"
 
 
 def only_inserts(case: Case, _facts: Facts) -> bool:
     """Want no clauses but NOT MATCHED ones (R-006)."""
-    return _MATCHED.search(case.sql) is None and _BY_SOURCE.search(case.sql) is None
+    return is_insert_only(cut_merge(case.sql))
 
 
 def only_matched(case: Case, _facts: Facts) -> bool:
     """Want no clauses but MATCHED ones (R-006)."""
-    return _NOT_MATCHED.search(case.sql) is None
+    return kinds(cut_merge(case.sql)) == {"MATCHED"}
 
 
 def by_source(case: Case, _facts: Facts) -> bool:
     """Want a NOT MATCHED BY SOURCE clause."""
-    return _BY_SOURCE.search(case.sql) is not None
+    return "NOT MATCHED BY SOURCE" in kinds(cut_merge(case.sql))
 
 
 def text_in_large_merge(text: str) -> Need:

@@ -5,14 +5,12 @@ Where the base stands each of them answers right, so that no reference finds it 
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from pyspark.sql import SparkSession
 
-from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.fault import Area, Edit, Fault, with_other
 from harness.selfcheck.worker_faults import write_first_batch
 from merge import command
 from merge.executors import classic, first_scan, insert_only
@@ -84,14 +82,6 @@ def _without_nulls(right: Any) -> Callable[..., Any]:
         return replace(found, frame=found.frame.na.drop()) if reason.materializes else found
 
     return prepared
-
-
-def _first_batch(right: Any) -> Callable[..., Any]:
-    def write(self: Any, *args: Any, **how: Any) -> Any:
-        with mock.patch.object(writing, "write_partition", functools.partial(write_first_batch)):
-            return right(self, *args, **how)
-
-    return write
 
 
 def _adaptive_right_outer(right: Any) -> Callable[..., Any]:
@@ -202,7 +192,12 @@ VARIANT_FAULTS: tuple[VariantFault, ...] = (
     _planted(
         "second-batch-lost",
         "the writer takes the first batch of a task and no other",
-        Edit(writing.TableWriter, "write", _first_batch, comparable=False),
+        Edit(
+            writing.TableWriter,
+            "write",
+            with_other(writing, "write_partition", write_first_batch),
+            comparable=False,
+        ),
         case="upsert",
         variant="arrow-batch=2,statistics=alternate,spill=early",
         axes={"arrow-batch"},

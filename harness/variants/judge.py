@@ -96,6 +96,11 @@ def check_base(
     return deviations.annotated(check_case(base_of(case), engine, reference=lambda _: reference(case)))
 
 
+def base_stands(base: CaseReport) -> bool:
+    """Tell whether variants may be held against a base: it agrees, or deviates in a known way."""
+    return base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
+
+
 def judge(
     case: Case,
     variant: Variant,

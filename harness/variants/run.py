@@ -12,7 +12,7 @@ from harness.shrink import Attempts, ShrinkLimits, shrink
 from harness.variants import selection
 from harness.variants.bisect import bisect
 from harness.variants.counts import Counts
-from harness.variants.judge import Ending, Observed, check_base, judge
+from harness.variants.judge import Ending, Observed, base_stands, check_base, judge
 from harness.variants.text import finding_report
 from harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
 from harness.verdict import Verdict
@@ -118,7 +118,7 @@ class VariantRun:
         self.counts.add_base(base, self._engine.plan)
         if base.verdict is Verdict.MISMATCH and not base.deviations:
             self._keep_base(case, base)
-        if base.verdict not in (Verdict.AGREE, Verdict.BOTH_REJECTED) and not base.deviations:
+        if not base_stands(base):
             return
         variants, outside = self._variants(index, case, base)
         self.counts.add_outside(outside)
@@ -185,8 +185,7 @@ class VariantRun:
 
         def check(case: Case) -> CaseReport:
             base = check_base(case, self._engine, self._deviations, self._reference)
-            is_right = base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
-            if not is_right or not variant.holds(case, base.reference.facts):
+            if not base_stands(base) or not variant.holds(case, base.reference.facts):
                 return replace(base, case=case, mismatches=())
             return replace(self._judged(case, variant, base).report, case=case)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.engine import ConfigurableEngine
-from harness.variants.judge import Observed, check_base, judge
+from harness.variants.judge import Observed, base_stands, check_base, judge
 from harness.variants.variant import VARIANT_SETTING, variant_named, without_variant
 from harness.verdict import CaseReport, Verdict
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from harness.engine import Engine
     from reference.case import Case
     from reference.outcome import Reference
-
-_JUDGED = (Verdict.AGREE, Verdict.BOTH_REJECTED)
 
 
 def check_variant(
@@ -38,7 +36,7 @@ def check_variant(
         return _unsupported(case, engine, reference(plain), f"variant {variant.name}: {engine.name} takes no settings")
     observed = Observed(engine)
     base = check_base(plain, observed, deviations, reference)
-    if base.verdict not in _JUDGED and not base.deviations:
+    if not base_stands(base):
         return replace(base, case=case)
     if not variant.holds(plain, base.reference.facts):
         return _unsupported(case, engine, base.reference, f"variant {variant.name}: the case is outside its domain")

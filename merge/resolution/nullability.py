@@ -1,10 +1,10 @@
-"""What may be NULL inside a value and not inside its column (R-741 in docs/semantics-notes.md)."""
+"""What may be NULL inside values and columns (R-235; R-741 in docs/semantics-notes.md)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from merge.errors import AnalysisError
 from merge.resolution.struct_fields import match_fields
@@ -48,17 +48,24 @@ def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> Non
 
 def demands_values_inside(schema: StructType) -> bool:
     """Tell whether something inside a column must not be NULL; Spark's reader of files forgets to say so."""
-    return any(_demands(field.dataType) for field in schema.fields)
+    return any(_narrows(as_nullable(field.dataType), field.dataType) for field in schema.fields)
 
 
-def _demands(data_type: DataType) -> bool:
+def nullable_field(field: StructField) -> StructField:
+    """Make a new field: nullable at every depth, with no more of the source's metadata than its comment (R-235)."""
+    metadata = {key: value for key, value in (field.metadata or {}).items() if key == "comment"}
+    return StructField(field.name, as_nullable(field.dataType), nullable=True, metadata=metadata)
+
+
+def as_nullable(data_type: DataType) -> DataType:
+    """Give the same type with everything nullable that is inside it."""
     if isinstance(data_type, StructType):
-        return any(not field.nullable or _demands(field.dataType) for field in data_type.fields)
+        return StructType([nullable_field(field) for field in data_type.fields])
     if isinstance(data_type, ArrayType):
-        return not data_type.containsNull or _demands(data_type.elementType)
+        return ArrayType(as_nullable(data_type.elementType), containsNull=True)
     if isinstance(data_type, MapType):
-        return not data_type.valueContainsNull or _demands(data_type.keyType) or _demands(data_type.valueType)
-    return False
+        return MapType(as_nullable(data_type.keyType), as_nullable(data_type.valueType), valueContainsNull=True)
+    return data_type
 
 
 def _narrows(source: DataType, target: DataType) -> bool:

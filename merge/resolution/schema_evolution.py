@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 
 from merge.errors import AnalysisError
 from merge.resolution.fields import namesake
+from merge.resolution.nullability import as_nullable, nullable_field
 from merge.resolution.type_sql import same_type
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _merge_structs(target: StructType, source: StructType) -> StructType:
         kind = field.dataType if given is None else _merge_fields(field, given)
         merged.append(StructField(field.name, kind, field.nullable, field.metadata))
     new = [field for field in source.fields if namesake(target, field.name) is None]
-    return StructType([*merged, *(_nullable_field(field) for field in new)])
+    return StructType([*merged, *(nullable_field(field) for field in new)])
 
 
 def _merge_fields(target: StructField, source: StructField) -> DataType:
@@ -153,27 +154,11 @@ def _merge_types(target: DataType, source: DataType) -> DataType:
     if implicitly_castable(source, target):
         return target
     if isinstance(target, NullType):
-        return _as_nullable(source)
+        return as_nullable(source)
     raise AnalysisError(
         "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
         f"Failed to merge incompatible data types {target.simpleString()} and {source.simpleString()}.",
     )
-
-
-def _nullable_field(field: StructField) -> StructField:
-    """Make a new field: nullable at every depth, with no more of the source's metadata than its comment (R-235)."""
-    metadata = {key: value for key, value in (field.metadata or {}).items() if key == "comment"}
-    return StructField(field.name, _as_nullable(field.dataType), nullable=True, metadata=metadata)
-
-
-def _as_nullable(data_type: DataType) -> DataType:
-    if isinstance(data_type, StructType):
-        return StructType([_nullable_field(field) for field in data_type.fields])
-    if isinstance(data_type, ArrayType):
-        return ArrayType(_as_nullable(data_type.elementType), containsNull=True)
-    if isinstance(data_type, MapType):
-        return MapType(_as_nullable(data_type.keyType), _as_nullable(data_type.valueType), valueContainsNull=True)
-    return data_type
 
 
 def _check_duplicates(schema: StructType) -> None:

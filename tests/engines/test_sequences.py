@@ -64,8 +64,8 @@ def test_drawn_sequences(engine: PySparkEngine) -> None:
     """They can be written and read, and agree."""
     endings = []
     for sequence in itertools.islice(sequences(1, num_steps=4), 4):
-        text = dump_sequence(sequence)
-        assert dump_sequence(parse_sequence(text, name="test")) == text  # as text, because NaN equals nothing
+        read = parse_sequence(dump_sequence(sequence), name="test")
+        assert repr(read) == repr(sequence)  # NaN equals nothing, but is spelled alike
         report = run_sequence(sequence, engine)
         assert report.ending is not Ending.MISMATCH, [line for m in report.mismatches for line in m.lines]
         endings.append(report.ending)
