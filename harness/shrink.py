@@ -14,6 +14,7 @@ from harness.shrink_layout import plainer_layouts
 from harness.shrink_names import plainer_names
 from harness.shrink_schema import without_columns, without_fields, without_own_values
 from harness.shrink_text import condition_candidates, head_candidates, with_clauses
+from harness.shrink_types import plainer_types
 from harness.shrink_values import simpler_values
 from harness.statement_text import cut_merge
 
@@ -215,6 +216,10 @@ def _fields(attempts: Attempts) -> None:
     _exhaust(attempts, without_fields)
 
 
+def _types(attempts: Attempts) -> None:
+    _exhaust(attempts, plainer_types)
+
+
 def _values(attempts: Attempts) -> None:
     _exhaust(attempts, simpler_values)
 
@@ -235,6 +240,7 @@ _PASSES = (
     _own_values,
     _columns,
     _fields,
+    _types,
     _values,
     _names,
 )
