@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import itertools
 import pkgutil
 import re
 import sys
@@ -100,11 +101,13 @@ def _by_cosmic_ray(module: ModuleType) -> Iterator[Mutant]:
     for name in operator_names():
         if "no-op" in name or "decorator" in name.lower() or "Variable" in name:
             continue
-        occurrence = 0
-        while (changed := mutate_code(source, get_operator(name)(), occurrence)) is not None:
-            occurrence += 1
-            if (mutant := _mutant(module, source, changed, name)) is not None:
-                yield mutant
+        with contextlib.suppress(AttributeError):  # cosmic-ray cannot exchange "except module.Error"
+            for occurrence in itertools.count():
+                changed = mutate_code(source, get_operator(name)(), occurrence)
+                if changed is None:
+                    break
+                if (mutant := _mutant(module, source, changed, name)) is not None:
+                    yield mutant
 
 
 def _by_sql(module: ModuleType) -> Iterator[Mutant]:

@@ -145,7 +145,7 @@ def test_a_file_that_is_no_spec_is_refused(tmp_path: Path, text: str, said: str)
 def test_a_case_that_the_disk_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=59 * 10**9))
     spec = replace(small("upsert"), rows=10**9)
-    with pytest.raises(UserInputError, match="need about 60 GB in .*, where 59 GB are free"):
+    with pytest.raises(UserInputError, match=r"need about 60 GB in .*, where 59 GB are free"):
         write_tables(spec, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
