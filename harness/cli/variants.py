@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from harness.deviations import Deviations
+    from harness.drawing import Draws
     from harness.engine import ConfigurableEngine, Engine
     from harness.variants.run import VariantFinding, VariantRun
     from harness.variants.variant import Variant
@@ -53,6 +55,15 @@ _variant_option = click.option(
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
 @click.option(
     "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the seed's case to begin with."
+)
+@click.option(
+    "--batch",
+    "batch_size",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N pairs of tables in one merge, where a case allows it; a difference is looked for in each alone.",
 )
 @_variant_option
 @click.option(
@@ -81,6 +92,7 @@ def variants(
     max_seconds: float | None,
     seed: int | None,
     first: int,
+    batch_size: int,
     names: tuple[str, ...],
     required: tuple[str, ...],
     lists: bool,
@@ -105,6 +117,8 @@ def variants(
         return ExitCode.AGREE
     only = tuple(variant_named(name) for name in names)
     given = _given(paths, findings)
+    if given is not None and batch_size > 1:
+        raise UserInputError("--batch is for random cases: leave it out, or the cases")
     if seed is None:
         seed = secrets.randbelow(2**31)
     if max_cases is None and max_seconds is None and not paths:
@@ -115,6 +129,7 @@ def variants(
         given,
         seed=seed,
         first=first,
+        batch_size=batch_size,
         max_cases=max_cases,
         max_seconds=max_seconds,
         only=only,
@@ -128,7 +143,8 @@ def variants(
     else:
         _show(run, required=required)
         if not paths:
-            flags = "".join(f" --variant {name}" for name in names) + (f" --first {first}" if first else "")
+            flags = "".join(f" --variant {name}" for name in names)
+            flags += (f" --first {first}" if first else "") + (f" --batch {batch_size}" if batch_size > 1 else "")
             show(
                 f"seed {seed}  same cases again: mergecheck variants --engine {engine_name}{flags} --seed {seed} "
                 f"--max-cases {max(1, run.counts.num_cases)}"
@@ -207,30 +223,33 @@ def _run(
     deviations: Deviations,
     seed: int = 0,
     first: int = 0,
+    batch_size: int = 1,
     max_cases: int | None = None,
     max_seconds: float | None = None,
     findings: FindingsDirectory | None = None,
     limits: object = None,
 ) -> tuple[VariantRun, bool]:
-    from harness.interrupts import interrupts_kept  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.session import WARM_UP, Remembered, open_engine  # noqa: PLC0415 - the same
+    from harness.drawing import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.interrupts import interrupts_kept  # noqa: PLC0415 - the same
+    from harness.session import WARM_UP, Remembered, cases_for, open_engine  # noqa: PLC0415 - the same
     from harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
     from reference import evaluate  # noqa: PLC0415 - the same
 
     with open_engine(engine_name) as engine:
+        reference = Remembered(evaluate)
+        draws = Draws(cases_for(engine), seed=seed, first=first, reference=reference, batch_size=batch_size)
         run = VariantRun(
             _configurable(engine, engine_name),
             deviations=deviations,
-            reference=Remembered(evaluate),
+            reference=reference,
             findings=findings,
             only=only,
+            batched=draws.batched,
             limits=limits or LIMITS,  # type: ignore[arg-type]  # a name that only slow imports know
             listener=_tell,
         )
         engine.run(WARM_UP)
-        cases = (
-            _drawn(engine, seed, first, max_cases) if given is None else iter([(None, c) for c in given][:max_cases])
-        )
+        cases = _drawn(draws, max_cases) if given is None else iter([(None, c) for c in given][:max_cases])
         try:
             with interrupts_kept():
                 run.run(cases, max_seconds=max_seconds)
@@ -239,16 +258,13 @@ def _run(
     return run, False
 
 
-def _drawn(engine: Engine, seed: int, first: int, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
+def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
     from harness.findings import with_content_id  # noqa: PLC0415 - slow imports, as above
-    from harness.session import cases_for  # noqa: PLC0415 - the same
-    from strategies import Stream  # noqa: PLC0415 - the same
+    from harness.statistics import Statistics  # noqa: PLC0415 - the same
 
-    stream = Stream(cases_for(engine))
-    index = first
-    while max_cases is None or index < first + max_cases:
-        yield index, with_content_id(stream.draw(seed, index))
-        index += 1
+    for _ in itertools.count() if max_cases is None else range(max_cases):
+        index, case = draws.draw(Statistics(seed=draws.seed))
+        yield index, with_content_id(case)
 
 
 def _configurable(engine: Engine, name: str) -> ConfigurableEngine:

@@ -46,6 +46,7 @@ class Counts:
         bases: base cases by verdict; a mismatch that is a known deviation counts as ``agree`` here.
         rules: by which variants were allowed to differ, and in how many runs.
         plans: different fingerprints of plans; operators: runs in which an operator was executed.
+        num_batched: pairs of tables in those base cases that were batches.
         num_flaky: differences that a second execution did not show.
     """
 
@@ -58,6 +59,7 @@ class Counts:
     plans: set[PlanFingerprint] = field(default_factory=set)
     operators: Counter[str] = field(default_factory=Counter)
     pairs: set[tuple[str, str]] = field(default_factory=set)
+    num_batched: int = 0
     num_flaky: int = 0
     num_widest: int = 0
     seconds: float = 0.0

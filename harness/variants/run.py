@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from harness.batch import Batch
     from harness.deviations import Deviations
     from harness.engine import ConfigurableEngine
     from harness.findings import FindingsDirectory, Fingerprint
@@ -57,6 +58,7 @@ class VariantRun:
         deviations: what is known of it.
         findings: where differences are kept; None keeps none.
         only: the variants to try where a case is in their domain; without any, a selection for each case.
+        batched: puts a drawn case, by its number, among others of its statement; None where it stays alone.
         reference: evaluates cases.
         limits: how much shrinking one finding is worth.
         listener: told of each finding.
@@ -70,6 +72,7 @@ class VariantRun:
         reference: Callable[[Case], Reference],
         findings: FindingsDirectory | None = None,
         only: tuple[Variant, ...] = (),
+        batched: Callable[[Case, int], Batch | None] = lambda _case, _index: None,
         limits: ShrinkLimits = LIMITS,
         listener: Callable[[VariantFinding], None] = lambda _: None,
     ) -> None:
@@ -80,6 +83,7 @@ class VariantRun:
         self._reference = reference
         self._findings = findings
         self._only = only
+        self._batched = batched
         self._limits = limits
         self._listener = listener
         self._known: set[tuple[str, Fingerprint]] = set()
@@ -113,11 +117,19 @@ class VariantRun:
             self.counts.seconds = time.monotonic() - started
 
     def check(self, index: int | None, case: Case) -> None:
-        """Check one case: the base against the reference, then its variants against the base."""
-        base = check_base(case, self._engine, self._deviations, self._reference)
+        """Check one case, or a batch of its statement: the base against the reference, then variants against the base.
+
+        A difference in a batch is looked for in its pairs of tables; the first that shows it alone is the finding.
+        """
+        batch = None if index is None else self._batched(case, index)
+        if batch is not None:
+            case = with_content_id(batch.case)
+            self.counts.num_batched += len(batch.singles)
+        alone = () if batch is None else batch.singles
+        base = self._base(case)
         self.counts.add_base(base, self._engine.plan)
         if base.verdict is Verdict.MISMATCH and not base.deviations:
-            self._keep_base(case, base)
+            self._keep_base(case, base, alone)
         if not base_stands(base):
             return
         variants, outside = self._variants(index, case, base)
@@ -125,7 +137,7 @@ class VariantRun:
         for variant in variants:
             report = self._judged(case, variant, base)
             if report.ending is Ending.DIFFERENT:
-                report = self._confirmed(case, report)
+                report = self._confirmed(case, report, alone)
             self.counts.add(report)
             if self._is_enough():
                 return
@@ -147,13 +159,14 @@ class VariantRun:
             return selection.every(plain, facts, own=own)
         return selection.selected(index, plain, facts, own=own)
 
-    def _confirmed(self, case: Case, first: VariantReport) -> VariantReport:
+    def _confirmed(self, case: Case, first: VariantReport, alone: Iterable[Case]) -> VariantReport:
         """Run a difference again; one that does not come back is no finding, but is counted."""
         wanted = fingerprint(first.report)
         again = self._checked(first.variant)(without_variant(case))
         if wanted is None or fingerprint(again) != wanted:
             self._set_aside(case, first.report, first.variant)
             return first
+        case = next((one for one in alone if fingerprint(self._checked(first.variant)(one)) == wanted), case)
         minimal = bisect(first.variant, lambda variant: fingerprint(self._checked(variant)(case)) == wanted)
         if (minimal.name, wanted) in self._known:
             return first
@@ -174,6 +187,9 @@ class VariantRun:
         )
         return first
 
+    def _base(self, case: Case) -> CaseReport:
+        return check_base(case, self._engine, self._deviations, self._reference)
+
     def _judged(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
         return judge(case, variant, base, engine=self._engine, deviations=self._deviations, reference=self._reference)
 
@@ -184,23 +200,23 @@ class VariantRun:
         """
 
         def check(case: Case) -> CaseReport:
-            base = check_base(case, self._engine, self._deviations, self._reference)
+            base = self._base(case)
             if not base_stands(base) or not variant.holds(case, base.reference.facts):
                 return replace(base, case=case, mismatches=())
             return replace(self._judged(case, variant, base).report, case=case)
 
         return check
 
-    def _keep_base(self, case: Case, base: CaseReport) -> None:
+    def _keep_base(self, case: Case, base: CaseReport, alone: Iterable[Case]) -> None:
         wanted = fingerprint(base)
-        again = check_base(case, self._engine, self._deviations, self._reference)
-        if wanted is None or fingerprint(again) != wanted:
+        if wanted is None or fingerprint(self._base(case)) != wanted:
             self._set_aside(case, base, None)
             return
         if ("", wanted) in self._known:
             return
         self._known.add(("", wanted))
-        report = replace(base, case=with_content_id(base.case))
+        found = next((one for one in map(self._base, alone) if fingerprint(one) == wanted), base)
+        report = replace(found, case=with_content_id(found.case))
         self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
 
     def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:

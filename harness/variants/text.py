@@ -79,8 +79,10 @@ def summary_lines(counts: Counts, *, required: Sequence[str]) -> list[str]:
     endings = ", ".join(f"{ending.value.replace('_', ' ')} {counts.endings[ending]}" for ending in Ending)
     bases = ", ".join(f"{verdict.value.replace('_', ' ')} {number}" for verdict, number in counts.bases.most_common())
     seen = ", ".join(f"{name} {number}" for name, number in counts.operators.most_common() if "Join" in name)
+    batched = [f"{counts.num_batched} pairs of tables in batches, each batch one case"] if counts.num_batched else []
     lines = [
         f"{counts.num_cases} cases ({bases}) under {counts.num_variants} variants in {counts.seconds:.0f} s: {endings}",
+        *batched,
         f"{len(counts.pairs)} pairs of places on two axes, {len(counts.plans)} different plans",
         f"runs by join: {seen or 'none'}",
     ]
@@ -146,6 +148,7 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
     """Return a run for a program."""
     return {
         "num_cases": counts.num_cases,
+        "num_batched": counts.num_batched,
         "num_variants": counts.num_variants,
         "seconds": round(counts.seconds, 1),
         "bases": {verdict.value: number for verdict, number in counts.bases.items()},

@@ -49,6 +49,13 @@ def test_an_engine_without_spark_has_no_variants(mergecheck: Mergecheck) -> None
     assert "delta-spark, pyspark" in ended.err
 
 
+def test_a_case_that_is_given_is_not_put_into_a_batch(mergecheck: Mergecheck, case_file: str) -> None:
+    """Its author speaks of his own tables."""
+    ended = mergecheck("variants", case_file, "--batch", "4")
+    assert ended.code == 2
+    assert "--batch is for random cases" in ended.err
+
+
 def test_bisect_wants_a_variant(mergecheck: Mergecheck, tmp_path: Path) -> None:
     """A case that was not kept by ``variants`` names none."""
     path = tmp_path / "case.json"

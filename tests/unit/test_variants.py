@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.batch import PAIR, batch_of
 from harness.cli.variants import exit_code
 from harness.deviations import Deviations
 from harness.engine import Capabilities, ConfigurableEngine, Recorded
@@ -366,6 +368,49 @@ def test_a_base_that_differs_from_the_reference_is_a_finding_of_its_own() -> Non
     run.check(None, UPSERT)
     assert [f.variant for f in run.found] == [None]
     assert (run.counts.num_variants, run.counts.bases[Verdict.MISMATCH]) == (0, 1)
+
+
+def batched_run(wrong: Callable[[Case, Outcome], EngineResult], findings: FindingsDirectory | None) -> VariantRun:
+    return VariantRun(
+        Predicting(wrong),
+        deviations=Deviations(),
+        reference=REFERENCE,
+        findings=findings,
+        only=(variant_named("aqe=on,partitions=5"),),
+        batched=lambda case, index: batch_of(case, Random(index), size=6),
+        limits=ShrinkLimits(max_seconds=0, max_runs=0),
+    )
+
+
+def test_a_difference_in_a_batch_is_looked_for_in_its_pairs(tmp_path: Path) -> None:
+    """A pair alone, where it shows; the counts tell how many there were, and a case that was given stays alone."""
+    run = batched_run(losing_a_row(ADAPTIVE), FindingsDirectory(tmp_path))
+    run.check(7, UPSERT)
+    assert [f.variant and f.variant.name for f in run.found] == ["aqe=on"]
+    assert PAIR not in run.found[0].report.case.sql
+    assert (run.counts.num_cases, run.counts.num_batched, run.counts.num_variants) == (1, 6, 1)
+    assert "6 pairs of tables in batches, each batch one case" in summary_lines(run.counts, required=())
+    run.check(None, UPSERT)
+    assert (run.counts.num_cases, run.counts.num_batched) == (2, 6)
+
+
+def test_a_difference_that_only_a_batch_shows_is_the_batch_itself(tmp_path: Path) -> None:
+    """Some faults need many rows."""
+
+    def wrong(case: Case, outcome: Outcome) -> EngineResult:
+        return losing_a_row(ADAPTIVE)(case, outcome) if PAIR in case.sql else outcome
+
+    run = batched_run(wrong, FindingsDirectory(tmp_path))
+    run.check(7, UPSERT)
+    assert [PAIR in f.report.case.sql for f in run.found] == [True]
+
+
+def test_a_base_that_differs_in_a_batch_is_looked_for_in_its_pairs() -> None:
+    """As a difference of a variant is."""
+    run = batched_run(losing_a_row(), None)
+    run.check(7, UPSERT)
+    assert [(f.variant, PAIR in f.report.case.sql) for f in run.found] == [(None, False)]
+    assert run.counts.num_variants == 0
 
 
 def test_an_engine_that_cannot_or_is_down_is_counted() -> None:
