@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
 import inspect
 import io
@@ -85,12 +86,26 @@ def one_per_line(module: ModuleType, random: Random) -> list[Mutant]:
     return [random.choice(found) for _, found in sorted(by_line.items())]
 
 
-def _is_python(text: str) -> bool:
+def _changes_code(source: str, changed: str) -> bool:
+    """Tell whether a change is Python, and more than another annotation: those are never evaluated."""
     try:
-        ast.parse(text)
+        return _without_annotations(changed) != _without_annotations(source)
     except SyntaxError:
         return False
-    return True
+
+
+@functools.lru_cache(maxsize=2)
+def _without_annotations(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef):
+            node.returns = None
+            node.args.posonlyargs, node.args.args = [], [*node.args.posonlyargs, *node.args.args]
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(tree)
 
 
 def _by_cosmic_ray(module: ModuleType) -> Iterator[Mutant]:
@@ -127,7 +142,7 @@ def _by_sql(module: ModuleType) -> Iterator[Mutant]:
 def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> Mutant | None:
     pairs = zip(source.split("\n"), changed.split("\n"), strict=False)
     differing = next(((i, a, b) for i, (a, b) in enumerate(pairs, start=1) if a != b), None)
-    if differing is None or not _is_python(changed):
+    if differing is None or not _changes_code(source, changed):
         return None
     line, before, after = differing
     return Mutant(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from harness.compare import compare_expectation, compare_outcome, compare_rejection
-from harness.compare_metrics import HISTORY_METRICS
+from harness.compare_metrics import HISTORY_METRICS, bound_text
+from harness.compare_rows import difference, same_rows
 from harness.engine import Capabilities
 from harness.identity import identifier
 from harness.value_text import LINE_WIDTH, cell_text, row_text
@@ -87,6 +88,46 @@ def test_columns_in_another_order_are_one_difference() -> None:
         (Check.SCHEMA, "column_order"),
         (Check.ROWS, "changed_rows"),
     ]
+    compared = compare_outcome(answer, outcome((("y", 1),), schema=turned), capabilities=EVERYTHING)
+    assert compared.mismatches[1].lines[1] == "~ b: reference 'x', engine 'y'  in (1, 'x')"
+
+
+def test_rows_of_another_width_are_not_compared_cell_by_cell() -> None:
+    """Which cell belongs to which column cannot be told."""
+    narrow = parse_schema("a INT")
+    compared = compare_outcome(
+        prediction(((1, "x"), (2, "y")), schema=parse_schema("a INT, b STRING")),
+        outcome(((1,),), schema=narrow),
+        capabilities=EVERYTHING,
+    )
+    widths = [mismatch.lines for mismatch in compared.mismatches if mismatch.kind == "row_width"]
+    assert widths == [("reference: 2 rows of 2 columns", "engine: 1 rows of 1 columns")]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "differs"),
+    [
+        ((), (), False),
+        ((1, 2, 2), (2, 1, 2), False),
+        ((1, 2), (1,), True),
+        ((1,), (1, 2), True),
+        ((1, 2, 2), (1, 1, 2), True),
+        ((10, None), (11, None), True),
+    ],
+)
+def test_bags_of_rows_are_equal_or_differ(left: Any, right: Any, differs: Any) -> None:
+    """A row too many, one too few, or another number of the same is enough, to either side."""
+    schema = parse_schema("a INT")
+    bags = [tuple((value,) for value in values) for values in (left, right)]
+    assert same_rows(bags[0], bags[1], schema) is not differs
+    assert bool(difference(bags[0], bags[1], wanted_schema=schema, found_schema=schema)) is differs
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"), [(Bound(3, 3), "3"), (Bound(1, 4), "1 to 4"), (Bound(1, None), "at least 1")]
+)
+def test_bounds_as_text(bound: Any, text: Any) -> None:
+    assert bound_text(bound) == text
 
 
 def test_long_differences_are_cut() -> None:
@@ -129,6 +170,20 @@ def test_what_an_engine_cannot_show_is_unsupported() -> None:
         (),
         {Check.ROWS, Check.SCHEMA, Check.METRICS, Check.CDF, Check.COMMIT, Check.PATH},
     )
+
+
+def test_metrics_that_an_engine_does_not_report_are_named() -> None:
+    """The others are held; the check counts as not fully made, and not as made at all where there are none."""
+    some = Capabilities(metric_names=frozenset({"numSourceRows"}))
+    wanted = prediction(metrics={"numOutputRows": Bound(1, 1), "numSourceRows": Bound(1, 1)})
+    compared = compare_outcome(wanted, outcome(metrics={"numSourceRows": 1}), capabilities=some)
+    assert (compared.mismatches, compared.unsupported, compared.unsupported_metrics) == (
+        (),
+        (Check.METRICS,),
+        ("numOutputRows",),
+    )
+    none = compare_outcome(wanted, outcome(), capabilities=dataclasses.replace(some, metrics=False))
+    assert (none.unsupported, none.unsupported_metrics) == ((Check.METRICS,), ())
 
 
 def test_metrics_are_held_within_their_bounds() -> None:
@@ -239,6 +294,42 @@ def test_expectations_check_what_they_say() -> None:
     assert expectation_kinds(Expectation(cdf=()), got) == ["extra_rows"]
     assert expectation_kinds(Expectation(unchanged=True), got) == ["committed"]
     assert expectation_kinds(Expectation(error="ANY"), got) == ["no_error"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "capabilities", "unsupported", "metrics"),
+    [
+        (Expectation(), Capabilities(schema=False, metrics=False), (), ()),
+        (Expectation(schema=parse_schema("other INT")), Capabilities(schema=False), (Check.SCHEMA,), ()),
+        (Expectation(rows=((1, "a", 1),)), Capabilities(schema=False), (), ()),
+        (Expectation(metrics={"numOutputRows": 9}), Capabilities(metrics=False), (Check.METRICS,), ()),
+        (
+            Expectation(metrics={"numOutputRows": 9, "numSourceRows": 5}),
+            Capabilities(metric_names=frozenset({"numSourceRows"})),
+            (Check.METRICS,),
+            ("numOutputRows",),
+        ),
+        (Expectation(metrics={"numSourceRows": 5}), EVERYTHING, (), ()),
+        (Expectation(cdf=((1, "a", 1, "insert"),)), EVERYTHING, (Check.CDF,), ()),
+    ],
+)
+def test_what_is_expected_and_cannot_be_shown_is_unsupported(
+    expect: Any, capabilities: Any, unsupported: Any, metrics: Any
+) -> None:
+    """It is neither a difference nor passed."""
+    got = outcome(((1, "a", 1),), metrics={"numOutputRows": 1, "numSourceRows": 5})
+    compared = compare_expectation(expect, got, capabilities=capabilities, schema=ID_NAME)
+    assert (compared.mismatches, compared.unsupported, compared.unsupported_metrics) == ((), unsupported, metrics)
+
+
+@pytest.mark.parametrize(("has_classes", "unsupported"), [(True, ()), (False, (Check.ERROR,))])
+def test_an_expected_error_of_an_engine_without_classes(has_classes: Any, unsupported: Any) -> None:
+    """That it failed is all that can be said."""
+    failed = Rejection(error_class="DELTA_X", message="", unchanged=True)
+    capabilities = Capabilities(error_class=has_classes)
+    expect = Expectation(error="DELTA_X" if has_classes else "DELTA_Y")
+    compared = compare_expectation(expect, failed, capabilities=capabilities, schema=ID_NAME)
+    assert (compared.mismatches, compared.unsupported) == ((), unsupported)
 
 
 def test_expected_errors_are_searched_in_class_and_message() -> None:
