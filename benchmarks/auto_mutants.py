@@ -15,7 +15,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import merge
-from benchmarks.mutants import fails_tests, modules_of, one_per_line, planted, require_passing
+from benchmarks.mutants import modules_of, one_per_line
+from benchmarks.planted_mutants import fails_tests, planted, require_passing
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.trial import run_seed
 from harness.session import WARM_UP, stream_for

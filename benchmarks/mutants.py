@@ -1,8 +1,7 @@
-"""Automatic mutants: cosmic-ray's operators and a few for SQL texts, as faults that can be switched on in this process.
+"""Automatic mutants: cosmic-ray's operators and a few for SQL texts.
 
-The mutants come from cosmic-ray; they are not run by it. A mutated function takes the place of the right one inside
-this process, as the faults of ``mergecheck selfcheck`` do. One mutant per line is drawn, since in nearly all lines all
-mutants share one fate (techniques 2.3).
+The mutants come from cosmic-ray; they are not run by it, see ``benchmarks.planted_mutants``. One mutant per line is
+drawn, since in nearly all lines all mutants share one fate (techniques 2.3).
 """
 
 from __future__ import annotations
@@ -12,28 +11,19 @@ import contextlib
 import functools
 import importlib
 import inspect
-import io
 import itertools
 import pkgutil
 import re
-import sys
-import textwrap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-from harness.selfcheck.fault import Area, Edit, Fault
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
     from types import ModuleType
 
-# Functions that act, or whose answers are plans or iterators, are not called twice.
-_ACTING = re.compile(r"MergeRun|PendingCommit|SparkSession|DataFrame|TableWriter|DuckDBPy|Iterator|Stopwatch|yield")
 # Lines whose mutants say something else to a person, or nothing to anybody (a zip that checks less).
 _LEFT_OUT = re.compile(r"strict=|^\s*def |_logger\.|raise |Error\(|TYPE_CHECKING|\"\"\"|^\s*#|^\s*@|^\s*f?\"")
 _SQL_SWAPS = (
@@ -102,10 +92,17 @@ def _without_annotations(text: str) -> str:
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
-            node.args.posonlyargs, node.args.args = [], [*node.args.posonlyargs, *node.args.args]
+            node.args = _plain(node.args)
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
     return ast.dump(tree)
+
+
+def _plain(given: ast.arguments) -> ast.arguments:
+    """Make all parameters ordinary ones: how they may be given is no matter of what a function does."""
+    names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    defaults = [*given.defaults, *(default for default in given.kw_defaults if default is not None)]
+    return ast.arguments([], names, given.vararg, [], [], given.kwarg, defaults)
 
 
 def _by_cosmic_ray(module: ModuleType) -> Iterator[Mutant]:
@@ -153,119 +150,3 @@ def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> Mut
         after=after.strip(),
         source=changed,
     )
-
-
-def planted(mutants: Sequence[Mutant]) -> tuple[list[Fault], Counter[str]]:
-    """Make a fault of every mutant whose function can be replaced; count the others by reason."""
-    faults: list[Fault] = []
-    left_out: Counter[str] = Counter()
-    for mutant in mutants:
-        try:
-            edits = _edits(mutant)
-        except _CannotReplaceError as reason:
-            left_out[str(reason)] += 1
-            continue
-        faults.append(
-            Fault(
-                name=f"{mutant.module}:{mutant.line} {mutant.operator}",
-                area=Area.COMMIT,
-                sentence=f"{mutant.before.strip()}  ->  {mutant.after}",
-                rules=("automatic",),
-                edits=edits,
-            )
-        )
-    return faults, left_out
-
-
-def fails_tests(fault: Fault, tests: Sequence[str]) -> bool:
-    """Run tests in this process, with the mutant in place, up to the first that fails.
-
-    Raises:
-        RuntimeError: pytest did not come to a verdict.
-    """
-    with fault.switched_on():
-        return not _pass(tests)
-
-
-def require_passing(tests: Sequence[str]) -> None:
-    """Make sure that tests pass without a mutant, so that a failure says something about one.
-
-    Raises:
-        RuntimeError: they do not.
-    """
-    if not _pass(tests):
-        raise RuntimeError(f"these tests fail without any mutant: {' '.join(tests)}")
-
-
-def _pass(tests: Sequence[str]) -> bool:
-    for name in [name for name in sys.modules if name.startswith(("tests.", "test_"))]:
-        del sys.modules[name]  # they may hold the right function
-    options = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        code = pytest.main([*options, *tests])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
-        raise RuntimeError(f"pytest ended with {code}:\n{said.getvalue()}")
-    return code == pytest.ExitCode.OK  # a mutant may also break what a test module does as it is imported
-
-
-class _CannotReplaceError(Exception):
-    """The mutated code is no function that can be replaced at run time."""
-
-
-def _edits(mutant: Mutant) -> tuple[Edit, ...]:
-    package = mutant.module.partition(".")[0]
-    module = sys.modules[mutant.module]
-    node, class_name = _function_at(ast.parse(mutant.source), mutant.line)
-    function = _compiled(node, module)
-    text = ast.unparse(node)
-    comparable = not _ACTING.search(text)
-    if class_name is not None:
-        owner = getattr(module, class_name)
-        right = vars(owner).get(node.name)
-        if right is None:
-            raise _CannotReplaceError("made by a decorator of its class")
-        return (Edit(owner, node.name, lambda _right: function, comparable=comparable),)
-    right = getattr(module, node.name)
-    if any(right in held for held in map(_held, vars(module).values())):
-        raise _CannotReplaceError("held by a table of its module")
-    owners = [
-        (owner, name)
-        for module_name, owner in list(sys.modules.items())
-        if module_name.partition(".")[0] == package
-        for name, value in list(vars(owner).items())
-        if value is right
-    ]
-    return tuple(Edit(owner, name, lambda _right: function, comparable=comparable) for owner, name in owners)
-
-
-def _held(value: object) -> list[object]:
-    """List what a table of a module holds, two levels deep."""
-    items = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, tuple | list) else []
-    return [*items, *(inner for item in items if isinstance(item, tuple | list) for inner in item)]
-
-
-def _function_at(tree: ast.Module, line: int) -> tuple[ast.FunctionDef, str | None]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and _spans(node, line):
-            return node, None
-        if isinstance(node, ast.ClassDef) and _spans(node, line):
-            for inner in node.body:
-                if isinstance(inner, ast.FunctionDef) and _spans(inner, line):
-                    return inner, node.name
-    raise _CannotReplaceError("outside of functions")
-
-
-def _spans(node: ast.FunctionDef | ast.ClassDef, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
-
-
-def _compiled(node: ast.FunctionDef, module: ModuleType) -> Any:  # noqa: ANN401 - a function, property or class method
-    """Compile one function with the globals of its module, where it finds everything else as it is."""
-    made: dict[str, Any] = {}
-    text = "from __future__ import annotations\n" + textwrap.dedent(ast.unparse(node))
-    try:
-        exec(compile(text, f"<mutant of {module.__name__}>", "exec"), vars(module), made)  # noqa: S102 - our own source
-    except Exception as error:  # a default or a decorator that the mutant broke, in whatever way
-        raise _CannotReplaceError("its definition fails") from error
-    return made[node.name]

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 import harness
 import reference
-from benchmarks.mutants import fails_tests, modules_of, one_per_line, planted, require_passing
+from benchmarks.mutants import modules_of, one_per_line
+from benchmarks.planted_mutants import fails_tests, planted, require_passing
 from harness.check import check_case
 from harness.reference_engine import ReferenceAsEngine
 from harness.relations.oracle import check_relations

@@ -92,6 +92,21 @@ def test_columns_in_another_order_are_one_difference() -> None:
     assert compared.mismatches[1].lines[1] == "~ b: reference 'x', engine 'y'  in (1, 'x')"
 
 
+def test_columns_of_one_name_are_compared_by_position() -> None:
+    """Which of them is meant cannot be told, so none stands for another."""
+    wanted, turned = parse_schema("a INT, b INT, a INT"), parse_schema("a INT, a INT, b INT")
+    got = found(prediction(((1, 2, 1),), schema=wanted), outcome(((1, 9, 2),), schema=turned))
+    assert (Check.ROWS, "missing_rows") in got
+
+
+def test_each_side_is_read_by_its_own_types() -> None:
+    """A map and an array of its entries look alike as Python values."""
+    entries = ((("k", 1),),)
+    wanted, got = parse_schema("a MAP<STRING, INT>"), parse_schema("a ARRAY<STRUCT<k: STRING, v: INT>>")
+    differing = found(prediction((entries,), schema=wanted), outcome((entries,), schema=got))
+    assert {check for check, _ in differing} == {Check.SCHEMA, Check.ROWS}
+
+
 def test_rows_of_another_width_are_not_compared_cell_by_cell() -> None:
     """Which cell belongs to which column cannot be told."""
     narrow = parse_schema("a INT")
