@@ -20,6 +20,7 @@ from benchmarks.planted_mutants import fails_tests, planted, require_passing
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.trial import run_seed
 from harness.session import WARM_UP, stream_for
+from harness.spark_session import request_delta
 
 if TYPE_CHECKING:
     from harness.selfcheck.fault import Fault
@@ -52,6 +53,8 @@ def main() -> None:
     parser.add_argument("--tests", action="store_true", help="hold survivors against the tests of their part too")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
+    if options.tests:
+        request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
     engine = PySparkEngine()
     engine.run(WARM_UP)
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
