@@ -138,6 +138,44 @@ def test_bags_of_rows_are_equal_or_differ(left: Any, right: Any, differs: Any) -
     assert bool(difference(bags[0], bags[1], wanted_schema=schema, found_schema=schema)) is differs
 
 
+FOUR = parse_schema("a INT, b INT, c INT, d INT")
+
+
+def test_rows_with_most_equal_cells_are_paired_first() -> None:
+    """Each row once: a pair of fewer equal cells does not take what a better one needs."""
+    wanted, got = ((1, 1, 1, 1), (2, 2, 8, 8)), ((1, 1, 8, 8), (1, 1, 1, 9))
+    differing = difference(wanted, got, wanted_schema=FOUR, found_schema=FOUR)
+    assert (differing.missing, differing.extra) == ((), ())
+    assert differing.changed == ((wanted[0], got[1]), (wanted[1], got[0]))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "tied", "pairs"),
+    [
+        ((1, 2, 3, 4), (1, 2, 8, 9), None, True),
+        ((1, 2, 3, 4), (1, 7, 8, 9), None, False),
+        ((1, 2, 3, 4), (1, 7, 8, 4), 3, False),
+        ((1, 2, 3, 4), (1, 2, 8, 4), 3, True),
+        ((1, 2, 3, 4), (1, 2, 3, 9), 3, False),
+    ],
+)
+def test_half_of_the_free_cells_make_a_changed_row(wanted: Any, got: Any, tied: Any, pairs: Any) -> None:
+    """The tied cell must be equal, and does not count."""
+    differing = difference((wanted,), (got,), wanted_schema=FOUR, found_schema=FOUR, tied=tied)
+    assert bool(differing.changed) is pairs
+    assert bool(differing.missing) is bool(differing.extra) is not pairs
+
+
+@pytest.mark.parametrize("tied", [None, 2])
+def test_with_a_tied_cell_half_of_the_others_are_enough(tied: Any) -> None:
+    """One of two others, where one of three would be too few."""
+    schema = parse_schema("a INT, b INT, c INT")
+    differing = difference(
+        ((1, 2, 3),), ((1, 9, 3 if tied else 9),), wanted_schema=schema, found_schema=schema, tied=tied
+    )
+    assert bool(differing.changed) is bool(tied)
+
+
 @pytest.mark.parametrize(
     ("bound", "text"), [(Bound(3, 3), "3"), (Bound(1, 4), "1 to 4"), (Bound(1, None), "at least 1")]
 )
@@ -272,6 +310,34 @@ def test_an_expected_schema_may_say_less(wanted: Any, got: Any, kinds: Any) -> N
     result = outcome(schema=parse_schema(got))
     assert expectation_kinds(Expectation(schema=parse_schema(wanted)), result) == kinds
     assert len(found(prediction(schema=parse_schema(wanted)), result)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "line"),
+    [
+        ("a INT NOT NULL", "a INT", "a: reference NOT NULL, engine may be NULL"),
+        ("a INT", "a INT NOT NULL", "a: reference may be NULL, engine NOT NULL"),
+        ("a INT DEFAULT 1", "a INT", "a: reference DEFAULT 1, engine no DEFAULT"),
+        ("a INT", "a INT DEFAULT 1", "a: reference no DEFAULT, engine DEFAULT 1"),
+        ("a INT", "a BIGINT", "a: reference INT, engine BIGINT"),
+    ],
+)
+def test_lines_of_schema_differences(wanted: Any, got: Any, line: Any) -> None:
+    """Who says what of which column."""
+    answer = prediction(schema=parse_schema(wanted))
+    (mismatch,) = compare_outcome(answer, outcome(schema=parse_schema(got)), capabilities=EVERYTHING).mismatches
+    assert mismatch.lines == (line,)
+
+
+@pytest.mark.parametrize(("number", "shown"), [(5, 5), (6, 6), (8, 6)])
+def test_long_differences_of_schemas_are_cut(number: int, shown: int) -> None:
+    """Five columns, and the count of the rest."""
+    wanted, got = (parse_schema(", ".join(f"c{i} {word}" for i in range(number))) for word in ("INT", "BIGINT"))
+    (mismatch,) = compare_outcome(prediction(schema=wanted), outcome(schema=got), capabilities=EVERYTHING).mismatches
+    assert len(mismatch.lines) == shown
+    assert [line for line in mismatch.lines if "more columns" in line] == (
+        [f"and {number - 5} more columns"] if number > 5 else []
+    )
 
 
 def test_rejections_agree_by_class() -> None:
