@@ -70,6 +70,11 @@ def test_a_right_outcome_keeps_all_laws() -> None:
     assert laws(dataclasses.replace(RIGHT, metrics={}, cdf=None, path=None), Facts()) == []
 
 
+def test_files_that_are_not_touched_are_not_copied() -> None:
+    """P-7 bounds what is rewritten; it does not ask that everything is."""
+    assert laws(with_metrics(numTargetRowsCopied=0, numOutputRows=2)) == []
+
+
 @pytest.mark.parametrize(
     ("outcome", "broken"),
     [
