@@ -181,3 +181,13 @@ def table_outcome(*, added: int = 4, removed: int = 4, **found: Any) -> TableOut
 def test_files_hold_what_metrics_and_statistics_say(outcome: Outcome, broken: list[str]) -> None:
     """P-10, P-11 and R-235, where the table's files and log were read."""
     assert laws(outcome) == broken
+
+
+@pytest.mark.parametrize(
+    ("reported", "in_log", "broken"), [(2, 2, []), (2, 1, ["P-10-files"]), (1, 2, ["P-10-files"]), (2, None, [])]
+)
+def test_files_in_the_log_are_those_of_the_metrics(reported: int, in_log: int | None, broken: list[str]) -> None:
+    """P-10, where both are known."""
+    outcome = table_outcome(num_files_added=in_log)
+    outcome = dataclasses.replace(outcome, metrics={**outcome.metrics, "numTargetFilesAdded": reported})
+    assert laws(outcome) == broken
