@@ -158,6 +158,16 @@ def test_evolution_only_adds(schema: Schema) -> None:
     assert laws(evolved) == ["R-234"]
 
 
+@pytest.mark.parametrize(("widening", "broken"), [("true", []), ("TRUE", []), ("false", ["R-234"])])
+def test_a_table_that_may_widen_widens(widening: str, broken: list[str]) -> None:
+    """Evolution changes types where the table's property allows it."""
+    properties = {"delta.enableTypeWidening": widening}
+    case = dataclasses.replace(CASE, target=dataclasses.replace(CASE.target, properties=properties))
+    wider = Schema((SCHEMA.columns[0], Field("id", types.BIGINT)))
+    found = conservation_mismatches(case, dataclasses.replace(RIGHT, schema=wider, cdf=None), ALL_CLAUSES)
+    assert [mismatch.kind for mismatch in found] == broken
+
+
 def test_a_schema_changes_by_a_commit_only() -> None:
     """R-239: without a version there is no other schema."""
     assert laws(dataclasses.replace(EVOLVED, committed=False)) == ["R-239"]
@@ -181,6 +191,14 @@ def table_outcome(*, added: int = 4, removed: int = 4, **found: Any) -> TableOut
 def test_files_hold_what_metrics_and_statistics_say(outcome: Outcome, broken: list[str]) -> None:
     """P-10, P-11 and R-235, where the table's files and log were read."""
     assert laws(outcome) == broken
+
+
+@pytest.mark.parametrize(("number", "last"), [(1, "fault"), (4, "fault"), (5, "and 1 more"), (9, "and 5 more")])
+def test_many_faults_of_files_are_counted(number: int, last: str) -> None:
+    """Four are shown; all are there to be explained."""
+    outcome = table_outcome(file_faults=("fault",) * number)
+    (found,) = conservation_mismatches(CASE, outcome, ALL_CLAUSES)
+    assert (found.lines[-1], len(found.lines), len(found.parts)) == (last, min(number, 5), number)
 
 
 @pytest.mark.parametrize(
