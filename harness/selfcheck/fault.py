@@ -115,6 +115,10 @@ def with_other(module: ModuleType, name: str, function: Function) -> Callable[[A
     return wrong
 
 
+# What a class may hold in place of a function, and under which name the function is found in it.
+_WRAPPERS: dict[type, str] = {property: "fget", classmethod: "__func__", staticmethod: "__func__"}
+
+
 @contextlib.contextmanager
 def watched(faults: Sequence[Fault]) -> Iterator[set[str]]:
     """Run the right merge and tell which faults could have made a difference (weak mutation).
@@ -140,9 +144,10 @@ def watched(faults: Sequence[Fault]) -> Iterator[set[str]]:
 
 
 def _watching(right: Any, rivals: Sequence[tuple[str, Edit]], differing: set[str]) -> Any:  # noqa: ANN401
-    if isinstance(right, property):
-        getter = _watching(right.fget, [(name, _of_getter(edit)) for name, edit in rivals], differing)
-        return property(getter)
+    for kind, part in _WRAPPERS.items():
+        if isinstance(right, kind):
+            inner = [(name, _of_part(edit, kind, part)) for name, edit in rivals]
+            return kind(_watching(getattr(right, part), inner, differing))
     wrong = [(name, edit.wrong(right) if edit.comparable else None) for name, edit in rivals]
 
     def both(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever it stands for
@@ -157,11 +162,12 @@ def _watching(right: Any, rivals: Sequence[tuple[str, Edit]], differing: set[str
     return both
 
 
-def _of_getter(edit: Edit) -> Edit:
+def _of_part(edit: Edit, kind: Callable[[Any], Any], part: str) -> Edit:
+    """Make the edit of a function out of that of what a class holds around it."""
     return Edit(
         owner=edit.owner,
         name=edit.name,
-        wrong=lambda getter: edit.wrong(property(getter)).fget,
+        wrong=lambda function: getattr(edit.wrong(kind(function)), part),
         comparable=edit.comparable,
     )
 

@@ -38,6 +38,14 @@ class Point:
     def double(self) -> int:
         return 2 * self.x
 
+    @classmethod
+    def at(cls, x: int) -> Point:
+        return cls(x)
+
+    @staticmethod
+    def distance(x: int) -> int:
+        return abs(x)
+
 
 @pytest.fixture
 def module() -> types.ModuleType:
@@ -115,6 +123,20 @@ def test_properties_are_watched() -> None:
     with tripled.switched_on():
         assert Point(1).double == 3
     assert Point(1).double == 2
+
+
+def test_class_methods_and_static_methods_are_watched() -> None:
+    """As properties are."""
+    moved = fault(Edit(Point, "at", lambda _right: classmethod(lambda cls, x: cls(abs(x)))), name="moved")
+    signed = fault(Edit(Point, "distance", lambda _right: staticmethod(lambda x: x)), name="signed")
+    with watched([moved, signed]) as differing:
+        assert (Point.at(1), Point(1).distance(-1)) == (Point(1), 1)
+        assert differing == {"signed"}
+        assert Point.at(-1) == Point(-1)
+    assert differing == {"moved", "signed"}
+    with moved.switched_on(), signed.switched_on():
+        assert (Point.at(-1), Point.distance(-1)) == (Point(1), -1)
+    assert (Point.at(-1), Point.distance(-1)) == (Point(-1), 1)
 
 
 def test_the_catalogue_is_whole() -> None:
