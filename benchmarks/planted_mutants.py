@@ -12,6 +12,8 @@ import re
 import sys
 import textwrap
 from collections import Counter
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,10 +22,10 @@ from harness.selfcheck.fault import Area, Edit, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
     from benchmarks.mutants import Mutant
 
+_CACHED = type(cache(len))
 # Functions that act, or whose answers are plans or iterators, are not called twice.
 _ACTING = re.compile(r"MergeRun|PendingCommit|SparkSession|DataFrame|TableWriter|DuckDBPy|Iterator|Stopwatch|yield")
 
@@ -57,7 +59,20 @@ def fails_tests(fault: Fault, tests: Sequence[str]) -> bool:
         RuntimeError: pytest did not come to a verdict.
     """
     with fault.switched_on():
-        return not _pass(tests)
+        _forget_answers(fault)
+        try:
+            return not _pass(tests)
+        finally:
+            _forget_answers(fault)
+
+
+def _forget_answers(fault: Fault) -> None:
+    """Empty the caches beside the mutated function, which hold answers of the right one, or of the mutant."""
+    for edit in fault.edits:
+        module = edit.owner if isinstance(edit.owner, ModuleType) else sys.modules[edit.owner.__module__]
+        for value in vars(module).values():
+            if isinstance(value, _CACHED):
+                value.cache_clear()
 
 
 def require_passing(tests: Sequence[str]) -> None:

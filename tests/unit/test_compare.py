@@ -13,7 +13,6 @@ from harness.compare import compare_expectation, compare_outcome, compare_reject
 from harness.compare_metrics import HISTORY_METRICS, bound_text
 from harness.compare_rows import difference, same_rows
 from harness.engine import Capabilities
-from harness.identity import identifier
 from harness.value_text import LINE_WIDTH, cell_text, row_text
 from harness.verdict import Check
 from reference import types
@@ -452,10 +451,3 @@ def test_cells_as_text(value: Any, data_type: Any, text: Any) -> None:
 def test_rows_wider_than_their_schema_are_still_shown() -> None:
     """A broken engine's row must not break the report."""
     assert row_text((1, "a", 2, "more"), ID_NAME) == "(1, 'a', 2, 'more')"
-
-
-def test_values_of_equal_look_have_different_identities() -> None:
-    """Python calls these equal; SQL types them apart."""
-    values = [1, True, 1.0, Decimal(1), Decimal("1.0"), Decimal("1.00"), "1", b"1", (1,)]
-    identities = {identifier(types.INT)(value) for value in values}
-    assert len(identities) == len(values)

@@ -1,0 +1,80 @@
+"""Which values are one value: what SQL tells apart and Python does not, and the other way round."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from harness.identity import identifier, row_identifier
+from reference import types
+from reference.ddl import parse_schema
+
+NAN = float("nan")
+(OTHER_NAN,) = struct.unpack(">d", bytes.fromhex("fff8000000000001"))
+UTC_NOON = dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC)
+ELSEWHERE = dt.datetime(2020, 1, 1, 14, tzinfo=dt.timezone(dt.timedelta(hours=2)))
+NAIVE_NOON = UTC_NOON.replace(tzinfo=None)
+
+
+def test_values_of_equal_look_have_different_identities() -> None:
+    """Python calls these equal; SQL types them apart."""
+    values = [1, True, 1.0, Decimal(1), Decimal("1.0"), Decimal("1.00"), "1", b"1", (1,), None]
+    identities = {identifier(types.INT)(value) for value in values}
+    assert len(identities) == len(values)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "left", "right", "same"),
+    [
+        ("DOUBLE", NAN, OTHER_NAN, True),
+        ("DOUBLE", 0.0, -0.0, False),
+        ("DECIMAL(3,1)", Decimal("0.0"), Decimal("-0.0"), True),
+        ("DECIMAL(3,1)", Decimal("1.0"), Decimal("-1.0"), False),
+        ("TIMESTAMP", UTC_NOON, ELSEWHERE, True),
+        ("TIMESTAMP", UTC_NOON, NAIVE_NOON, False),
+        ("DATE", dt.date(2020, 1, 1), dt.date(2020, 1, 2), False),
+        ("STRING", "a", "A", False),
+        ("STRING", "", None, False),
+        ("BINARY", b"a", b"a", True),
+        ("STRUCT<a: DOUBLE>", (NAN,), (OTHER_NAN,), True),
+        ("STRUCT<a: INT>", (None,), None, False),
+        ("STRUCT<a: INT, b: INT>", (1, 2), (1, 3), False),
+        ("STRUCT<a: INT, b: INT>", (1, 2), (1,), False),
+        ("STRUCT<a: INT, b: INT>", (1, 2), (1, 2, 3), False),
+        ("ARRAY<DOUBLE>", (NAN, 1.0), (OTHER_NAN, 1.0), True),
+        ("ARRAY<INT>", (1, 2), (2, 1), False),
+        ("ARRAY<INT>", (), None, False),
+        ("MAP<STRING, INT>", (("a", 1), ("b", 2)), (("b", 2), ("a", 1)), True),
+        ("MAP<STRING, INT>", (("a", 1), ("b", 2)), (("a", 2), ("b", 1)), False),
+        ("MAP<STRING, INT>", (("a", 1), ("a", 1)), (("a", 1),), False),
+        ("MAP<STRING, INT>", (), None, False),
+        ("STRUCT<m: MAP<STRING, INT>>", ((("a", 1), ("b", 2)),), ((("b", 2), ("a", 1)),), True),
+        ("ARRAY<MAP<STRING, INT>>", ((("a", 1), ("b", 2)),), ((("b", 2), ("a", 1)),), True),
+    ],
+)
+def test_one_value_or_two(ddl: str, left: Any, right: Any, same: bool) -> None:  # noqa: FBT001 - the answer
+    """R-801 to R-807: NaN, zeros, instants, maps without order, NULL beside what is empty."""
+    identify = identifier(parse_schema(f"c {ddl}").columns[0].type)
+    assert (identify(left) == identify(right)) is same
+    assert identify(left) == identify(left)
+
+
+@pytest.mark.parametrize("ddl", ["INT", "STRUCT<a: INT>", "ARRAY<INT>", "MAP<STRING, INT>"])
+@pytest.mark.parametrize("value", [[1], {"a": 1}, (("a", 1, 2),), ("a",), object])
+def test_what_no_value_of_the_type_is_can_be_compared_too(ddl: str, value: Any) -> None:
+    """A broken engine may hand out anything."""
+    identify = identifier(parse_schema(f"c {ddl}").columns[0].type)
+    assert hash(identify(value)) == hash(identify(value))
+    assert identify(value) != identify(None)
+
+
+def test_cells_beyond_the_schema_are_told_apart() -> None:
+    """By their Python types and texts; NULL is NULL."""
+    identify = row_identifier(parse_schema("a INT"))
+    rows = [(1,), (1, "x"), (1, "y"), (1, 1), (1, None), (1, ["x"])]
+    assert len({identify(row) for row in rows}) == len(rows)
+    assert identify((1, None)) == (identify((1,))[0], None)
