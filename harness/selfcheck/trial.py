@@ -9,7 +9,7 @@ hundred faults cost little more than ten seeds of the right merge.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from harness.errors import HarnessBugError
 from harness.selfcheck.fault import watched
 from harness.selfcheck.rehearsal import differing_early, is_early
 from harness.verdict import Verdict
+from merge.sql_dialect import parse_expression
 from reference import evaluate
 from reference.outcome import Unsupported
 
@@ -135,8 +136,12 @@ def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequenc
         faults = [fault for fault in faults if fault.name in early]
     if not faults:
         return []
-    with watched(faults) as differing:
-        report = check_case(case, engine, reference=lambda _: answer)
+    differing, report = _watched_check(case, answer, engine, faults)
+    if report.verdict not in (*_JUDGED, Verdict.UNSUPPORTED):
+        # A wrong function may have changed what the right one works on, or a tree that the merge keeps: look again
+        # with nothing kept, and call no wrong one.
+        parse_expression.cache_clear()
+        differing, report = _watched_check(case, answer, engine, [_only_noticed(fault) for fault in faults])
     if report.verdict is Verdict.UNSUPPORTED or _known().annotated(report).deviations:
         return []  # nothing can be told of a fault where the right merge is known to differ
     if report.verdict not in _JUDGED:
@@ -146,6 +151,19 @@ def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequenc
             "Look at it with mergecheck run first; faults are only counted against a merge that agrees."
         )
     return [fault for fault in faults if fault.name in differing]
+
+
+def _watched_check(
+    case: Case, answer: Reference, engine: Engine, faults: Sequence[Fault]
+) -> tuple[set[str], CaseReport]:
+    with watched(faults) as differing:
+        report = check_case(case, engine, reference=lambda _: answer)
+    return differing, report
+
+
+def _only_noticed(fault: Fault) -> Fault:
+    """Make a fault whose functions count as different as soon as they are called."""
+    return replace(fault, edits=tuple(replace(edit, comparable=False) for edit in fault.edits))
 
 
 @cache

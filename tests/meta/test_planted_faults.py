@@ -11,24 +11,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlglot import exp
 
 from harness.engines.pyspark import PySparkEngine
 from harness.events import FindingSaved
 from harness.findings import fingerprint
 from harness.search import Budget
 from harness.selfcheck.catalogue import chosen
-from harness.session import check_one, fuzz_engine
+from harness.selfcheck.fault import Area, Edit, Fault
+from harness.selfcheck.trial import run_seed
+from harness.session import check_one, fuzz_engine, stream_for
 from harness.shrink import ShrinkLimits, num_rows
 from harness.statement_text import cut_merge
 from harness.verdict import Check, Verdict
+from merge.resolution import binding
+from merge.sql_dialect import parse_expression
 from reference.case_file import load_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from harness.events import Event
     from harness.findings import Finding
-    from harness.selfcheck.fault import Fault
 
 pytestmark = pytest.mark.spark
 
@@ -99,3 +103,28 @@ def fuzz(engine: PySparkEngine) -> tuple[Finding, Path]:
     fuzz_engine(engine, seed=SEED, budget=BUDGET, listener=said.append, findings=Path("findings"), limits=LIMITS)
     (saved,) = (event for event in said if isinstance(event, FindingSaved))
     return saved.finding, saved.path
+
+
+def test_a_fault_that_disturbs_the_watch_is_run(engine: PySparkEngine) -> None:
+    """What it spoils for the right merge beside it is no mistake of the merge, and ends with the watch."""
+
+    def spoil(right: Callable[[str], exp.Expr]) -> Callable[[str], exp.Expr]:
+        def parse(text: str) -> exp.Expr:
+            tree = right(text)
+            for name in tree.find_all(exp.Identifier):  # of the tree that the merge keeps, and everybody shares
+                name.set("this", "gone")
+            return tree
+
+        return parse
+
+    fault = Fault(
+        name="spoils-shared-trees",
+        area=Area.RESOLUTION,
+        sentence="Names of a shared tree are changed.",
+        rules=("R-117",),
+        edits=(Edit(binding, "parse_expression", spoil),),
+    )
+    (late,) = chosen(["removes-left-out"])  # with faults of the analysis alone, the merge is not run
+    result = run_seed([fault, late], engine, stream_for(engine, SEED), seed=SEED, max_cases=5)
+    parse_expression.cache_clear()
+    assert result.kills[fault.name].num_cases == 1
