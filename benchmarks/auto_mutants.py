@@ -67,11 +67,12 @@ def main() -> None:
     if options.sample is not None and options.sample < len(mutants):
         mutants = random.sample(mutants, options.sample)
     faults, left_out = planted(mutants)
-    if options.tests:
-        for tests in TESTS.values():
-            require_passing(tests)
     cases = stream_for(engine, options.seed)
     result = run_seed(faults, engine, cases, seed=options.seed, max_cases=options.max_cases, listener=_progress)
+    engine.close()
+    if options.tests:
+        for tests in dict.fromkeys(TESTS.values()):
+            require_passing(tests)
     by_part: dict[str, Counter[bool]] = defaultdict(Counter)
     for fault in faults:
         by_tests = options.tests and fault.name not in result.kills and fails_tests(fault, TESTS[_part(fault)])
@@ -80,7 +81,6 @@ def main() -> None:
             print(f"{'killed by tests' if by_tests else 'survived'}  {fault.name}\n    {fault.sentence}", flush=True)
     for part, counts in by_part.items():
         print(f"{part}: {counts[True]} of {counts.total()} killed ({counts[True] / counts.total():.0%})")
-    engine.close()
     print(f"left out: {dict(left_out)}")
     print(f"{result.num_cases} cases, {result.num_runs} runs of a mutant, {result.seconds:.0f} s")
 
