@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _FROM_TO = re.compile(r'of (?:the )?type "?(?P<from>[^"]+?)"? cannot be cast to "?(?P<to>[A-Z]+(?:\([0-9, ]+\))?)')
 _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", re.IGNORECASE)
+# A text of more digits than any decimal has; Spark does not say which decimal it was to become.
+_TOO_MANY_DIGITS = re.compile(r"cannot be interpreted as a numeric since it has more than \d+ digits")
+_ANY_DECIMAL = "DECIMAL"
 
 
 def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> PySparkException | MergeError:
@@ -35,7 +38,7 @@ def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedM
         return known
     text = str(error)
     found = _FROM_TO.search(text) or _DECIMAL.search(text)
-    to = found["to"].upper() if found else ""
+    to = found["to"].upper() if found else _ANY_DECIMAL if _TOO_MANY_DIGITS.search(text) else ""
     columns = _columns_cast_to(to, merge) if to else []
     if len(columns) <= _count(to, _written_values(statement)):
         condition = spark_condition(error) or known.error_class

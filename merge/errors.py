@@ -136,7 +136,7 @@ def _rebuild_unsupported_statement(feature: str, hint: str) -> UnsupportedStatem
 _SYSTEM_FAULTS = ("XX", "08", "53", "57", "58")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _PYTHON_WORKER_CONDITION = "PYTHON_EXCEPTION"
-_NUMERIC_OVERFLOWS = ("CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
+_NUMERIC_OVERFLOWS = ("CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OUT_OF_SUPPORTED_RANGE")
 
 
 def from_spark(error: PySparkException | MergeError) -> PySparkException | MergeError:

@@ -16,6 +16,7 @@ from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeSta
 
 TARGET = t.StructType([t.StructField("id", t.LongType()), t.StructField("n", t.IntegerType())])
 TO_INT = 'The value 5L of the type "BIGINT" cannot be cast to "INT" due to an overflow.'
+MANY_DIGITS = "The value 999 cannot be interpreted as a numeric since it has more than 38 digits."
 TO_DECIMAL = "12345 cannot be represented as Decimal(4, 2). If necessary set ..."
 
 
@@ -71,6 +72,7 @@ def explained(condition: str, message: str, written: str, run: str) -> MergeErro
         ("CAST_OVERFLOW", TO_INT, "CAST(s.b AS INT) + s.b", "CAST((CAST(source_0 AS INT) + source_0) AS INT)"),
         ("CAST_OVERFLOW", TO_INT, "s.st", "CAST(source_0 AS STRUCT<`a`: INT>)"),
         ("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", TO_DECIMAL, "s.b", "CAST(source_0 AS DECIMAL(4,2))"),
+        ("NUMERIC_OUT_OF_SUPPORTED_RANGE", MANY_DIGITS, "s.t", "CAST(source_0 AS DECIMAL(4,2))"),
         ("CAST_OVERFLOW", " the value 5 of type BIGINT cannot be cast to INT", "s.b", "TRY_CAST(source_0 AS INT)"),
     ],
 )
@@ -91,6 +93,8 @@ def test_store_casts_have_deltas_class(condition: str, message: str, written: st
         ("CAST_OVERFLOW", TO_INT, "s.n", "source_1"),
         ("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", TO_DECIMAL, "s.d * s.d", "source_0 * source_0"),
         ("ARITHMETIC_OVERFLOW", "overflow", "s.b * 2", "CAST((source_0 * 2) AS INT)"),
+        ("NUMERIC_OUT_OF_SUPPORTED_RANGE", MANY_DIGITS, "CAST(s.t AS DECIMAL(9))", "CAST(source_0 AS DECIMAL(9))"),
+        ("NUMERIC_OUT_OF_SUPPORTED_RANGE", MANY_DIGITS, "s.n", "source_1"),
         ("CAST_INVALID_INPUT", "The value 'x' ...", "s.x", "CAST(source_0 AS INT)"),
     ],
 )
