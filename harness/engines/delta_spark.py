@@ -134,6 +134,8 @@ class DeltaSparkEngine:
                 stack.enter_context(_tables(spark, case, directory, path))
                 with recording(spark, plans):
                     spark.sql(in_sql_order(case.sql))
+            except EngineDownError:
+                raise
             except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
                 return _rejection(spark, case, path, error, since)
             return _observed(spark, case, path, since)

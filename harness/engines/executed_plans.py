@@ -9,6 +9,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
+
+from harness.errors import EngineDownError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,13 +32,26 @@ def recording(spark: SparkSession, plans: list[str] | None) -> Iterator[None]:
     Args:
         spark: a classic session; what other threads of it execute meanwhile is recorded too.
         plans: where to put them.
+
+    Raises:
+        EngineDownError: the store cannot be read, which says nothing about the merge.
     """
     if plans is None:
         yield
         return
-    first = _next_id(spark)
+    with _asking_spark():
+        first = _next_id(spark)
     yield
-    plans += [plan for plan in _plans(spark, first) if not any(mark in plan for mark in _OF_THE_LOG)]
+    with _asking_spark():
+        plans += [plan for plan in _plans(spark, first) if not any(mark in plan for mark in _OF_THE_LOG)]
+
+
+@contextmanager
+def _asking_spark() -> Iterator[None]:
+    try:
+        yield
+    except Py4JError as error:
+        raise EngineDownError(f"Spark does not tell what it has executed: {error}") from error
 
 
 def _plans(spark: SparkSession, first: int) -> Iterator[str]:
@@ -49,8 +66,11 @@ def _next_id(spark: SparkSession) -> int:
     context: Any = spark.sparkContext._jsc  # noqa: SLF001 - no public way leads to executed plans
     context.sc().listenerBus().waitUntilEmpty(_PATIENCE)
     store = _store(spark)
-    count = store.executionsCount()
-    return 0 if count == 0 else int(store.executionsList(int(count) - 1, 1).last().executionId()) + 1
+    while count := int(store.executionsCount()):
+        newest = store.executionsList(count - 1, 1)
+        if newest.nonEmpty():  # the store may have forgotten its oldest ones since it was asked how many there are
+            return int(newest.last().executionId()) + 1
+    return 0
 
 
 def _store(spark: SparkSession) -> Any:  # noqa: ANN401 - a Java object
