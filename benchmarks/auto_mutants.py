@@ -27,15 +27,22 @@ if TYPE_CHECKING:
     from harness.selfcheck.trial import SeedResult
 
 PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
-_EXECUTOR_TESTS = tuple(
-    f"tests/spec/test_spec_{name}.py"
-    for name in ("classic_executor", "insert_only_executor", "output_generation", "executors", "small_merges")
+# The quick ones first: a mutant is run until one fails.
+_EXECUTOR_TESTS = (
+    "tests/unit/test_merge_large_tables.py",
+    "tests/spec/test_spec_classic_executor.py",
+    "tests/spec/test_spec_insert_only_executor.py",
+    "tests/spec/test_spec_output_generation.py",
+    "tests/spec/test_spec_executors.py",
+    "tests/spec/test_spec_small_merges.py",
+    "tests/spec/test_spec_large_tables.py",
 )
 TESTS = {
     "merge.executors": _EXECUTOR_TESTS,
     "merge.metrics": _EXECUTOR_TESTS,
     "merge.resolution": (
         "tests/unit/test_merge_resolution.py",
+        "tests/unit/test_merge_nullability.py",
         "tests/unit/test_merge_subqueries.py",
         "tests/spec/test_spec_resolution.py",
         "tests/spec/test_spec_delta_merge_into.py",
