@@ -41,6 +41,8 @@ TESTS = {
     "merge.executors": _EXECUTOR_TESTS,
     "merge.metrics": _EXECUTOR_TESTS,
     "merge.resolution": (
+        "tests/unit/test_merge_clock.py",
+        "tests/unit/test_merge_scope.py",
         "tests/unit/test_merge_resolution.py",
         "tests/unit/test_merge_nullability.py",
         "tests/unit/test_merge_subqueries.py",
