@@ -192,6 +192,8 @@ def test_long_differences_are_cut() -> None:
         "  and 27 more",
     )
     assert max(map(len, mismatch.lines)) <= LINE_WIDTH
+    (mismatch,) = compare_outcome(prediction(rows[:4]), outcome(()), capabilities=EVERYTHING).mismatches
+    assert mismatch.lines[-1] == "  and 1 more"
 
 
 def test_change_rows_pair_only_within_a_change_type() -> None:
@@ -280,6 +282,7 @@ def test_commit_and_path() -> None:
     [
         ((Field("n", types.INT), Field("id", types.INT)), "column_order"),
         ((Field("ID", types.INT), Field("n", types.INT)), "column_names"),
+        ((Field("z", types.INT), Field("n", types.INT)), "column_names"),
         ((Field("id", types.BIGINT), Field("n", types.INT)), "column_types"),
         ((Field("id", types.INT, nullable=False), Field("n", types.INT)), "nullability"),
         ((Field("id", types.INT, default="1"), Field("n", types.INT)), "column_values"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.conservation import AGAINST, conservation_mismatches
+from harness.conservation import AGAINST, conservation_mismatches, counting_laws
 from harness.table_outcome import TableOutcome
 from reference import types
 from reference.case import Case, Target
@@ -89,18 +89,29 @@ def test_files_that_are_not_touched_are_not_copied() -> None:
         (with_metrics(**NINE_UPDATED), ["P-7", "P-8", "P-13", "P-13"]),
         (dataclasses.replace(RIGHT, cdf=FEED[:-1]), ["P-13", "P-12"]),
         (dataclasses.replace(RIGHT, cdf=(*FEED[:-1], ("c", 9, "INSERT"))), ["P-13", "P-13"]),
+        (dataclasses.replace(RIGHT, cdf=(*FEED[:2], ("a", 3, "DELETE"), FEED[3])), ["P-13", "P-13"]),
         (dataclasses.replace(RIGHT, cdf=(("b", 2, "update_preimage"), *FEED[1:])), ["P-12"]),
         (dataclasses.replace(RIGHT, cdf=(FEED[0], ("x", 2, "update_postimage"), *FEED[2:])), ["P-12"]),
     ],
     ids=[
         "row lost", "output rows", "matched updates", "deletes by source", "copied too many", "copies on path E",
         "changes on path B", "inserts without source", "more updates than rows", "insert image lost",
-        "unknown change type", "pre-image of the new row", "post-image not in the table",
+        "unknown change type", "unknown change type of a delete", "pre-image of the new row", "post-image not in the table",
     ],
 )  # fmt: skip
 def test_a_wrong_number_breaks_its_law(outcome: Outcome, broken: list[str]) -> None:
     """The kind of the mismatch names the law of part 9.4."""
     assert laws(outcome) == broken
+
+
+def test_laws_hold_for_large_numbers() -> None:
+    """Sums of thousands, not only of a few."""
+    metrics = {
+        "numTargetRowsUpdated": 3_000,
+        "numTargetRowsMatchedUpdated": 2_000,
+        "numTargetRowsNotMatchedBySourceUpdated": 1_000,
+    }
+    assert list(counting_laws(5_000, 5_000, metrics=metrics, path=None, present=frozenset())) == []
 
 
 @pytest.mark.parametrize(("missing", "broken"), [("insert", ["P-9"]), ("update", ["P-9"]), ("delete", ["P-9"])])
