@@ -96,7 +96,8 @@ def test_files_that_are_not_touched_are_not_copied() -> None:
     ids=[
         "row lost", "output rows", "matched updates", "deletes by source", "copied too many", "copies on path E",
         "changes on path B", "inserts without source", "more updates than rows", "insert image lost",
-        "unknown change type", "unknown change type of a delete", "pre-image of the new row", "post-image not in the table",
+        "unknown change type", "unknown change type of a delete", "pre-image of the new row",
+        "post-image not in the table",
     ],
 )  # fmt: skip
 def test_a_wrong_number_breaks_its_law(outcome: Outcome, broken: list[str]) -> None:
