@@ -52,6 +52,7 @@ PARTS = {
     "harness": (
         "tests/meta/test_comparator_mutants.py",
         "tests/unit/test_compare.py",
+        "tests/unit/test_compare_rows.py",
         "tests/unit/test_identity.py",
         "tests/unit/test_check.py",
         "tests/unit/test_conservation.py",

@@ -12,6 +12,7 @@ import click
 from harness import events
 from harness.cli.progress import Progress
 from harness.cli.terminal import (
+    batch_option,
     deviation_options,
     emit_json,
     engine_option,
@@ -69,15 +70,7 @@ DEFAULT_FLOOR = 0.6
     help="Least share of verified cases; below it the run is inconclusive (exit 4).",
 )
 @click.option("--steer", is_flag=True, help="Of several draws check the one that reaches most that is new.")
-@click.option(
-    "--batch",
-    "batch_size",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Check N pairs of tables in one merge, where the statement allows it.",
-)
+@batch_option
 @click.option(
     "--jobs",
     "num_jobs",

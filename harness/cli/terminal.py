@@ -50,6 +50,17 @@ _STYLES = {
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else there.")
 
 
+batch_option = click.option(
+    "--batch",
+    "batch_size",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N pairs of tables in one merge, where the statement allows it.",
+)
+
+
 def engine_option() -> Callable[[Any], Any]:
     """Return the ``--engine`` option that all verbs share."""
     return click.option(

@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 
 from harness.cli.terminal import (
+    batch_option,
     deviation_options,
     emit_json,
     engine_option,
@@ -56,15 +57,7 @@ _variant_option = click.option(
 @click.option(
     "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the seed's case to begin with."
 )
-@click.option(
-    "--batch",
-    "batch_size",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Check N pairs of tables in one merge, where a case allows it; a difference is looked for in each alone.",
-)
+@batch_option
 @_variant_option
 @click.option(
     "--require-plan",

@@ -137,20 +137,25 @@ def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequenc
     if not faults:
         return []
     differing, report = _watched_check(case, answer, engine, faults)
-    if report.verdict not in (*_JUDGED, Verdict.UNSUPPORTED):
+    if _is_wrong(report):
         # A wrong function may have changed what the right one works on, or a tree that the merge keeps: look again
         # with nothing kept, and call no wrong one.
         parse_expression.cache_clear()
         differing, report = _watched_check(case, answer, engine, [_only_noticed(fault) for fault in faults])
-    if report.verdict is Verdict.UNSUPPORTED or _known().annotated(report).deviations:
-        return []  # nothing can be told of a fault where the right merge is known to differ
-    if report.verdict not in _JUDGED:
+    if _is_wrong(report):
         raise HarnessBugError(
             f"the merge without any fault gives {report.verdict.value} on case {case.id}: {case.sql}\n"
             f"{report.reason or '; '.join(line for m in report.mismatches for line in m.lines)}\n"
             "Look at it with mergecheck run first; faults are only counted against a merge that agrees."
         )
+    if report.verdict not in _JUDGED:
+        return []  # nothing can be told of a fault where the right merge is known to differ
     return [fault for fault in faults if fault.name in differing]
+
+
+def _is_wrong(report: CaseReport) -> bool:
+    """Tell whether the merge without any fault gave an answer that it must not give, and is not known to give."""
+    return report.verdict not in (*_JUDGED, Verdict.UNSUPPORTED) and not _known().annotated(report).deviations
 
 
 def _watched_check(
