@@ -1,35 +1,47 @@
-"""Automatic mutants of the merge: cosmic-ray's operators and a few for the SQL texts, against random cases.
+"""Automatic mutants of the merge: cosmic-ray's operators and a few for the SQL texts, against cases and tests.
 
     uv sync --group dev --group mutants
-    python -m benchmarks.auto_mutants --seed 1 --max-cases 200 [--sample 300]
+    python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests 40 [--sample 300]
 
-One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
+First the saved cases, then random ones, then (with ``--tests N``, after N random cases) the tests of the mutant's part,
+then the other random cases. One Spark session serves all; a mutant is run only on cases on which its function gave
+another answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections import Counter, defaultdict
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import merge
+from benchmarks.mutant_tests import watch_tests
 from benchmarks.mutants import modules_of, one_per_line
-from benchmarks.planted_mutants import fails_tests, planted, require_passing
+from benchmarks.planted_mutants import planted
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.trial import run_seed
 from harness.session import WARM_UP, stream_for
 from harness.spark_session import request_delta
+from reference.case_file import load_cases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from harness.selfcheck.fault import Fault
     from harness.selfcheck.trial import SeedResult
+    from reference.case import Case
 
+SAVED = Path("tests/regress")
 PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
 # The quick ones first: a mutant is run until one fails.
 _EXECUTOR_TESTS = (
     "tests/unit/test_merge_large_tables.py",
+    "tests/unit/test_merge_cast_errors.py",
+    "tests/unit/test_merge_table_checks.py",
     "tests/spec/test_spec_classic_executor.py",
     "tests/spec/test_spec_insert_only_executor.py",
     "tests/spec/test_spec_output_generation.py",
@@ -59,13 +71,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=200)
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
-    parser.add_argument("--tests", action="store_true", help="hold survivors against the tests of their part too")
+    parser.add_argument(
+        "--tests", type=int, metavar="N", help="after N cases hold survivors against the tests of their part too"
+    )
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
-    if options.tests:
+    if options.tests is not None:
         request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
-    engine = PySparkEngine()
-    engine.run(WARM_UP)
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
     mutants = [
         one
@@ -76,31 +88,68 @@ def main() -> None:
     if options.sample is not None and options.sample < len(mutants):
         mutants = random.sample(mutants, options.sample)
     faults, left_out = planted(mutants)
-    cases = stream_for(engine, options.seed)
-    result = run_seed(faults, engine, cases, seed=options.seed, max_cases=options.max_cases, listener=_progress)
-    engine.close()
-    if options.tests:
-        for tests in dict.fromkeys(TESTS.values()):
-            require_passing(tests)
-    by_part: dict[str, Counter[bool]] = defaultdict(Counter)
+    trials = _Trials(faults)
+    saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
+    trials.hold_against("saved cases", iter(saved), len(saved))
+    drawn = stream_for(PySparkEngine(), options.seed)
+    trials.hold_against("random cases", drawn, options.max_cases if options.tests is None else options.tests)
+    if options.tests is not None:
+        trials.hold_against_tests()
+        trials.hold_against("random cases", drawn, options.max_cases - options.tests)
+    by_part: dict[str, Counter[str]] = defaultdict(Counter)
     for fault in faults:
-        by_tests = options.tests and fault.name not in result.kills and fails_tests(fault, TESTS[_part(fault)])
-        by_part[_part(fault)][fault.name in result.kills or by_tests] += 1
-        if fault.name not in result.kills:
-            print(f"{'killed by tests' if by_tests else 'survived'}  {fault.name}\n    {fault.sentence}", flush=True)
+        by_part[_part(fault)][trials.killers.get(fault.name, "survived")] += 1
+        if fault.name not in trials.killers:
+            print(f"survived  {fault.name}\n    {fault.sentence}")
     for part, counts in by_part.items():
-        print(f"{part}: {counts[True]} of {counts.total()} killed ({counts[True] / counts.total():.0%})")
+        killed = counts.total() - counts["survived"]
+        print(f"{part}: {killed} of {counts.total()} killed ({killed / counts.total():.0%}), {dict(counts)}")
     print(f"left out: {dict(left_out)}")
-    print(f"{result.num_cases} cases, {result.num_runs} runs of a mutant, {result.seconds:.0f} s")
+
+
+class _Trials:
+    """What has killed which mutant so far, by the mutant's name."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        self.killers: dict[str, str] = {}
+
+    def left(self) -> list[Fault]:
+        """List the mutants that are still alive."""
+        return [fault for fault in self.faults if fault.name not in self.killers]
+
+    def hold_against(self, name: str, cases: Iterator[Case], num_cases: int) -> None:
+        """Run mutants on the next of some cases."""
+        left = self.left()
+        with contextlib.closing(PySparkEngine()) as engine:
+            engine.run(WARM_UP)
+            result = run_seed(left, engine, cases, seed=0, max_cases=num_cases, listener=_report_progress)
+        self.killers |= dict.fromkeys(result.kills, name)
+        _say(f"{name}: {len(result.kills)} of {len(left)} killed")
+
+    def hold_against_tests(self) -> None:
+        """Run the tests of each mutant's part that call its function."""
+        left = self.left()
+        tests = {part: watch_tests(merge, TESTS[part]) for part in dict.fromkeys(map(_part, left))}
+        for number, fault in enumerate(left, start=1):
+            if tests[_part(fault)].catch(fault):
+                self.killers[fault.name] = "tests"
+            else:
+                print(f"alive after tests  {fault.name}\n    {fault.sentence}", flush=True)
+            _say(f"tests: {number} of {len(left)}, {len(self.killers)} of {len(self.faults)} killed")
 
 
 def _part(fault: Fault) -> str:
     return ".".join(fault.name.split(":")[0].split(".")[:2])
 
 
-def _progress(result: SeedResult) -> None:
+def _report_progress(result: SeedResult) -> None:
     if result.num_cases % 10 == 0:
-        print(f"{result.num_cases} cases: {len(result.kills)} killed, {result.num_runs} runs", file=sys.stderr)
+        _say(f"{result.num_cases} cases: {len(result.kills)} killed, {result.num_runs} runs, {result.seconds:.0f} s")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 import harness
 import reference
+from benchmarks.mutant_tests import watch_tests
 from benchmarks.mutants import modules_of, one_per_line
-from benchmarks.planted_mutants import fails_tests, planted, require_passing
+from benchmarks.planted_mutants import planted
 from harness.check import check_case
 from harness.reference_engine import ReferenceAsEngine
 from harness.relations.oracle import check_relations
@@ -96,7 +97,7 @@ def _part(part: str, options: argparse.Namespace) -> None:
         mutants = random.sample(mutants, options.sample)
     if not mutants:
         return
-    require_passing(PARTS[part])
+    tests = watch_tests(package, PARTS[part])
     faults, left_out = planted(mutants)
     killed: dict[str, str] = {}
     if part == "reference":
@@ -108,7 +109,7 @@ def _part(part: str, options: argparse.Namespace) -> None:
         _held_against(drawn, "relations", faults, killed, _breaks_a_relation)
     for number, fault in enumerate([one for one in faults if one.name not in killed]):
         _say(f"tests: {number}, {len(killed)} of {len(faults)} killed")
-        if fails_tests(fault, PARTS[part]):
+        if tests.catch(fault):
             killed[fault.name] = "tests"
         else:
             print(f"survived  {fault.name}\n    {fault.sentence}", flush=True)

@@ -6,26 +6,20 @@ A mutated function takes the place of the right one, as the faults of ``mergeche
 from __future__ import annotations
 
 import ast
-import contextlib
-import io
 import re
 import sys
 import textwrap
 from collections import Counter
-from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from harness.selfcheck.fault import Area, Edit, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from benchmarks.mutants import Mutant
 
-_CACHED = type(cache(len))
 # Functions that act, or whose answers are plans or iterators, are not called twice.
 _ACTING = re.compile(r"MergeRun|PendingCommit|SparkSession|DataFrame|TableWriter|DuckDBPy|Iterator|Stopwatch|yield")
 
@@ -50,51 +44,6 @@ def planted(mutants: Sequence[Mutant]) -> tuple[list[Fault], Counter[str]]:
             )
         )
     return faults, left_out
-
-
-def fails_tests(fault: Fault, tests: Sequence[str]) -> bool:
-    """Run tests in this process, with the mutant in place, up to the first that fails.
-
-    Raises:
-        RuntimeError: pytest did not come to a verdict.
-    """
-    with fault.switched_on():
-        _forget_answers(fault)
-        try:
-            return not _pass(tests)
-        finally:
-            _forget_answers(fault)
-
-
-def _forget_answers(fault: Fault) -> None:
-    """Empty the caches beside the mutated function, which hold answers of the right one, or of the mutant."""
-    for edit in fault.edits:
-        module = edit.owner if isinstance(edit.owner, ModuleType) else sys.modules[edit.owner.__module__]
-        for value in vars(module).values():
-            if isinstance(value, _CACHED):
-                value.cache_clear()
-
-
-def require_passing(tests: Sequence[str]) -> None:
-    """Make sure that tests pass without a mutant, so that a failure says something about one.
-
-    Raises:
-        RuntimeError: they do not.
-    """
-    if not _pass(tests):
-        raise RuntimeError(f"these tests fail without any mutant: {' '.join(tests)}")
-
-
-def _pass(tests: Sequence[str]) -> bool:
-    for name in [name for name in sys.modules if name.startswith(("tests.", "test_"))]:
-        del sys.modules[name]  # they may hold the right function
-    options = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        code = pytest.main([*options, *tests])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
-        raise RuntimeError(f"pytest ended with {code}:\n{said.getvalue()}")
-    return code == pytest.ExitCode.OK  # a mutant may also break what a test module does as it is imported
 
 
 class _CannotReplaceError(Exception):

@@ -1,0 +1,137 @@
+"""Tests held against automatic mutants: for each those that call its function, in this process, quick ones first."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import sys
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import CodeType, FrameType
+
+    from harness.selfcheck.fault import Edit, Fault
+
+_CACHED = type(cache(len))
+_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
+_Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TestsByFunction:
+    """Which tests call which function.
+
+    Attributes:
+        seconds: how long each test took while it was watched, by its name (``file::test``).
+        callers: names of tests by the file and first line of the function that they call.
+    """
+
+    seconds: Mapping[str, float]
+    callers: Mapping[_Place, frozenset[str]]
+
+    def catch(self, fault: Fault) -> bool:
+        """Run the tests that call a mutant's function, with the mutant in place, up to the first that fails.
+
+        Raises:
+            RuntimeError: pytest did not come to a verdict.
+        """
+        names = {name for edit in fault.edits for name in self.callers.get(_place(edit), ())}
+        if not names:
+            return False
+        with fault.switched_on():
+            _forget_answers(fault)
+            try:
+                return not _pass(sorted(names, key=self.seconds.__getitem__))
+            finally:
+                _forget_answers(fault)
+
+
+def watch_tests(package: ModuleType, tests: Sequence[str]) -> TestsByFunction:
+    """Run tests without a mutant and note which functions of a package each of them calls.
+
+    Args:
+        package: a package of this project; only its functions are noted.
+        tests: files of tests.
+
+    Raises:
+        RuntimeError: they do not pass, so that a failure would say nothing about a mutant.
+    """
+    watch = _Watch(package)
+    if not _pass(tests, watch):
+        raise RuntimeError(f"these tests fail without any mutant: {' '.join(tests)}")
+    return TestsByFunction(watch.seconds, {place: frozenset(names) for place, names in watch.callers.items()})
+
+
+class _Watch:
+    """A plugin of pytest that notes calls."""
+
+    def __init__(self, package: ModuleType) -> None:
+        self.package = package
+        self.folder = f"{Path(inspect.getfile(package)).parent}/"
+        self.seconds: dict[str, float] = {}
+        self.callers: dict[_Place, set[str]] = defaultdict(set)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        called: set[CodeType] = set()
+
+        def note(frame: FrameType, event: str, _argument: object) -> None:
+            if event == "call":
+                called.add(frame.f_code)
+
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] == self.package.__name__:
+                _empty_caches(module)  # an answer that is kept would hide a call
+        started = time.monotonic()
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            return (yield)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+            self.seconds[item.nodeid] = time.monotonic() - started
+            for code in called:
+                if code.co_filename.startswith(self.folder):
+                    self.callers[code.co_filename, code.co_firstlineno].add(item.nodeid)
+
+
+def _place(edit: Edit) -> _Place:
+    right = edit.right()
+    right = getattr(right, "fget", None) or getattr(right, "__func__", right)  # what a class holds around it
+    code = inspect.unwrap(right).__code__
+    return code.co_filename, code.co_firstlineno
+
+
+def _forget_answers(fault: Fault) -> None:
+    """Empty the caches beside the mutated function, which hold answers of the right one, or of the mutant."""
+    for edit in fault.edits:
+        _empty_caches(edit.owner if isinstance(edit.owner, ModuleType) else sys.modules[edit.owner.__module__])
+
+
+def _empty_caches(module: ModuleType) -> None:
+    for value in vars(module).values():
+        if isinstance(value, _CACHED):
+            value.cache_clear()
+
+
+def _pass(tests: Sequence[str], *plugins: object) -> bool:
+    for name in [name for name in sys.modules if name.startswith(("tests.", "test_"))]:
+        del sys.modules[name]  # they may hold the right function
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = pytest.main([*_OPTIONS, *tests], plugins=plugins)
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        raise RuntimeError(f"pytest ended with {code}:\n{said.getvalue()}")
+    return code == pytest.ExitCode.OK  # a mutant may also break what a test module does as it is imported
