@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from reference.case import Case
     from reference.outcome import EngineResult
@@ -73,6 +73,17 @@ class ParallelEngine(Engine, Protocol):
 
         Raises:
             EngineDownError: where the infrastructure does not start.
+        """
+
+
+@runtime_checkable
+class CopiedEngine(Engine, Protocol):
+    """An engine that several processes can have at once, each its own (``--jobs``)."""
+
+    def recipe(self) -> Callable[[], Engine]:
+        """Return what makes such an engine in another process: something that ``pickle`` takes.
+
+        The engines it makes leave each other's cases alone, and end with their process.
         """
 
 

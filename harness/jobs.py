@@ -1,31 +1,26 @@
-"""Several cases at once on one engine: threads check what comes next in the stream, the run looks at them in order.
+"""Several cases at once: a pool checks what comes next in the stream, the run looks at the reports in order.
 
 Drawing, counting, confirming and shrinking stay in the main thread and see the cases by their numbers, so that a run
-has the same findings and the same summary whatever the number of jobs. Each thread has an engine of its own beside
-the main one (``ParallelEngine``).
+has the same findings and the same summary whatever the number of jobs.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from harness.engine import ParallelEngine
-from harness.errors import UserInputError
-from harness.findings import RunningCase, content_digest, with_content_id
+from harness.errors import HarnessBugError
+from harness.findings import content_digest, with_content_id
 from harness.interrupts import interrupts_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
+    from concurrent.futures import Future
 
     from harness.batch import Batch
     from harness.drawing import Draws
-    from harness.engine import Engine
     from harness.statistics import Statistics
     from harness.verdict import CaseReport
     from reference.case import Case
@@ -43,52 +38,17 @@ class _Drawn:
 
 
 @dataclass(slots=True)
-class _Worker:
-    engine: Engine
-    running: RunningCase
-
-
 class Jobs:
-    """Threads that check cases on engines beside a main engine; use as a context manager.
+    """The cases that a pool checks, see ``harness.job_pools``.
 
-    Args:
-        engine: the main engine, up.
-        num_jobs: threads, two or more.
-        check: checks one case on one engine, in any thread.
-
-    Raises:
-        UserInputError: where the engine cannot run several cases at once.
+    Attributes:
+        num_jobs: cases that are checked at once.
+        submit: has a case checked as soon as one of the jobs is idle.
     """
 
-    def __init__(self, engine: Engine, num_jobs: int, check: Callable[[Case, Engine], CaseReport]) -> None:
-        if not isinstance(engine, ParallelEngine):
-            raise UserInputError(
-                f"engine {engine.name!r} runs one case at a time: leave --jobs out. Several at once run on engines "
-                "that have the method beside() of harness.engine.ParallelEngine, as pyspark and delta-spark do."
-            )
-        self.num_jobs = num_jobs
-        self._check = check
-        self._engines: list[Engine] = []
-        self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        for job in range(1, num_jobs + 1):
-            beside = engine.beside()
-            self._engines.append(beside)
-            self._idle.put(_Worker(beside, RunningCase(job=job)))
-        self._threads = ThreadPoolExecutor(num_jobs, thread_name_prefix="mergecheck-job")
-        self._pending: dict[str, Future[CaseReport]] = {}
-
-    def __enter__(self) -> Self:
-        """Return the jobs."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Drop what has not begun, wait for what has, and close the engines; Ctrl+C ends the waiting."""
-        with contextlib.suppress(KeyboardInterrupt):
-            self._threads.shutdown(wait=True, cancel_futures=True)
-        for engine in self._engines:
-            engine.close()
+    num_jobs: int
+    submit: Callable[[Case], Future[CaseReport]]
+    _pending: dict[str, Future[CaseReport]] = field(init=False, default_factory=dict)
 
     @property
     def num_pending(self) -> int:
@@ -97,28 +57,25 @@ class Jobs:
 
     def begin(self, case: Case) -> None:
         """Have a case checked by whoever is idle first."""
-        self._pending[content_digest(case)] = self._threads.submit(self._run, case)
+        self._pending[content_digest(case)] = self.submit(case)
 
     def take(self, case: Case) -> CaseReport | None:
         """Wait for the report of a case that was begun; None for any other case, and for one taken before.
 
         Raises:
             KeyboardInterrupt: for Ctrl+C while waiting.
+            HarnessBugError: where the process that checked it was lost.
         """
         future = self._pending.pop(content_digest(case), None)
         if future is None:
             return None
         with interrupts_kept():
-            return future.result()
-
-    def _run(self, case: Case) -> CaseReport:
-        worker = self._idle.get()
-        try:
-            worker.running.write(case)
-            return self._check(case, worker.engine)
-        finally:
-            worker.running.clear()
-            self._idle.put(worker)
+            try:
+                return future.result()
+            except BrokenProcessPool as error:
+                raise HarnessBugError(
+                    "a process that checked cases was lost; the next fuzz run in this folder keeps its case as crashed"
+                ) from error
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections import deque
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
 from harness.interrupts import interrupts_kept
-from harness.jobs import DrawsAhead, Jobs
+from harness.job_pools import jobs_on
+from harness.jobs import DrawsAhead
 from harness.oracle import ask
 from harness.search import Search
 from harness.variants.saved import check_variant
@@ -125,10 +127,7 @@ def fuzz_engine(
     engine.run(WARM_UP)  # start-up is not the budget's business
 
     reference = Remembered(evaluate)
-
-    def check_on(case: Case, engine: Engine, about: Fingerprint | None = None) -> CaseReport:
-        return check_one(case, engine, deviations, reference=reference, oracle=oracle, about=about)
-
+    check_on = functools.partial(check_one, deviations=deviations, reference=reference, oracle=oracle)
     draws = Draws(
         cases if cases is not None else cases_for(engine),
         seed=seed,
@@ -138,11 +137,11 @@ def fuzz_engine(
         batch_size=batch_size,
     )
     with contextlib.ExitStack() as stack:
-        jobs = stack.enter_context(Jobs(engine, num_jobs, check_on)) if num_jobs > 1 else None
+        jobs = stack.enter_context(jobs_on(engine, num_jobs, check_on)) if num_jobs > 1 else None
 
         def check(case: Case, about: Fingerprint | None) -> CaseReport:
             begun = None if jobs is None or about is not None else jobs.take(case)
-            return check_on(case, engine, about) if begun is None else begun
+            return check_on(case, engine, about=about) if begun is None else begun
 
         return Search(
             check=check,

@@ -78,7 +78,7 @@ DEFAULT_FLOOR = 0.6
     default=1,
     show_default=True,
     metavar="N",
-    help="Check N cases at once, in one Spark; the findings are those of one job.",
+    help="Check N cases at once; the findings are those of one job.",
 )
 @oracle_option
 @spark_options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import inspect
 import re
@@ -32,8 +33,9 @@ from reference.outcome import Rejection, Unsupported
 from reference.storage import StringType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
+    from harness.engine import Engine
     from harness.engines.delta_rs_statement import MergeCalls
     from reference.case import Case
     from reference.outcome import EngineResult
@@ -76,6 +78,7 @@ class DeltaRsEngine:
 
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
         self.version = version or importlib.metadata.version("deltalake")
+        self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
         self._options = self._known_options(asks=python is not None)
         self.capabilities = Capabilities(
@@ -100,6 +103,10 @@ class DeltaRsEngine:
         if not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version):
             raise UserInputError(f"{version!r} is no version of delta-rs: give a released one, such as delta-rs@1.6.0")
         return cls(version=version, python=environment_python("delta-rs", version, requirements(version)))
+
+    def recipe(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``CopiedEngine``."""
+        return functools.partial(type(self), version=self.version, python=self._python)
 
     def run(self, case: Case) -> EngineResult:
         """Run one case.

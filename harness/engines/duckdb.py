@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import re
 import sys
@@ -24,6 +25,9 @@ from reference.layout import physical_rows
 from reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.engine import Engine
     from harness.engines.duckdb_native.preparation import Preparation
     from reference.case import Case, Row
     from reference.outcome import EngineResult
@@ -69,6 +73,7 @@ class DuckDbEngine:
                 "case-sensitive-session",
                 "duplicate-source-names",
                 "append-only-target",
+                "strict-store-assignment",
             }
         ),
         conf_domain=CONF_DOMAIN,
@@ -76,6 +81,7 @@ class DuckDbEngine:
 
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
         self.version = version or importlib.metadata.version("duckdb")
+        self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
 
     @classmethod
@@ -88,6 +94,10 @@ class DuckDbEngine:
         """
         arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
         return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
+
+    def recipe(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``CopiedEngine``."""
+        return functools.partial(type(self), version=self.version, python=self._python)
 
     def run(self, case: Case) -> EngineResult:
         """Run one case.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import multiprocessing
 import os
 import signal
 import threading
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 from harness import events
 from harness.engine import Capabilities
-from harness.errors import EngineDownError, UserInputError
+from harness.errors import EngineDownError, HarnessBugError, UserInputError
 from harness.findings import RunningCase
 from harness.outcome_json import summary_json
 from harness.search import Budget
@@ -29,6 +31,9 @@ from reference.ddl import parse_schema
 from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.engine import Engine
     from harness.statistics import Summary
     from reference.outcome import EngineResult
 
@@ -118,6 +123,31 @@ def check_one(case: Case, engine: Faulty, *_: object, **__: object) -> CaseRepor
     return replace(report, verdict=Verdict.MISMATCH, result=result, mismatches=(found,))
 
 
+class Copied:
+    """Forgets rows with a NULL key, in whatever process it is."""
+
+    name = "copied"
+    version = "1"
+    capabilities = Capabilities()
+
+    def __init__(self, log: Path, *, dies: bool = False) -> None:
+        self.log = log
+        self.dies = dies
+
+    def recipe(self) -> Callable[[], Copied]:
+        return functools.partial(Copied, self.log, dies=self.dies)
+
+    def close(self) -> None:
+        pass
+
+    def run(self, case: Case) -> EngineResult:
+        with self.log.open("a") as log:
+            log.write(f"{os.getpid()} {case.id}\n")
+        if self.dies and "1" in case.id and multiprocessing.parent_process() is not None:
+            os._exit(1)
+        return Outcome(schema=SCHEMA, rows=tuple(row for row in case.target.rows if row[0] is not None))
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -125,10 +155,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(num_jobs: int, shared: Shared | None = None, **options: Any) -> tuple[Summary, list[events.Event]]:
+def run(num_jobs: int, engine: Engine | None = None, **options: Any) -> tuple[Summary, list[events.Event]]:
     seen: list[events.Event] = []
     settings = {"budget": Budget(max_cases=25), "seed": 5, "limits": LIMITS, "cases": cases()} | options
-    engine = Faulty(shared or Shared())
+    engine = engine or Faulty(Shared())
     summary = fuzz_engine(engine, listener=seen.append, findings=Path(f"{num_jobs}"), num_jobs=num_jobs, **settings)
     return summary, seen
 
@@ -149,14 +179,31 @@ def test_findings_and_summary_do_not_depend_on_the_number_of_jobs(options: dict[
     assert alone[2], "a fault is found, or the test shows nothing"  # type: ignore[index]
     for num_jobs in (2, 4):
         shared = Shared()
-        assert told(*run(num_jobs, shared, **options), num_jobs) == alone
+        assert told(*run(num_jobs, Faulty(shared), **options), num_jobs) == alone
         assert shared.num_most > 1
+
+
+def test_processes_give_the_findings_of_one_process(tmp_path: Path) -> None:
+    """The engine of each is made there by the recipe; the main one confirms and shrinks."""
+    alone = told(*run(1, Copied(tmp_path / "alone")), 1)
+    assert alone[2], "a fault is found, or the test shows nothing"  # type: ignore[index]
+    assert told(*run(2, Copied(tmp_path / "log")), 2) == alone
+    processes = {line.split()[0] for line in (tmp_path / "log").read_text().splitlines()}
+    assert len(processes) > 1, "more than the main one"
+    assert not list(RunningCase().leftovers())
+
+
+def test_a_lost_process_is_told_and_leaves_its_case(tmp_path: Path) -> None:
+    """What ends a process of the pool is no answer of the engine's, which has a process of its own."""
+    with pytest.raises(HarnessBugError, match="the next fuzz run in this folder keeps its case as crashed"):
+        run(2, Copied(tmp_path / "log", dies=True))
+    assert list(RunningCase().leftovers())
 
 
 def test_every_thread_has_an_engine_of_its_own() -> None:
     """The main engine checks what is confirmed and shrunk; the others are used by one thread at a time, and closed."""
     shared = Shared()
-    run(3, shared)
+    run(3, Faulty(shared))
     main, *others = shared.opened
     assert len(others) == 3
     assert main.threads == {threading.get_ident()}
@@ -189,7 +236,7 @@ def test_a_lost_engine_ends_the_run_as_with_one_job() -> None:
     for num_jobs in (1, 3):
         shared = Shared()
         shared.fails_after = 1
-        summary, _ = run(num_jobs, shared)
+        summary, _ = run(num_jobs, Faulty(shared))
         ends.append((summary.stop, summary.num_cases, dict(summary.verdicts)))
     assert ends[0] == ends[1]
     assert ends[0][0] is Stop.ENGINE_DOWN

@@ -18,6 +18,7 @@ from harness.engines.duckdb_native.native_tables import (
     run,
 )
 from harness.engines.duckdb_native.written_statement import extension, read_statement
+from reference.alignment import StoreAssignmentPolicy
 from reference.errors import UnsupportedByReferenceError
 from reference.layout import physical_rows
 from reference.query_reader import Reader
@@ -153,6 +154,8 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
         raise UnsupportedByReferenceError("a column that hides the action of RETURNING")
     if case.target.partition_by:
         raise UnsupportedByReferenceError("feature partitions")
+    if settings.policy is StoreAssignmentPolicy.STRICT:
+        raise UnsupportedByReferenceError("feature strict store assignment")
     if settings.append_only:
         raise UnsupportedByReferenceError("feature append-only tables")
     given = GivenSource() if case.source is None else give_source(case.source, manner, directory)
