@@ -1,11 +1,10 @@
 """Automatic mutants of the merge: cosmic-ray's operators and a few for the SQL texts, against cases and tests.
 
     uv sync --group dev --group mutants
-    python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests 40 [--sample 300]
+    python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests [--sample 300]
 
-First the saved cases, then random ones, then (with ``--tests N``, after N random cases) the tests of the mutant's part,
-then the other random cases. One Spark session serves all; a mutant is run only on cases on which its function gave
-another answer.
+First (with ``--tests``) the tests that call the mutant's function, which are quickest, then random cases, then the saved
+ones. One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
 """
 
 from __future__ import annotations
@@ -71,12 +70,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=200)
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
-    parser.add_argument(
-        "--tests", type=int, metavar="N", help="after N cases hold survivors against the tests of their part too"
-    )
+    parser.add_argument("--tests", action="store_true", help="first run the tests of the mutant's part")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
-    if options.tests is not None:
+    if options.tests:
         request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
     mutants = [
@@ -89,13 +86,11 @@ def main() -> None:
         mutants = random.sample(mutants, options.sample)
     faults, left_out = planted(mutants)
     trials = _Trials(faults)
+    if options.tests:
+        trials.hold_against_tests()
+    trials.hold_against("random cases", stream_for(PySparkEngine(), options.seed), options.max_cases)
     saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
     trials.hold_against("saved cases", iter(saved), len(saved))
-    drawn = stream_for(PySparkEngine(), options.seed)
-    trials.hold_against("random cases", drawn, options.max_cases if options.tests is None else options.tests)
-    if options.tests is not None:
-        trials.hold_against_tests()
-        trials.hold_against("random cases", drawn, options.max_cases - options.tests)
     by_part: dict[str, Counter[str]] = defaultdict(Counter)
     for fault in faults:
         by_part[_part(fault)][trials.killers.get(fault.name, "survived")] += 1
@@ -135,7 +130,7 @@ class _Trials:
             if tests[_part(fault)].catch(fault):
                 self.killers[fault.name] = "tests"
             else:
-                print(f"alive after tests  {fault.name}\n    {fault.sentence}", flush=True)
+                print(f"passes the tests  {fault.name}\n    {fault.sentence}", flush=True)
             _say(f"tests: {number} of {len(left)}, {len(self.killers)} of {len(self.faults)} killed")
 
 
