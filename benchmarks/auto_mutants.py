@@ -3,7 +3,7 @@
     uv sync --group dev --group mutants
     python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests [--sample 300]
 
-First (with ``--tests``) the tests that call the mutant's function, which are quickest, then random cases, then the saved
+First (with ``--tests``) the tests that call the mutant's function, which are quickest, then random cases, then saved
 ones. One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
 """
 
