@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from merge.conf import ANSI_ENABLED, MergeConf, StoreAssignmentPolicy
@@ -22,6 +18,8 @@ from merge.resolution.types import SparkExpressionTypes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
     from merge.resolution.resolved import ResolvedMerge
 
@@ -38,26 +36,6 @@ TEXTS = (
     *["128", "300.9", "99999999999", "9223372036854775808", "-9223372036854775808", "true", "t", "NaN", "2020-01-01"],
     *["2020-1-1 1:2:3", "2020-13-01", "1.2355", "12345678901234567890.5"],
 )
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    # Spark's Python side logs every failed analysis in full; these tests provoke them.
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[1]")
-        .appName("resolution")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @contextmanager
