@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.bisect import bisect
 from harness.cli.cases import cases
 from harness.cli.conform import conform
 from harness.cli.doctor import doctor
@@ -21,7 +22,7 @@ from harness.cli.scale import scale
 from harness.cli.selfcheck import selfcheck
 from harness.cli.sequences import sequences
 from harness.cli.terminal import error_line, make_streams_safe
-from harness.cli.variants import bisect, variants
+from harness.cli.variants import variants
 from harness.errors import ExitCode, MergecheckError
 from reference.errors import CaseFormatError
 

@@ -1,101 +1,72 @@
-"""Progress of a fuzz run on stderr: one updating line on a terminal, a line every 30 seconds elsewhere."""
+"""Progress of a fuzz run on stderr, see ``StatusLine``."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Self
 
-from rich.live import Live
-from rich.text import Text
-
 from harness import events
-from harness.cli.terminal import notice, stderr
+from harness.cli.status_line import StatusLine
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from harness.statistics import Summary
 
-SECONDS_BETWEEN_LINES = 30.0
-REFRESHES_PER_SECOND = 4
-
 
 class Progress:
     """Listens to a run's events and shows where it stands; use as a context manager."""
 
     def __init__(self) -> None:
-        self._console = stderr()
-        self._live: Live | None = None
+        self._status = StatusLine(self._line)
         self._started: events.RunStarted | None = None
         self._summary: Summary | None = None
         self._doing = ""
-        self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         """Take the terminal's last line, where there is a terminal."""
-        if self._console.is_terminal:
-            self._live = Live(
-                console=self._console,
-                refresh_per_second=REFRESHES_PER_SECOND,
-                transient=True,
-                get_renderable=self._line,
-            )
-            self._live.start()
+        self._status.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Give the terminal's last line back."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._status.__exit__(kind, error, trace)
 
     def starting(self, what: str) -> None:
         """Say what the run waits for before its clock starts."""
         self._doing = f"starting {what}"
-        if self._live is None:
-            notice(f"starting {what} ...")
+        if not self._status.is_live:
+            self._status.print(f"starting {what} ...")
 
     def __call__(self, event: events.Event) -> None:
         """Take note of an event; what a person should not miss is printed above the line."""
         if isinstance(event, events.RunStarted):
             self._started, self._doing = event, ""
-            self._last_line = time.monotonic()
-            self._print(f"engine {event.engine} {event.engine_version}  seed {event.seed}")
+            self._status.wait_anew()
+            self._status.print(f"engine {event.engine} {event.engine_version}  seed {event.seed}")
         elif isinstance(event, events.CaseChecked):
             self._summary, self._doing = event.summary, ""
         elif isinstance(event, events.ShrinkingStarted):
             self._doing = f"shrinking {event.fingerprint}"
-            self._print(f"mismatch, confirmed: {event.fingerprint}")
+            self._status.print(f"mismatch, confirmed: {event.fingerprint}")
         elif isinstance(event, events.ShrinkingStep):
             rows = f"{event.num_target_rows} + {event.num_source_rows} rows"
             self._doing = f"shrinking: {rows}, {event.num_runs} runs, {event.seconds:.0f} s"
         elif isinstance(event, events.CaseSetAside):
-            self._print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  kept in {event.path}")
+            self._status.print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  kept in {event.path}")
         elif isinstance(event, events.FindingSaved):
             self._doing = ""
-            self._print(f"finding {event.finding.id} saved to {event.path}")
+            self._status.print(f"finding {event.finding.id} saved to {event.path}")
         elif isinstance(event, events.FindingRepeated):
             self._doing = ""
-            self._print(f"it is finding {event.finding_id} again")
-        if self._live is None:
-            self._print_now_and_then()
+            self._status.print(f"it is finding {event.finding_id} again")
+        if self._summary is not None:
+            self._status.print_now_and_then()
 
-    def _print(self, message: str) -> None:
-        if self._live is not None:
-            self._live.console.print(Text(message))
-        else:
-            notice(message)
-
-    def _print_now_and_then(self) -> None:
-        if self._summary is not None and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            notice(self._line().plain)
-
-    def _line(self) -> Text:
+    def _line(self) -> str:
         if self._summary is None:
-            return Text(self._doing or "drawing the first case", no_wrap=True, overflow="ellipsis")
+            return self._doing or "drawing the first case"
         summary = self._summary
         speed = summary.num_cases / summary.seconds if summary.seconds else 0.0
         parts = [
@@ -110,7 +81,7 @@ class Progress:
             parts.append(left)
         if self._doing:
             parts.append(self._doing)
-        return Text("  ".join(parts), no_wrap=True, overflow="ellipsis")
+        return "  ".join(parts)
 
     def _time_left(self, summary: Summary, speed: float) -> str:
         if self._started is None:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import click
-from rich.live import Live
-from rich.text import Text
 
 from harness.cli.run import EXIT_CODES
-from harness.cli.terminal import emit_json, json_option, notice, show, stderr
+from harness.cli.status_line import StatusLine
+from harness.cli.terminal import emit_json, json_option, notice, show
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 _MIN_MEMORY = 2**29
-_REFRESHES_PER_SECOND = 4
 
 
 @click.command()
@@ -147,43 +145,31 @@ class _Progress:
 
     def __init__(self, spec: ScaleSpec) -> None:
         self._name = spec.name
-        self._console = stderr()
-        self._live: Live | None = None
+        self._status = StatusLine(lambda: f"{self._line()}  {time.monotonic() - self._since:.0f} s")
         self._doing, self._since = "", time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live = Live(
-                console=self._console,
-                refresh_per_second=_REFRESHES_PER_SECOND,
-                transient=True,
-                get_renderable=lambda: Text(f"{self._name}  {self._doing}  {time.monotonic() - self._since:.0f} s"),
-            )
-            self._live.start()
+        self._status.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._finish()
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._status.__exit__(kind, error, trace)
 
     def begin(self, phase: str, rows: int | None) -> None:
         """Take note that a phase begins, of so many rows."""
         self._finish()
         self._doing, self._since = phase if rows is None else f"{phase}: {rows:,} rows", time.monotonic()
-        if self._live is None:
-            notice(f"{self._name}  {self._doing} ...")
+        if not self._status.is_live:
+            self._status.print(f"{self._line()} ...")
+
+    def _line(self) -> str:
+        return f"{self._name}  {self._doing}"
 
     def _finish(self) -> None:
         """Say how long the phase took that is over."""
-        if not self._doing:
-            return
-        line = f"{self._name}  {self._doing}  {time.monotonic() - self._since:.1f} s"
+        if self._doing:
+            self._status.print(f"{self._line()}  {time.monotonic() - self._since:.1f} s")
         self._doing = ""
-        if self._live is None:
-            notice(line)
-        else:
-            self._live.console.print(Text(line))

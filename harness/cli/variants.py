@@ -1,8 +1,7 @@
-"""``mergecheck variants`` and ``bisect``: one case under configurations that must not change its outcome."""
+"""``mergecheck variants``: one case under configurations that must not change its outcome."""
 
 from __future__ import annotations
 
-import itertools
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,35 +16,19 @@ from harness.cli.terminal import (
     engine_option,
     json_option,
     known_deviations,
-    notice,
     show,
     show_table,
 )
-from harness.corpus import find_case_file, load_corpus
+from harness.cli.variant_runs import exit_code, run_variants, variant_option
+from harness.corpus import load_corpus
 from harness.errors import ExitCode, UserInputError
 from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.verdict import Verdict
-from reference.case_file import load_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.deviations import Deviations
-    from harness.drawing import Draws
-    from harness.engine import ConfigurableEngine, Engine
-    from harness.variants.run import VariantFinding, VariantRun
-    from harness.variants.variant import Variant
+    from harness.variants.run import VariantRun
     from reference.case import Case
 
 DEFAULT_MAX_CASES = 50
-
-_variant_option = click.option(
-    "--variant",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="AXIS=PLACE, or several behind commas as one variant; may be given several times. All where none is given.",
-)
 
 
 @click.command()
@@ -58,7 +41,7 @@ _variant_option = click.option(
     "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the seed's case to begin with."
 )
 @batch_option
-@_variant_option
+@variant_option
 @click.option(
     "--require-plan",
     "required",
@@ -117,7 +100,7 @@ def variants(
     if max_cases is None and max_seconds is None and not paths:
         max_cases = DEFAULT_MAX_CASES
     deviations = known_deviations(deviation_files, none=no_deviations)
-    run, interrupted = _run(
+    run, interrupted = run_variants(
         engine_name,
         given,
         seed=seed,
@@ -145,60 +128,6 @@ def variants(
     return code
 
 
-@click.command()
-@click.argument("case", metavar="CASE")
-@engine_option()
-@_variant_option
-@json_option
-def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool) -> int:
-    """Name the axes that flip the outcome of a case.
-
-    CASE is a case file or the id of a finding. A finding of the verb variants names its variant; for any other case,
-    --variant says which one to take apart.
-    """
-    from harness.shrink import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.variants.text import run_document  # noqa: PLC0415 - the same
-    from harness.variants.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
-
-    loaded = load_cases(find_case_file(case))
-    if len(loaded) != 1:
-        raise UserInputError(f"{case} holds {len(loaded)} cases, bisect takes one")
-    if not names and VARIANT_SETTING not in loaded[0].conf:
-        raise UserInputError(f"{case} names no variant: give one with --variant, or run mergecheck variants {case}")
-    run, interrupted = _run(
-        engine_name,
-        list(loaded),
-        only=tuple(variant_named(name) for name in names),
-        deviations=known_deviations((), none=False),
-        limits=ShrinkLimits(max_seconds=0, max_runs=0),
-    )
-    code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=())
-    if as_json:
-        emit_json({"engine": engine_name, **run_document(run.counts, run.found, required=()), "exit_code": int(code)})
-        return code
-    for finding in run.found:
-        lines = finding.variant.lines() if finding.variant else ("the base itself differs from the reference",)
-        show("\n".join([f"MISMATCH  {finding.fingerprint}", *(f"  {line}" for line in lines)]))
-    if not run.found:
-        show("no variant changes the outcome" if run.counts.num_variants else "the case is in no variant's domain")
-    return code
-
-
-def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
-    """Tell what a run's process ends with; what was to be executed and was not is never green."""
-    from harness.variants.judge import Ending  # noqa: PLC0415 - slow import, as above
-
-    counts = run.counts
-    if run.found:
-        return ExitCode.MISMATCH
-    if counts.bases[Verdict.ENGINE_ERROR] or counts.endings[Ending.ENGINE_ERROR]:
-        return ExitCode.ENGINE
-    judged = counts.endings[Ending.EQUAL] + counts.endings[Ending.EXEMPT] + counts.endings[Ending.KNOWN]
-    if not judged or counts.num_flaky or counts.unseen() or counts.missing(required):
-        return ExitCode.INCONCLUSIVE
-    return ExitCode.AGREE
-
-
 def _given(paths: tuple[str, ...], findings: Path) -> list[Case] | None:
     if not paths:
         return None
@@ -206,75 +135,6 @@ def _given(paths: tuple[str, ...], findings: Path) -> list[Case] | None:
     if corpus.unreadable:
         raise UserInputError("\n".join(corpus.unreadable))
     return [saved.case for saved in corpus.cases]
-
-
-def _run(
-    engine_name: str,
-    given: list[Case] | None,
-    *,
-    only: tuple[Variant, ...],
-    deviations: Deviations,
-    seed: int = 0,
-    first: int = 0,
-    batch_size: int = 1,
-    max_cases: int | None = None,
-    max_seconds: float | None = None,
-    findings: FindingsDirectory | None = None,
-    limits: object = None,
-) -> tuple[VariantRun, bool]:
-    from harness.drawing import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.interrupts import interrupts_kept  # noqa: PLC0415 - the same
-    from harness.session import WARM_UP, Remembered, cases_for, open_engine  # noqa: PLC0415 - the same
-    from harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
-    from reference import evaluate  # noqa: PLC0415 - the same
-
-    with open_engine(engine_name) as engine:
-        reference = Remembered(evaluate)
-        draws = Draws(cases_for(engine), seed=seed, first=first, reference=reference, batch_size=batch_size)
-        run = VariantRun(
-            _configurable(engine, engine_name),
-            deviations=deviations,
-            reference=reference,
-            findings=findings,
-            only=only,
-            batched=draws.batched,
-            limits=limits or LIMITS,  # type: ignore[arg-type]  # a name that only slow imports know
-            listener=_tell,
-        )
-        engine.run(WARM_UP)
-        cases = _drawn(draws, max_cases) if given is None else iter([(None, c) for c in given][:max_cases])
-        try:
-            with interrupts_kept():
-                run.run(cases, max_seconds=max_seconds)
-        except KeyboardInterrupt:
-            return run, True
-    return run, False
-
-
-def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
-    from harness.findings import with_content_id  # noqa: PLC0415 - slow imports, as above
-    from harness.statistics import Statistics  # noqa: PLC0415 - the same
-
-    for _ in itertools.count() if max_cases is None else range(max_cases):
-        index, case = draws.draw(Statistics(seed=draws.seed))
-        yield index, with_content_id(case)
-
-
-def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
-    from harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
-    from harness.engines import engines_with  # noqa: PLC0415 - the same
-
-    if isinstance(engine, ConfigurableEngine):
-        return engine
-    raise UserInputError(
-        f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: "
-        f"{', '.join(engines_with('run_recorded')) or 'none'}. One of your own needs run_recorded "
-        "(harness.engine.ConfigurableEngine)."
-    )
-
-
-def _tell(finding: VariantFinding) -> None:
-    notice(f"difference: {finding.fingerprint}" + ("" if finding.path is None else f"\n  kept in {finding.path}"))
 
 
 def _show(run: VariantRun, *, required: tuple[str, ...]) -> None:

@@ -62,6 +62,7 @@ class VariantRun:
         reference: evaluates cases.
         limits: how much shrinking one finding is worth.
         listener: told of each finding.
+        progress: told the counts after each base case and each run of a variant.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class VariantRun:
         batched: Callable[[Case, int], Batch | None] = lambda _case, _index: None,
         limits: ShrinkLimits = LIMITS,
         listener: Callable[[VariantFinding], None] = lambda _: None,
+        progress: Callable[[Counts], None] = lambda _: None,
     ) -> None:
         self.counts = Counts(only=only)
         self.found: list[VariantFinding] = []
@@ -86,6 +88,7 @@ class VariantRun:
         self._batched = batched
         self._limits = limits
         self._listener = listener
+        self._progress = progress
         self._known: set[tuple[str, Fingerprint]] = set()
         self._max_findings: int | None = None
 
@@ -128,6 +131,7 @@ class VariantRun:
         alone = () if batch is None else batch.singles
         base = self._base(case)
         self.counts.add_base(base, self._engine.plan)
+        self._progress(self.counts)
         if base.verdict is Verdict.MISMATCH and not base.deviations:
             self._keep_base(case, base, alone)
         if not base_stands(base):
@@ -139,6 +143,7 @@ class VariantRun:
             if report.ending is Ending.DIFFERENT:
                 report = self._confirmed(case, report, alone)
             self.counts.add(report)
+            self._progress(self.counts)
             if self._is_enough():
                 return
 

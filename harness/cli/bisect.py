@@ -1,0 +1,50 @@
+"""``mergecheck bisect``: which of a variant's axes flip the outcome of a case."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.terminal import emit_json, engine_option, json_option, known_deviations, show
+from harness.cli.variant_runs import exit_code, run_variants, variant_option
+from harness.corpus import find_case_file
+from harness.errors import ExitCode, UserInputError
+from reference.case_file import load_cases
+
+
+@click.command()
+@click.argument("case", metavar="CASE")
+@engine_option()
+@variant_option
+@json_option
+def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool) -> int:
+    """Name the axes that flip the outcome of a case.
+
+    CASE is a case file or the id of a finding. A finding of the verb variants names its variant; for any other case,
+    --variant says which one to take apart.
+    """
+    from harness.shrink import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.variants.text import run_document  # noqa: PLC0415 - the same
+    from harness.variants.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
+
+    loaded = load_cases(find_case_file(case))
+    if len(loaded) != 1:
+        raise UserInputError(f"{case} holds {len(loaded)} cases, bisect takes one")
+    if not names and VARIANT_SETTING not in loaded[0].conf:
+        raise UserInputError(f"{case} names no variant: give one with --variant, or run mergecheck variants {case}")
+    run, interrupted = run_variants(
+        engine_name,
+        list(loaded),
+        only=tuple(variant_named(name) for name in names),
+        deviations=known_deviations((), none=False),
+        limits=ShrinkLimits(max_seconds=0, max_runs=0),
+    )
+    code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=())
+    if as_json:
+        emit_json({"engine": engine_name, **run_document(run.counts, run.found, required=()), "exit_code": int(code)})
+        return code
+    for finding in run.found:
+        lines = finding.variant.lines() if finding.variant else ("the base itself differs from the reference",)
+        show("\n".join([f"MISMATCH  {finding.fingerprint}", *(f"  {line}" for line in lines)]))
+    if not run.found:
+        show("no variant changes the outcome" if run.counts.num_variants else "the case is in no variant's domain")
+    return code

@@ -1,0 +1,162 @@
+"""Runs of variants as the verbs ``variants`` and ``bisect`` share them: the engine, progress, the exit code."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Self
+
+import click
+
+from harness.cli.status_line import StatusLine
+from harness.errors import ExitCode, UserInputError
+from harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from harness.deviations import Deviations
+    from harness.drawing import Draws
+    from harness.engine import ConfigurableEngine, Engine
+    from harness.findings import FindingsDirectory
+    from harness.variants.counts import Counts
+    from harness.variants.run import VariantFinding, VariantRun
+    from harness.variants.variant import Variant
+    from reference.case import Case
+
+variant_option = click.option(
+    "--variant",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="AXIS=PLACE, or several behind commas as one variant; may be given several times. All where none is given.",
+)
+
+
+def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
+    """Tell what a run's process ends with; what was to be executed and was not is never green."""
+    from harness.variants.judge import Ending  # noqa: PLC0415 - slow import, as above
+
+    counts = run.counts
+    if run.found:
+        return ExitCode.MISMATCH
+    if counts.bases[Verdict.ENGINE_ERROR] or counts.endings[Ending.ENGINE_ERROR]:
+        return ExitCode.ENGINE
+    judged = counts.endings[Ending.EQUAL] + counts.endings[Ending.EXEMPT] + counts.endings[Ending.KNOWN]
+    if not judged or counts.num_flaky or counts.unseen() or counts.missing(required):
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.AGREE
+
+
+def run_variants(
+    engine_name: str,
+    given: list[Case] | None,
+    *,
+    only: tuple[Variant, ...],
+    deviations: Deviations,
+    seed: int = 0,
+    first: int = 0,
+    batch_size: int = 1,
+    max_cases: int | None = None,
+    max_seconds: float | None = None,
+    findings: FindingsDirectory | None = None,
+    limits: object = None,
+) -> tuple[VariantRun, bool]:
+    """Run given cases, or random ones, under variants on an engine, and show where the run stands.
+
+    ``limits`` are ``ShrinkLimits``; the other arguments are options of the verbs.
+
+    Returns:
+        The run, and whether Ctrl+C ended it.
+
+    Raises:
+        UserInputError: where the engine takes no Spark settings.
+        EngineDownError: where it does not start.
+    """
+    from harness.drawing import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.interrupts import interrupts_kept  # noqa: PLC0415 - the same
+    from harness.session import WARM_UP, Remembered, cases_for, open_engine  # noqa: PLC0415 - the same
+    from harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
+    from reference import evaluate  # noqa: PLC0415 - the same
+
+    with _Progress() as progress, open_engine(engine_name) as engine:
+        reference = Remembered(evaluate)
+        draws = Draws(cases_for(engine), seed=seed, first=first, reference=reference, batch_size=batch_size)
+        run = VariantRun(
+            _configurable(engine, engine_name),
+            deviations=deviations,
+            reference=reference,
+            findings=findings,
+            only=only,
+            batched=draws.batched,
+            limits=limits or LIMITS,  # type: ignore[arg-type]  # a name that only slow imports know
+            listener=progress.found,
+            progress=progress.at,
+        )
+        engine.run(WARM_UP)
+        cases = _drawn(draws, max_cases) if given is None else iter([(None, c) for c in given][:max_cases])
+        try:
+            with interrupts_kept():
+                run.run(cases, max_seconds=max_seconds)
+        except KeyboardInterrupt:
+            return run, True
+    return run, False
+
+
+class _Progress:
+    """Says where a run of variants stands, and what it finds."""
+
+    def __init__(self) -> None:
+        self._status = StatusLine(self._line)
+        self._counts: Counts | None = None
+        self._num_found = 0
+        self._since = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._status.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._status.__exit__(kind, error, trace)
+
+    def found(self, finding: VariantFinding) -> None:
+        self._num_found += 1
+        kept = "" if finding.path is None else f"\n  kept in {finding.path}"
+        self._status.print(f"difference: {finding.fingerprint}{kept}")
+
+    def at(self, counts: Counts) -> None:
+        self._counts = counts
+        self._status.print_now_and_then()
+
+    def _line(self) -> str:
+        seconds = f"{time.monotonic() - self._since:.0f} s"
+        if self._counts is None:
+            return f"starting the engine  {seconds}"
+        counts = self._counts
+        cases = f"{counts.num_cases} cases" + (f" with {counts.num_batched} pairs" if counts.num_batched else "")
+        return f"{cases}  {counts.num_variants} runs of variants  findings {self._num_found}  {seconds}"
+
+
+def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
+    from harness.findings import with_content_id  # noqa: PLC0415 - slow imports, as above
+    from harness.statistics import Statistics  # noqa: PLC0415 - the same
+
+    for _ in itertools.count() if max_cases is None else range(max_cases):
+        index, case = draws.draw(Statistics(seed=draws.seed))
+        yield index, with_content_id(case)
+
+
+def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
+    from harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
+    from harness.engines import engines_with  # noqa: PLC0415 - the same
+
+    if isinstance(engine, ConfigurableEngine):
+        return engine
+    raise UserInputError(
+        f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: "
+        f"{', '.join(engines_with('run_recorded')) or 'none'}. One of your own needs run_recorded "
+        "(harness.engine.ConfigurableEngine)."
+    )
