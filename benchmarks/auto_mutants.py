@@ -3,8 +3,8 @@
     uv sync --group dev --group mutants
     python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests [--sample 300]
 
-First (with ``--tests``) the tests that call the mutant's function, which are quickest, then random cases, then saved
-ones. One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
+First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and saved
+cases. One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from reference.case_file import load_cases
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from benchmarks.mutant_tests import TestsByFunction
     from harness.selfcheck.fault import Fault
     from harness.selfcheck.trial import SeedResult
     from reference.case import Case
@@ -70,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the cases, and of the choice of mutants")
     parser.add_argument("--max-cases", type=int, default=200)
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
-    parser.add_argument("--tests", action="store_true", help="first run the tests of the mutant's part")
+    parser.add_argument("--tests", action="store_true", help="run the tests of the mutant's part too")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
     if options.tests:
@@ -87,8 +88,10 @@ def main() -> None:
     faults, left_out = planted(mutants)
     trials = _Trials(faults)
     if options.tests:
-        trials.hold_against_tests()
+        trials.hold_against_tests(quick=True)
     trials.hold_against("random cases", stream_for(PySparkEngine(), options.seed), options.max_cases)
+    if options.tests:
+        trials.hold_against_tests(quick=False)
     saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
     trials.hold_against("saved cases", iter(saved), len(saved))
     by_part: dict[str, Counter[str]] = defaultdict(Counter)
@@ -108,6 +111,7 @@ class _Trials:
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = faults
         self.killers: dict[str, str] = {}
+        self._tests: dict[str, TestsByFunction] = {}
 
     def left(self) -> list[Fault]:
         """List the mutants that are still alive."""
@@ -122,15 +126,15 @@ class _Trials:
         self.killers |= dict.fromkeys(result.kills, name)
         _say(f"{name}: {len(result.kills)} of {len(left)} killed")
 
-    def hold_against_tests(self) -> None:
-        """Run the tests of each mutant's part that call its function."""
+    def hold_against_tests(self, *, quick: bool) -> None:
+        """Run the quick or the other tests of each mutant's part that call its function."""
         left = self.left()
-        tests = {part: watch_tests(merge, TESTS[part]) for part in dict.fromkeys(map(_part, left))}
+        for part in map(_part, left):
+            if part not in self._tests:
+                self._tests[part] = watch_tests(merge, TESTS[part])
         for number, fault in enumerate(left, start=1):
-            if tests[_part(fault)].catch(fault):
+            if self._tests[_part(fault)].catch(fault, quick=quick):
                 self.killers[fault.name] = "tests"
-            else:
-                print(f"passes the tests  {fault.name}\n    {fault.sentence}", flush=True)
             _say(f"tests: {number} of {len(left)}, {len(self.killers)} of {len(self.faults)} killed")
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.selfcheck.fault import Edit, Fault
 
 _CACHED = type(cache(len))
+_QUICK_SECONDS = 0.5
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
 _Place = tuple[str, int]
 
@@ -40,13 +41,18 @@ class TestsByFunction:
     seconds: Mapping[str, float]
     callers: Mapping[_Place, frozenset[str]]
 
-    def catch(self, fault: Fault) -> bool:
-        """Run the tests that call a mutant's function, with the mutant in place, up to the first that fails.
+    def catch(self, fault: Fault, *, quick: bool) -> bool:
+        """Run tests that call a mutant's function, with the mutant in place, up to the first that fails.
+
+        Args:
+            fault: the mutant.
+            quick: those of less than half a second, or else the others.
 
         Raises:
             RuntimeError: pytest did not come to a verdict.
         """
-        names = {name for edit in fault.edits for name in self.callers.get(_place(edit), ())}
+        callers = {name for edit in fault.edits for name in self.callers.get(_place(edit), ())}
+        names = [name for name in callers if (self.seconds[name] < _QUICK_SECONDS) is quick]
         if not names:
             return False
         with fault.switched_on():

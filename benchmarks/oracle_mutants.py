@@ -109,7 +109,7 @@ def _part(part: str, options: argparse.Namespace) -> None:
         _held_against(drawn, "relations", faults, killed, _breaks_a_relation)
     for number, fault in enumerate([one for one in faults if one.name not in killed]):
         _say(f"tests: {number}, {len(killed)} of {len(faults)} killed")
-        if tests.catch(fault):
+        if tests.catch(fault, quick=True) or tests.catch(fault, quick=False):
             killed[fault.name] = "tests"
         else:
             print(f"survived  {fault.name}\n    {fault.sentence}", flush=True)
