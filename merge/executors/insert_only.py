@@ -109,6 +109,8 @@ def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...
     )
     if runs_in_one_task(run, files):
         target = target.coalesce(1)
+        # Spark moves an anti-join below the source's coalesce, and would shuffle then; not below such a filter.
+        source = source.where("spark_partition_id() >= 0")
     return source.join(matched_rows(run, target, files), F.expr(run.merge.condition.sql), "left_anti")
 
 

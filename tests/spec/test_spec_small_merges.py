@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from harness.engines.executed_plans import recording
 from harness.spark_session import settings_of, start_session
 from merge import merge_sql
 from merge.table.scan import MAX_INLINE_FILES
@@ -63,6 +64,33 @@ def test_one_task_gives_what_many_give(spark: SparkSession, tmp_path: Path, part
     assert written == rows(str(tmp_path / "many" / "target"))
     assert {(1, "new", "a+b %1/="), (100, "in", "a+b %0/="), (2, "old", "a+b %2/=")} <= set(written)
     assert len(written) == 2 * partitions
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *",
+        "WHEN MATCHED THEN DELETE",
+        "WHEN NOT MATCHED THEN INSERT *",
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    ],
+)
+def test_a_small_merge_shuffles_nothing_in_one_task(spark: SparkSession, tmp_path: Path, clauses: str) -> None:
+    """Where the session sends every shuffle to one task anyway, no plan has an exchange; elsewhere they stay."""
+    plans: dict[int, list[str]] = {1: [], 3: []}
+    for number, seen in plans.items():
+        directory = tmp_path / str(number)
+        for name in ("target", "source"):
+            for part in range(2):  # two files each, so that there is something to gather
+                data = pa.table({"id": [part, part + 10], "v": [name] * 2})
+                write_deltalake(directory / name, data, mode="append")
+        tables = {name: str(directory / name) for name in ("target", "source")}
+        settings = {"spark.sql.shuffle.partitions": str(number)}
+        with settings_of(spark, settings), recording(spark, seen):
+            merge_sql(spark, f"MERGE INTO target t USING source s ON t.id = s.id {clauses}", tables=tables)
+    assert not [plan for plan in plans[1] if "Exchange" in plan]
+    assert [plan for plan in plans[3] if "Exchange" in plan]
 
 
 @pytest.mark.spark
