@@ -40,6 +40,7 @@ PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
 # The quick ones first: a mutant is run until one fails.
 _EXECUTOR_TESTS = (
     "tests/unit/test_merge_large_tables.py",
+    "tests/unit/test_merge_run.py",
     "tests/unit/test_merge_cast_errors.py",
     "tests/unit/test_merge_table_checks.py",
     "tests/spec/test_spec_classic_executor.py",
@@ -48,6 +49,7 @@ _EXECUTOR_TESTS = (
     "tests/spec/test_spec_executors.py",
     "tests/spec/test_spec_small_merges.py",
     "tests/spec/test_spec_large_tables.py",
+    "tests/spec/test_spec_source_keys.py",
 )
 TESTS = {
     "merge.executors": _EXECUTOR_TESTS,

@@ -101,9 +101,9 @@ def prepare_source(
     merge: ResolvedMerge,
     reason: MaterializeReason,
     *,
-    attempt: int = 1,
-    num_rows: int | None = None,
-    is_delta: bool = False,
+    attempt: int,
+    num_rows: int | None,
+    is_delta: bool,
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 

@@ -117,6 +117,8 @@ def test_copied_rows_keep_their_order_and_get_null_in_new_columns(tmp_path: Path
         ("target_0 IN (SELECT 1)", False),
         ("target_3 AND NOT target_3", True),
         ("target_0 OR TRUE", False),
+        ("target_3 OR TRUE", True),
+        ("target_0 = 1 AND NULL", True),
     ],
 )
 def test_cannot_fail(sql: str, *, expected: bool) -> None:
