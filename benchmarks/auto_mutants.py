@@ -3,8 +3,9 @@
     uv sync --group dev --group mutants
     python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests [--sample 300]
 
-First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and saved
-cases. One Spark session serves all, and a mutant is run only on cases on which its function gave another answer.
+First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and (with
+``--saved``) saved cases. One Spark session serves all, and a mutant is run only on cases on which its function gave
+another answer.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def main() -> None:
     parser.add_argument("--max-cases", type=int, default=200)
     parser.add_argument("--sample", type=int, help="so many mutants, drawn from all")
     parser.add_argument("--tests", action="store_true", help="run the tests of the mutant's part too")
+    parser.add_argument("--saved", action="store_true", help="hold what is left against the saved cases too")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
     if options.tests:
@@ -94,8 +96,9 @@ def main() -> None:
     trials.hold_against("random cases", stream_for(PySparkEngine(), options.seed), options.max_cases)
     if options.tests:
         trials.hold_against_tests(quick=False)
-    saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
-    trials.hold_against("saved cases", iter(saved), len(saved))
+    if options.saved:
+        saved = [case for path in sorted(SAVED.rglob("*.jsonl")) for case in load_cases(path)]
+        trials.hold_against("saved cases", iter(saved), len(saved))
     by_part: dict[str, Counter[str]] = defaultdict(Counter)
     for fault in faults:
         by_part[_part(fault)][trials.killers.get(fault.name, "survived")] += 1
@@ -137,6 +140,8 @@ class _Trials:
         for number, fault in enumerate(left, start=1):
             if self._tests[_part(fault)].catch(fault, quick=quick):
                 self.killers[fault.name] = "tests"
+            elif not quick:
+                print(f"passes the tests  {fault.name}\n    {fault.sentence}", flush=True)
             _say(f"tests: {number} of {len(left)}, {len(self.killers)} of {len(self.faults)} killed")
 
 
