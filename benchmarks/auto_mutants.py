@@ -56,6 +56,7 @@ TESTS = {
     "merge.executors": _EXECUTOR_TESTS,
     "merge.metrics": _EXECUTOR_TESTS,
     "merge.resolution": (
+        "tests/unit/test_merge_assign.py",
         "tests/unit/test_merge_clock.py",
         "tests/unit/test_merge_scope.py",
         "tests/unit/test_merge_resolution.py",
