@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from pyspark.sql import types as t
 
 from merge.errors import AnalysisError
+from merge.resolution.binding import bind
+from merge.resolution.clock import StatementClock
 from merge.resolution.scope import Relation, Scope, Side
 
 TARGET = t.StructType([t.StructField("id", t.LongType()), t.StructField("s", t.StructType())])
@@ -60,3 +64,29 @@ def test_a_name_of_both_sides_is_ambiguous() -> None:
     match = scope().only(Side.SOURCE).find(("id",))
     assert match is not None
     assert (match.column.side, match.column.positional) == (Side.SOURCE, "source_0")
+
+
+@pytest.mark.parametrize(
+    ("text", "sql", "target", "source"),
+    [
+        (
+            "size(transform(array(1), x -> x)) + abs(abs(abs(abs(abs(t.id)))))",
+            "size(transform(array(1), x -> x)) + abs(abs(abs(abs(abs(target_0)))))",
+            {0},
+            set(),
+        ),
+        (
+            "(SELECT max(q) FROM source) + abs(abs(abs(abs(abs(abs(u.id))))))",
+            "(SELECT max(q) FROM source) + abs(abs(abs(abs(abs(abs(source_0))))))",
+            set(),
+            {0},
+        ),
+        ("t.id = u.id AND t.id > 1", "target_0 = source_0 AND target_0 > 1", {0}, {0}),
+    ],
+    ids=["lambda", "subquery", "both-sides"],
+)
+def test_columns_are_found_behind_names_that_are_none(text: str, sql: str, target: set[int], source: set[int]) -> None:
+    """A lambda's variable and the names inside of a subquery are left alone, and what stands deeper is still found."""
+    clock = StatementClock(instant=datetime(2026, 1, 2, tzinfo=UTC))
+    found = bind(text, scope(), clock=clock, where="a condition")
+    assert (found.sql, found.target_columns, found.source_columns) == (sql, target, source)
