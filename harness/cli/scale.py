@@ -7,7 +7,7 @@ import secrets
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -140,36 +140,32 @@ def _specs(
     return [make_spec(shape=name, rows=rows or DEFAULT_ROWS, files=files, seed=seed) for name in names]
 
 
-class _Progress:
+class _Progress(StatusLine):
     """Says which phase is under way, of how many rows, and how long each one took."""
 
     def __init__(self, spec: ScaleSpec) -> None:
+        super().__init__()
         self._name = spec.name
-        self._status = StatusLine(lambda: f"{self._line()}  {time.monotonic() - self._since:.0f} s")
         self._doing, self._since = "", time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._status.__enter__()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._finish()
-        self._status.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
 
     def begin(self, phase: str, rows: int | None) -> None:
         """Take note that a phase begins, of so many rows."""
         self._finish()
         self._doing, self._since = phase if rows is None else f"{phase}: {rows:,} rows", time.monotonic()
-        if not self._status.is_live:
-            self._status.print(f"{self._line()} ...")
+        if not self.is_live:
+            self.print(f"{self._name}  {self._doing} ...")
 
-    def _line(self) -> str:
-        return f"{self._name}  {self._doing}"
+    def line(self) -> str:
+        return f"{self._name}  {self._doing}  {time.monotonic() - self._since:.0f} s"
 
     def _finish(self) -> None:
         """Say how long the phase took that is over."""
         if self._doing:
-            self._status.print(f"{self._line()}  {time.monotonic() - self._since:.1f} s")
+            self.print(f"{self._name}  {self._doing}  {time.monotonic() - self._since:.1f} s")
         self._doing = ""

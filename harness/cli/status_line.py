@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from rich.live import Live
@@ -11,22 +12,16 @@ from rich.text import Text
 from harness.cli.terminal import notice, stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
 SECONDS_BETWEEN_LINES = 30.0
 REFRESHES_PER_SECOND = 4
 
 
-class StatusLine:
-    """The last line of the terminal, where there is one; use as a context manager.
+class StatusLine(ABC):
+    """The last line of the terminal, where there is one; use as a context manager."""
 
-    Args:
-        text: says where the command stands.
-    """
-
-    def __init__(self, text: Callable[[], str]) -> None:
-        self._text = text
+    def __init__(self) -> None:
         self._console = stderr()
         self._live: Live | None = None
         self._last_line = time.monotonic()
@@ -38,7 +33,7 @@ class StatusLine:
                 console=self._console,
                 refresh_per_second=REFRESHES_PER_SECOND,
                 transient=True,
-                get_renderable=lambda: Text(self._text(), no_wrap=True, overflow="ellipsis"),
+                get_renderable=lambda: Text(self.line(), no_wrap=True, overflow="ellipsis"),
             )
             self._live.start()
         return self
@@ -50,6 +45,10 @@ class StatusLine:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+    @abstractmethod
+    def line(self) -> str:
+        """Say where the command stands."""
 
     @property
     def is_live(self) -> bool:
@@ -67,7 +66,7 @@ class StatusLine:
         """Where there is no terminal, print the line itself if the last one is some time ago."""
         if self._live is None and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self.wait_anew()
-            notice(self._text())
+            notice(self.line())
 
     def wait_anew(self) -> None:
         """Count the time to the next line from now."""

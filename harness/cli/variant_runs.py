@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,6 @@ from harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from harness.deviations import Deviations
     from harness.drawing import Draws
@@ -104,34 +103,25 @@ def run_variants(
     return run, False
 
 
-class _Progress:
+class _Progress(StatusLine):
     """Says where a run of variants stands, and what it finds."""
 
     def __init__(self) -> None:
-        self._status = StatusLine(self._line)
+        super().__init__()
         self._counts: Counts | None = None
         self._num_found = 0
         self._since = time.monotonic()
 
-    def __enter__(self) -> Self:
-        self._status.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._status.__exit__(kind, error, trace)
-
     def found(self, finding: VariantFinding) -> None:
         self._num_found += 1
         kept = "" if finding.path is None else f"\n  kept in {finding.path}"
-        self._status.print(f"difference: {finding.fingerprint}{kept}")
+        self.print(f"difference: {finding.fingerprint}{kept}")
 
     def at(self, counts: Counts) -> None:
         self._counts = counts
-        self._status.print_now_and_then()
+        self.print_now_and_then()
 
-    def _line(self) -> str:
+    def line(self) -> str:
         seconds = f"{time.monotonic() - self._since:.0f} s"
         if self._counts is None:
             return f"starting the engine  {seconds}"
