@@ -31,6 +31,8 @@ CLOCK = StatementClock(instant=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
         ("'now()' || now()", ["now()"]),
         ("now() > localtimestamp", ["now()", "localtimestamp"]),
         ("id + 1", []),
+        ("1 + 2 + t.current_date", []),
+        ("t.a + (2 * 3) + current_date", ["current_date"]),
     ],
 )
 def test_calls_are_replaced_and_names_are_not(text: str, replaced: list[str]) -> None:

@@ -1,0 +1,156 @@
+"""Small questions of the resolution: is it a subquery, a window, a boolean, a field to add, a name for a file?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import types as t
+
+from merge.conf import MergeConf, StoreAssignmentPolicy
+from merge.errors import AnalysisError
+from merge.resolution.binding import bind
+from merge.resolution.casts import cast_leaf
+from merge.resolution.clock import StatementClock
+from merge.resolution.conditions import check_condition, check_subquery_tables
+from merge.resolution.functions import outside_subqueries, subqueries
+from merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
+from merge.resolution.scope import Relation, Scope, Side
+from merge.resolution.types import is_known_boolean, known_type
+from merge.sql_dialect import parse_expression, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from merge.resolution.binding import BoundExpression
+
+
+def record(**fields: t.DataType) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in fields.items()])
+
+
+LONG, TEXT = t.LongType(), t.StringType()
+TARGET = record(id=LONG, v=TEXT, ok=t.BooleanType())
+
+
+def bound(text: str) -> BoundExpression:
+    scope = Scope(
+        relations=(Relation(side=Side.TARGET, qualifier=("t",), schema=TARGET),),
+        case_sensitive=False,
+    )
+    return bind(text, scope, clock=StatementClock(instant=datetime(2026, 1, 2, tzinfo=UTC)), where="a condition")
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("a + (SELECT 1)", ["(SELECT 1)"], "a +"),
+        ("(SELECT (1) + 2) * (b)", ["(SELECT (1) + 2)"], "* ( b )"),
+        ("((VALUES (1)))", ["(VALUES (1))"], "( )"),
+        ("f(values.a, (table x), (select.b))", ["(table x)"], "f ( values . a , , ( select . b ) )"),
+        (
+            "x IN (WITH q AS (SELECT 1) SELECT * FROM q) OR (c)",
+            ["(WITH q AS (SELECT 1) SELECT * FROM q)"],
+            "x IN OR ( c )",
+        ),
+    ],
+)
+def test_subqueries_are_cut_out_with_their_brackets(text: str, inside: list[str], outside: str) -> None:
+    assert list(subqueries(text)) == inside
+    assert " ".join(token.text for token in outside_subqueries(tokenize(text))) == outside
+
+
+@pytest.mark.parametrize(("text", "refused"), [("max(t.id) OVER () > 1", True), ("t.id > 1", False)])
+def test_window_functions_are_refused(text: str, *, refused: bool) -> None:
+    """R-131, whatever the function."""
+    if not refused:
+        check_condition(bound(text), operation="a search condition")
+        return
+    with pytest.raises(AnalysisError, match=r"WINDOW|OVER") as caught:
+        check_condition(bound(text), operation="a search condition")
+    assert caught.value.error_class.startswith(("UNSUPPORTED_EXPR_FOR_OPERATOR", "DELTA_"))
+
+
+class Refusing:
+    """Refuses every expression with an error of a class."""
+
+    def __init__(self, error_class: str) -> None:
+        self.error_class = error_class
+
+    def of(self, expressions: Sequence[str]) -> tuple[t.DataType, ...]:
+        raise AnalysisError(self.error_class, f"{list(expressions)}")
+
+
+def test_only_missing_tables_of_a_subquery_come_before_all_else() -> None:
+    """R-133 refuses the subquery itself, so whatever else is wrong with it does not matter."""
+    with pytest.raises(AnalysisError):
+        check_subquery_tables("(SELECT 1 FROM nowhere) > 1", Refusing("TABLE_OR_VIEW_NOT_FOUND"))
+    for other in ("AMBIGUOUS_REFERENCE", "UNRESOLVED_COLUMN"):
+        check_subquery_tables("(SELECT q FROM source) > 1", Refusing(other))
+    check_subquery_tables("t.id > 1", Refusing("TABLE_OR_VIEW_NOT_FOUND"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("target_0 = source_0", True),
+        ("target_0 = f(source_0)", False),
+        ("f(target_0) = source_0", False),
+        ("target_0 = source_1", False),
+        ("target_0 = -1", True),
+        ("target_2 AND NOT target_0 IS NULL", True),
+        ("target_0 AND target_2", False),
+        ("f(target_0) IS NULL", False),
+    ],
+)
+def test_simple_conditions_need_no_question(text: str, *, expected: bool) -> None:
+    """All others are Spark's to judge."""
+    assert is_known_boolean(parse_expression(text), TARGET, TARGET) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-1", t.IntegerType()),
+        ("7", t.IntegerType()),
+        ("'x'", TEXT),
+        ("3000000000", None),
+        ("t.id", LONG),
+        ("f(1)", None),
+    ],
+)
+def test_types_that_are_known_without_spark(text: str, expected: t.DataType | None) -> None:
+    assert known_type(bound(text)) == expected
+
+
+def test_fields_that_no_clause_assigns_are_not_added() -> None:
+    """R-233: a struct is kept for the paths that lead into it, by their own names."""
+    source = record(a=record(x=LONG, y=LONG), b=record(x=LONG), c=LONG)
+    kept = filter_schema(source, {("a", "x")}, star=False, case_sensitive=True)
+    assert kept == record(a=record(x=LONG))
+    assert filter_schema(source, {("b", "x")}, star=False, case_sensitive=True) == record(b=record(x=LONG))
+
+
+def test_names_that_parquet_cannot_hold_are_refused_at_every_depth() -> None:
+    new = record(a=record(**{"x y": LONG}))
+    with pytest.raises(AnalysisError, match="x y"):
+        check_new_names(record(a=record()), new)
+    check_new_names(new, new)
+
+
+def test_types_of_other_kinds_do_not_merge() -> None:
+    """R-236: a map and an array have no common type, whichever side is which."""
+    pair = t.MapType(TEXT, LONG), t.ArrayType(LONG)
+    for target, source in (pair, pair[::-1]):
+        with pytest.raises(AnalysisError):
+            merge_schemas(record(v=target), record(v=source))
+
+
+def test_a_decimal_is_spelled_out_and_never_fails() -> None:
+    """Where the session is not in ANSI mode, a decimal of a high scale would be written with an exponent."""
+    conf = MergeConf(store_assignment_policy=StoreAssignmentPolicy.ANSI, ansi_enabled=False)
+    text = cast_leaf("v", t.DecimalType(38, 18), TEXT, conf)
+    assert "RAISE_ERROR" not in text
+    assert "repeat('0'" in text
+    assert "RAISE_ERROR" in cast_leaf("v", TEXT, LONG, conf)
