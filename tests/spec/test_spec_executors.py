@@ -49,6 +49,7 @@ def test_upsert_rewrites_touched_files(table: Table) -> None:
     assert len(metrics) == 22
     assert (metrics["numTargetRowsCopied"], metrics["numTargetFilesRemoved"], metrics["numSourceRows"]) == (1, 1, 3)
     assert metrics["numOutputRows"] == 4
+    assert [count for name, count in result.internal_metrics.items() if "Partitions" in name] == [0, 0, 0]
     assert len(result.touched_files) == 1
 
 
@@ -216,6 +217,7 @@ def test_partitions_with_difficult_names(spark: SparkSession, tmp_path: Path) ->
     assert result.metrics["numTargetFilesAdded"] == 4
     assert result.metrics["numTargetChangeFilesAdded"] == 4
     assert result.internal_metrics["numTargetPartitionsRemovedFrom"] == 4
+    assert result.internal_metrics["numTargetPartitionsAddedTo"] == 4
 
 
 def test_files_of_an_older_schema(spark: SparkSession, tmp_path: Path) -> None:
