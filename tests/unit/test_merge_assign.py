@@ -55,6 +55,13 @@ def test_one_cast_does_where_nothing_is_rebuilt(source: DataType, target: DataTy
     assert assigned(source, target).sql == expected
 
 
+@pytest.mark.parametrize("policy", list(StoreAssignmentPolicy))
+def test_other_letters_alone_rebuild_nothing(policy: StoreAssignmentPolicy) -> None:
+    """Fields that differ in case are the same, under policies that look at every leaf too."""
+    casting = Casting(conf=MergeConf(store_assignment_policy=policy), fields=FieldRule.BY_NAME)
+    assert assigned(record(A=INT), record(a=INT), casting).sql == "CAST((f(x)) AS STRUCT<`a`: INT>)"
+
+
 def test_a_struct_is_rebuilt_by_name_around_one_evaluation() -> None:
     """R-242: the text names the value several times, so a value that is no column is given a name first."""
     moved = MOVED.format("assigned")
