@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,24 @@ if TYPE_CHECKING:
     from harness.verdict import CaseReport, Mismatch
 
 _WHAT, _EACH, _COLUMNS = "what", "each", "columns"
-_ADDED = "added"
+
+
+class Columns(Enum):
+    """Which columns a differing cell may be of."""
+
+    ADDED = "added"
+    NOT_NULL = "not null"
+
+    def names(self, report: CaseReport) -> tuple[str, ...]:
+        """Name these columns in a case: those that the merge adds, or those of the target that may not be NULL."""
+        before = report.case.target.schema
+        if self is Columns.NOT_NULL:
+            return tuple(column.name for column in before.columns if not column.nullable)
+        answer = report.reference.answer
+        if not isinstance(answer, Prediction):
+            return ()
+        known = {name.lower() for name in before.names}
+        return tuple(name for name in answer.schema.names if name.lower() not in known)
 
 
 class BadDifferenceError(ValueError):
@@ -29,18 +47,18 @@ class ExpectedDifference:
         what: ``check kind``; ``*`` and ``?`` match as in file names.
         each: must be found in the differing cell, the missing or extra row, or whatever a part of the mismatch is;
             None for any.
-        only_added: whether the differing cell must be of a column that the merge adds.
+        columns: of which columns the differing cell must be; None for any.
     """
 
     what: str
     each: re.Pattern[str] | None = None
-    only_added: bool = False
+    columns: Columns | None = None
 
     def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
         """Tell whether one part of a mismatch of a report is of this sort."""
         if not fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what):
             return False
-        if self.only_added and not part.startswith(tuple(f"{name}: " for name in _added_columns(report))):
+        if self.columns and not part.startswith(tuple(f"{name}: " for name in self.columns.names(report))):
             return False
         return self.each is None or self.each.search(part) is not None
 
@@ -48,14 +66,6 @@ class ExpectedDifference:
 def parts_of(mismatch: Mismatch) -> tuple[str, ...]:
     """Return what has to be explained one by one: each part, or, where there are none, the lines taken together."""
     return mismatch.parts or ("\n".join(mismatch.lines),)
-
-
-def _added_columns(report: CaseReport) -> tuple[str, ...]:
-    answer = report.reference.answer
-    if not isinstance(answer, Prediction):
-        return ()
-    before = {name.lower() for name in report.case.target.schema.names}
-    return tuple(name for name in answer.schema.names if name.lower() not in before)
 
 
 def parse_difference(given: Any) -> ExpectedDifference:  # noqa: ANN401 - any TOML value
@@ -72,13 +82,16 @@ def parse_difference(given: Any) -> ExpectedDifference:  # noqa: ANN401 - any TO
             f'difference {given!r} must be a text, such as "rows missing_rows", or a table of what, each and columns, '
             'such as { what = "rows changed_rows", each = "reference -0.0, engine 0.0" }'
         )
-    if given.get(_COLUMNS, _ADDED) != _ADDED:
-        raise BadDifferenceError(f'columns = {given[_COLUMNS]!r} must be "{_ADDED}", or be left out')
+    allowed = [columns.value for columns in Columns]
+    if _COLUMNS in given and given[_COLUMNS] not in allowed:
+        words = " or ".join(f'"{word}"' for word in allowed)
+        raise BadDifferenceError(f"columns = {given[_COLUMNS]!r} must be {words}, or be left out")
     try:
         each = re.compile(given[_EACH]) if _EACH in given else None
     except (re.error, TypeError) as error:
         raise BadDifferenceError(f"each = {given[_EACH]!r} is no regular expression: {error}") from error
-    return ExpectedDifference(what=_known(given[_WHAT]), each=each, only_added=_COLUMNS in given)
+    columns = Columns(given[_COLUMNS]) if _COLUMNS in given else None
+    return ExpectedDifference(what=_known(given[_WHAT]), each=each, columns=columns)
 
 
 def _known(what: str) -> str:

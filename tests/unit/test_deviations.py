@@ -116,15 +116,24 @@ def test_parts_of_one_difference_may_have_several_causes(tmp_path: Path) -> None
     assert [len(_load(tmp_path, text).explain(report)) for text in (one, other, one + other)] == [0, 0, 2]
 
 
-@pytest.mark.parametrize(("cell", "explained"), [("extra: reference 1", True), ("v: reference 1", False)])
-def test_a_difference_can_be_kept_to_the_columns_that_a_merge_adds(
-    tmp_path: Path, cell: str, *, explained: bool
-) -> None:
-    wanted = '[{ what = "rows changed_rows", columns = "added" }]'
+@pytest.mark.parametrize(
+    ("columns", "cell", "explained"),
+    [
+        ("added", "extra: reference 1", True),
+        ("added", "v: reference 1", False),
+        ("not null", "id: reference 1", True),
+        ("not null", "v: reference 1", False),
+        ("not null", "extra: reference 1", False),
+    ],
+)
+def test_a_difference_can_be_kept_to_some_columns(tmp_path: Path, columns: str, cell: str, *, explained: bool) -> None:
+    """Those that the merge adds, or those of the target that may not be NULL."""
+    wanted = f'[{{ what = "rows changed_rows", columns = "{columns}" }}]'
     known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
     source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}
+    target = {**_CASE["target"], "schema": _CASE["target"]["schema"].replace("id INT", "id INT NOT NULL")}
     report = check_case(
-        _case(source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")), Losing()
+        _case(target=target, source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")), Losing()
     )
     mismatch = replace(report.mismatches[0], kind="changed_rows", parts=(f"{cell}, engine 2",))
     assert bool(known.explain(replace(report, mismatches=(mismatch,)))) is explained
@@ -187,7 +196,7 @@ def test_review_dates_and_unused_entries_are_said(tmp_path: Path) -> None:
         ("review = 2999-01-01", 'review = "2999-01-01"', "must be a date"),
         ('difference = ["rows missing_rows", "rows P-9"]', 'difference = ["rows"]', "is none that there is"),
         ('["rows missing_rows", "rows P-9"]', '[{ what = "rows missing_rows", each = "(" }]', "no regular expression"),
-        ('["rows missing_rows", "rows P-9"]', '[{ what = "rows *", columns = "all" }]', "must be .added."),
+        ('["rows missing_rows", "rows P-9"]', '[{ what = "rows *", columns = "all" }]', 'be "added" or "not null"'),
         ('["rows missing_rows", "rows P-9"]', '[{ each = "x" }]', "must be a text"),
         ('link = "https://example.org/1"', "", "lacks link"),
         ("case.json", "nowhere.json", "case cannot be read"),
