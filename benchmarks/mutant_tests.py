@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import signal
 import sys
 import threading
 import time
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _CACHED = type(cache(len))
 _QUICK_SECONDS = 0.5
+# How long the tests of a mutant may take: so long, and so many times what they took without it.
+_LEAST_SECONDS, _PATIENCE = 30.0, 5
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-W", "ignore")
 _Place = tuple[str, int]
 
@@ -58,7 +61,8 @@ class TestsByFunction:
         with fault.switched_on():
             _forget_answers(fault)
             try:
-                return not _pass(sorted(names, key=self.seconds.__getitem__))
+                with _time_limit(_LEAST_SECONDS + _PATIENCE * sum(self.seconds[name] for name in names)):
+                    return not _pass(sorted(names, key=self.seconds.__getitem__))
             finally:
                 _forget_answers(fault)
 
@@ -111,6 +115,22 @@ class _Watch:
             for code in called:
                 if code.co_filename.startswith(self.folder):
                     self.callers[code.co_filename, code.co_firstlineno].add(item.nodeid)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Let the test under way fail where a mutant never comes to an end."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError("the mutant takes too long")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _place(edit: Edit) -> _Place:
