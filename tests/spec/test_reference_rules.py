@@ -78,6 +78,9 @@ def test_duplicate_source_rows_insert_duplicates() -> None:
         "WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN DELETE",
         "WHEN NOT MATCHED BY SOURCE THEN DELETE",
         "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        # R-322 is about statements with MATCHED clauses only
+        "WHEN MATCHED AND t.k > 50 THEN DELETE WHEN NOT MATCHED THEN INSERT *",
+        "WHEN MATCHED AND t.k > 50 THEN DELETE WHEN NOT MATCHED BY SOURCE THEN DELETE",
     ],
 )
 def test_ambiguity_ignores_clause_conditions(clauses: str) -> None:
