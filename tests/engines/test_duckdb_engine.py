@@ -108,6 +108,7 @@ def test_an_unknown_setting_is_not_ignored(engine: DuckDbEngine) -> None:
              "source": {"schema": "id INT, v STRING, w INT", "rows": []}},
             "feature schema evolution",
         ),
+        ({"conf": {"spark.sql.storeAssignmentPolicy": "STRICT"}}, "feature strict store assignment"),
         ({"target": {"schema": "id INT, v STRUCT<a: INT NOT NULL>", "rows": []}}, "a struct field that is NOT NULL"),
         ({"source": {"schema": "id INT, v VOID", "rows": []}}, "a value of type VOID"),
         (
