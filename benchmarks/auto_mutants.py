@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 SAVED = Path("tests/regress")
 PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
-# The quick ones first: a mutant is run until one fails.
 _EXECUTOR_TESTS = (
     "tests/unit/test_merge_large_tables.py",
     "tests/unit/test_merge_run.py",

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     Check = Callable[[Case, Engine], CaseReport]
 
 
-@contextlib.contextmanager
-def jobs_on(engine: Engine, num_jobs: int, check: Check) -> Iterator[Jobs]:
+def jobs_on(engine: Engine, num_jobs: int, check: Check) -> contextlib.AbstractContextManager[Jobs]:
     """Open a pool for the length of a run; at its end what has not begun is dropped and what has is waited for.
 
     Args:
@@ -44,17 +43,14 @@ def jobs_on(engine: Engine, num_jobs: int, check: Check) -> Iterator[Jobs]:
         UserInputError: where the engine cannot run several cases at once.
     """
     if isinstance(engine, ParallelEngine):
-        with _threads(engine, num_jobs, check) as jobs:
-            yield jobs
-    elif isinstance(engine, CopiedEngine):
-        with _processes(engine, num_jobs, check) as jobs:
-            yield jobs
-    else:
-        raise UserInputError(
-            f"engine {engine.name!r} runs one case at a time: leave --jobs out. Several at once run on engines "
-            "that have the method beside() of harness.engine.ParallelEngine, as pyspark and delta-spark do, or "
-            "recipe() of harness.engine.CopiedEngine, as duckdb and delta-rs do."
-        )
+        return _threads(engine, num_jobs, check)
+    if isinstance(engine, CopiedEngine):
+        return _processes(engine, num_jobs, check)
+    raise UserInputError(
+        f"engine {engine.name!r} runs one case at a time: leave --jobs out. Several at once run on engines "
+        "that have the method beside() of harness.engine.ParallelEngine, as pyspark and delta-spark do, or "
+        "recipe() of harness.engine.CopiedEngine, as duckdb and delta-rs do."
+    )
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.drawing import Draws
     from harness.engine import ConfigurableEngine, Engine
     from harness.findings import FindingsDirectory
+    from harness.shrink import ShrinkLimits
     from harness.variants.counts import Counts
     from harness.variants.run import VariantFinding, VariantRun
     from harness.variants.variant import Variant
@@ -35,7 +36,7 @@ variant_option = click.option(
 
 def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
     """Tell what a run's process ends with; what was to be executed and was not is never green."""
-    from harness.variants.judge import Ending  # noqa: PLC0415 - slow import, as above
+    from harness.variants.judge import Ending  # noqa: PLC0415 - a slow import that --help need not wait for
 
     counts = run.counts
     if run.found:
@@ -60,11 +61,11 @@ def run_variants(
     max_cases: int | None = None,
     max_seconds: float | None = None,
     findings: FindingsDirectory | None = None,
-    limits: object = None,
+    limits: ShrinkLimits | None = None,
 ) -> tuple[VariantRun, bool]:
     """Run given cases, or random ones, under variants on an engine, and show where the run stands.
 
-    ``limits`` are ``ShrinkLimits``; the other arguments are options of the verbs.
+    ``limits`` say how much shrinking a finding is worth; the other arguments are options of the verbs.
 
     Returns:
         The run, and whether Ctrl+C ended it.
@@ -89,7 +90,7 @@ def run_variants(
             findings=findings,
             only=only,
             batched=draws.batched,
-            limits=limits or LIMITS,  # type: ignore[arg-type]  # a name that only slow imports know
+            limits=limits or LIMITS,
             listener=progress.found,
             progress=progress.at,
         )
