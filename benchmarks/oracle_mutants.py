@@ -3,9 +3,9 @@
     uv sync --group dev --group mutants
     python -m benchmarks.oracle_mutants [--only reference] [--sample 300] [--seed 1]
 
-No engine takes part. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
+No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
 conservation laws and metamorphic relations on random cases, where it answers for itself, or by the tests of its
-rules. A mutant of the comparator is killed by its tests.
+rules and of its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from harness.check import check_case
 from harness.reference_engine import ReferenceAsEngine
 from harness.relations.oracle import check_relations
 from harness.selfcheck.fault import watched
+from harness.spark_session import request_delta
 from harness.verdict import Verdict
 from reference.case_file import load_cases
 from strategies import samples
@@ -49,6 +50,9 @@ PARTS = {
         "tests/unit/test_case_file.py",
         "tests/unit/test_case_layout.py",
         "tests/meta/test_reference_row_model.py",
+        "tests/engines/test_reference_casts.py",
+        "tests/engines/test_reference_expressions.py",
+        "tests/engines/test_reference_queries.py",
     ),
     "harness": (
         "tests/meta/test_comparator_mutants.py",
@@ -82,6 +86,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="so many mutants of each part, drawn from all")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
+    request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
     for part in PARTS:
         _part(part, options)
 
