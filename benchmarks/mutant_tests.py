@@ -158,6 +158,9 @@ def _pass(tests: Sequence[str], *plugins: object) -> bool:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         code = pytest.main([*_OPTIONS, *tests], plugins=plugins)
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+    # A mutant may also break what a test module does as it is imported: a file of tests is INTERRUPTED then, and single
+    # tests of it are not found, a USAGE_ERROR.
+    failed = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+    if code not in (pytest.ExitCode.OK, *failed):
         raise RuntimeError(f"pytest ended with {code}:\n{said.getvalue()}")
-    return code == pytest.ExitCode.OK  # a mutant may also break what a test module does as it is imported
+    return code == pytest.ExitCode.OK

@@ -45,6 +45,7 @@ PARTS = {
         "tests/spec/test_reference_evolution.py",
         "tests/spec/test_reference_constraints.py",
         "tests/spec/test_reference_sources.py",
+        "tests/spec/test_reference_small_questions.py",
         "tests/spec/test_reference_array_functions.py",
         "tests/spec/test_reference_rule_coverage.py",
         "tests/unit/test_case_file.py",
