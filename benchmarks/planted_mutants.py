@@ -41,6 +41,7 @@ def planted(mutants: Sequence[Mutant]) -> tuple[list[Fault], Counter[str]]:
                 sentence=f"{mutant.before.strip()}  ->  {mutant.after}",
                 rules=("automatic",),
                 edits=edits,
+                by_two_scans=False,  # tests that call the function see nothing else changed
             )
         )
     return faults, left_out

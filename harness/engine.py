@@ -25,6 +25,7 @@ class Capabilities:
             ``commit``, ``path``, ``unchanged``), or by a metric's name.
         features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
             ``Unsupported`` to every one of them; saved cases may still use them.
+        own_settings: settings of this project's merge that the engine knows; variants try those.
         conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
             each, simplest first; they change how a merge runs, never what it must answer.
     """
@@ -39,6 +40,7 @@ class Capabilities:
     reasons: Mapping[str, str] = field(default_factory=dict)
     features_off: frozenset[str] = frozenset()
     conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own_settings: frozenset[str] = frozenset()
 
 
 @runtime_checkable

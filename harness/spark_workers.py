@@ -117,7 +117,7 @@ def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
             pass
         problem = None
         try:
-            for name in ("writer", "copied_rows", "modified_rows", "key_ranges"):
+            for name in ("writer", "copied_rows", "modified_rows", "touched_rows", "key_ranges"):
                 importlib.import_module(f"merge.table.{name}")
         except ImportError as error:
             problem = f"{type(error).__name__}: {error}"

@@ -22,6 +22,7 @@ from merge.executors.run import (
     split_bytes,
     uses_insert_only_path,
 )
+from merge.executors.single_scan import merge_in_single_scan
 from merge.executors.source import MaterializeReason, materialization_reason, prepare_source
 from merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
 from merge.resolution.resolve import resolve
@@ -273,6 +274,9 @@ def execute(run: MergeRun) -> PathResult:
     """Choose the execution path and run it (R-402)."""
     if uses_insert_only_path(run.merge, run.conf):
         return write_only_inserts(run, filter_matched_rows=True)
+    done = merge_in_single_scan(run)
+    if done is not None:
+        return done
     touched = find_touched_files(run)
     if not touched.files:
         return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)

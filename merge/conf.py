@@ -44,6 +44,7 @@ OWN_PREFIX = "mergecheck.merge."
 PRUNE_BY_SOURCE_KEYS = OWN_PREFIX + "pruneBySourceKeys.enabled"
 BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
 LOW_SHUFFLE = OWN_PREFIX + "lowShuffle.enabled"
+SINGLE_SCAN = OWN_PREFIX + "singleScan.enabled"
 LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
 _DEFAULT_LARGE_TABLE_BYTES = 16 * 2**20
 
@@ -90,7 +91,9 @@ class MergeConf:
         prune_by_source_keys: files without a key of the source are not scanned for matches.
         broadcast_source: a small source is sent to every task instead of shuffling the target.
         low_shuffle: rows that a merge leaves alone are copied file by file, outside the join.
-        large_table_bytes: from so many bytes of files on the three are used; for less they cost more than they save.
+        single_scan: a merge that fits into one task finds the touched files and rewrites them in one query.
+        large_table_bytes: from so many bytes of files on the first three are used; for less they cost more than they
+            save.
     """
 
     optimize_insert_only_merge: bool = True
@@ -119,6 +122,7 @@ class MergeConf:
     prune_by_source_keys: bool = True
     broadcast_source: bool = True
     low_shuffle: bool = True
+    single_scan: bool = True
     large_table_bytes: int = _DEFAULT_LARGE_TABLE_BYTES
 
     @classmethod
@@ -161,6 +165,7 @@ class MergeConf:
             prune_by_source_keys=_flag(settings, PRUNE_BY_SOURCE_KEYS, default=True),
             broadcast_source=_flag(settings, BROADCAST_SOURCE, default=True),
             low_shuffle=_flag(settings, LOW_SHUFFLE, default=True),
+            single_scan=_flag(settings, SINGLE_SCAN, default=True),
             large_table_bytes=_bytes(settings, LARGE_TABLE_BYTES, default=_DEFAULT_LARGE_TABLE_BYTES),
         )
 
@@ -198,6 +203,7 @@ SETTING_NAMES: tuple[str, ...] = (
     PRUNE_BY_SOURCE_KEYS,
     BROADCAST_SOURCE,
     LOW_SHUFFLE,
+    SINGLE_SCAN,
     LARGE_TABLE_BYTES,
     *_ONLY_DEFAULT,
 )

@@ -31,7 +31,7 @@ from harness.spark_place import table_folder
 from harness.spark_remote import is_remote, make_active
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
-from merge.conf import LARGE_TABLE_BYTES, SETTING_NAMES
+from merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
 from reference.outcome import MergePath, Outcome, Rejection, Unsupported
 
@@ -61,6 +61,7 @@ class PySparkEngine:
         exact_metric_names=True,
         # no drawn table is large by itself; the switches of what large tables bring are axes of the variants
         conf_domain={LARGE_TABLE_BYTES: ("0",)},
+        own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),
     )
 
     def __init__(self, spark: SparkSession | None = None) -> None:

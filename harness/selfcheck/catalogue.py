@@ -11,6 +11,7 @@ from harness.selfcheck.faults_evolution import EVOLUTION_FAULTS
 from harness.selfcheck.faults_large import LARGE_FAULTS
 from harness.selfcheck.faults_matching import MATCHING_FAULTS
 from harness.selfcheck.faults_resolution import RESOLUTION_FAULTS
+from harness.selfcheck.faults_single_scan import SINGLE_SCAN_FAULTS
 from harness.selfcheck.faults_skipping import SKIPPING_FAULTS
 from harness.selfcheck.faults_writing import COMMIT_FAULTS, WRITING_FAULTS
 
@@ -30,6 +31,7 @@ CATALOGUE: tuple[Fault, ...] = (
     *RESOLUTION_FAULTS,
     *EVOLUTION_FAULTS,
     *LARGE_FAULTS,
+    *SINGLE_SCAN_FAULTS,
 )
 
 

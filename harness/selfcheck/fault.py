@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from harness.selfcheck.needs import nothing
+from merge.executors import single_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,6 +78,7 @@ class Fault:
         needs: whether a case can show it at all, see ``needs``.
         equivalent: why no valid case can show it, where that can be argued; it is run all the same, and not counted.
         seldom: why random cases seldom show it; told of a fault that is not solved.
+        by_two_scans: it is looked for in merges by two scans, as large ones are; otherwise small ones are single scans.
     """
 
     name: str
@@ -88,14 +90,24 @@ class Fault:
     needs: Need = nothing
     equivalent: str = ""
     seldom: str = ""
+    by_two_scans: bool = True
 
     @contextlib.contextmanager
     def switched_on(self) -> Iterator[None]:
         """Make ``merge`` wrong within a ``with`` block, and right again behind it."""
         with contextlib.ExitStack() as stack:
+            if self.by_two_scans:
+                stack.enter_context(two_scans())
             for edit in self.edits:
                 stack.enter_context(mock.patch.object(edit.owner, edit.name, edit.wrong(edit.right())))
             yield
+
+
+@contextlib.contextmanager
+def two_scans() -> Iterator[None]:
+    """Let small merges do what large ones do, within a ``with`` block: find the touched files, then rewrite them."""
+    with mock.patch.object(single_scan, "uses_single_scan", return_value=False):
+        yield
 
 
 def with_other(module: ModuleType, name: str, function: Function) -> Callable[[Any], Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from harness.check import check_case
 from harness.deviations import Deviations, load_deviations
 from harness.errors import HarnessBugError
-from harness.selfcheck.fault import watched
+from harness.selfcheck.fault import two_scans, watched
 from harness.selfcheck.rehearsal import differing_early, is_early
 from harness.verdict import Verdict
 from merge.sql_dialect import parse_expression
@@ -103,7 +103,7 @@ def run_seed(
         result.num_cases += 1
         answer = evaluate(case)
         left = [f for f in faults if f.name not in result.kills and f.needs(case, answer.facts)]
-        for fault in _could_differ(case, answer, engine, left):
+        for fault in _could_differ_by_scans(case, answer, engine, left):
             runs[fault.name] += 1
             result.num_runs += 1
             checks = killing_checks(_check_with(fault, case, answer, engine))
@@ -125,6 +125,13 @@ def killing_checks(report: CaseReport) -> tuple[str, ...]:
         laws = {mismatch.kind for mismatch in report.mismatches if mismatch.against == "itself"}
         return (*sorted(check.value for check in checks), *sorted(laws))
     return (Verdict.ENGINE_ERROR.value,) if report.verdict is Verdict.ENGINE_ERROR else ()
+
+
+def _could_differ_by_scans(case: Case, answer: Reference, engine: Engine, faults: Sequence[Fault]) -> list[Fault]:
+    """Choose among the faults of merges by two scans and among the others, each on such a merge."""
+    with two_scans():
+        found = _could_differ(case, answer, engine, [fault for fault in faults if fault.by_two_scans])
+    return found + _could_differ(case, answer, engine, [fault for fault in faults if not fault.by_two_scans])
 
 
 def _could_differ(case: Case, answer: Reference, engine: Engine, faults: Sequence[Fault]) -> list[Fault]:

@@ -12,7 +12,7 @@ from unittest import mock
 
 import pyarrow.compute as pc
 
-from merge.table import copied_rows, modified_rows, partition_split, statistics, writer
+from merge.table import copied_rows, modified_rows, partition_split, statistics, touched_rows, writer
 from merge.table.constraints import first_violation
 from merge.table.partition_values import serialize
 from merge.table.row_positions import unpack
@@ -91,3 +91,21 @@ def copy_but_first(task: Any, stored: Any, groups: Any, batches: Iterable[pa.Rec
     """Do what ``copy_groups`` does, and leave out of each file the first of the rows to leave out."""
     with mock.patch.object(copied_rows, "unpack", lambda packed: unpack(packed)[:1]):
         yield from copied_rows.copy_groups(task, stored, groups, batches)
+
+
+def write_doubled_matches(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_touched_files`` does, and never call the rows ambiguous."""
+    with mock.patch.object(touched_rows, "_is_ambiguous", return_value=False):
+        yield from touched_rows.write_touched_files(task, batches)
+
+
+def write_untouched_rows_too(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_touched_files`` does, and leave out no row."""
+    with mock.patch.object(pc, "is_in", lambda values, **_options: pc.is_valid(values)):
+        yield from touched_rows.write_touched_files(task, batches)
+
+
+def write_change_files_of_inserts(task: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do what ``write_touched_files`` does, and write change files whatever was touched."""
+    with mock.patch.object(touched_rows, "replace", lambda task, **_changes: task):
+        yield from touched_rows.write_touched_files(task, batches)

@@ -31,6 +31,7 @@ class Axis(Enum):
     MATCHED_ONLY = "matched-only"
     REPARTITION = "repartition"
     OPTIMIZE_WRITE = "optimize-write"
+    SINGLE_SCAN = "single-scan"
     LARGE_TABLES = "large-tables"
     SOURCE_KEYS = "source-keys"
     BROADCAST_SOURCE = "broadcast-source"

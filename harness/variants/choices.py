@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 BASE_SETTINGS: Mapping[str, str] = {**PROFILE_SETTINGS[Profile.TINY], SOURCE_SETTING: "table"}
 """Where the base case stands: the fast profile, its source a table. A case's own settings go before these."""
 
+OWN_BASE_SETTINGS: Mapping[str, str] = {conf.SINGLE_SCAN: "false"}
+"""The same for an engine that has these settings: two scans, as large tables have, plan more than one."""
+
 BASE_NAMES: Mapping[Axis, str] = {
     Axis.INSERT_ONLY: "on",
     Axis.MATCHED_ONLY: "on",
     Axis.REPARTITION: "on",
     Axis.OPTIMIZE_WRITE: "unset",
+    Axis.SINGLE_SCAN: "off",
     Axis.LARGE_TABLES: "from 16 MiB",
     Axis.SOURCE_KEYS: "looked up",
     Axis.BROADCAST_SOURCE: "on",
@@ -99,6 +103,12 @@ _FLAGS = (
         settings={conf.OPTIMIZE_WRITE: "true"},
         judged_as=_ANY_NUMBER_OF_FILES,
         exemptions=(_FILES_WRITTEN,),
+    ),
+    Choice(
+        axis=Axis.SINGLE_SCAN,
+        name="on",
+        sentence="the task that writes finds out which files are touched",
+        settings={conf.SINGLE_SCAN: "true"},
     ),
     Choice(
         axis=Axis.MATERIALIZE,

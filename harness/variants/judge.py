@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.check import check_case
 from harness.compare import compare_outcome, compare_rejection, no_error, same_error_class, spurious_error
 from harness.compare_metrics import HISTORY_METRICS
+from harness.variants.choices import OWN_BASE_SETTINGS
 from harness.variants.plans import PlanFingerprint, fingerprint_of
 from harness.variants.variant import base_of
 from harness.verdict import CaseReport, Verdict
@@ -69,7 +70,10 @@ class VariantReport:
 
 
 class Observed:
-    """A configurable engine as the check of one case wants it; remembers the plans of the last merge."""
+    """A configurable engine as the check of one case wants it: where the base stands by settings of the engine's own.
+
+    It remembers the plans of the last merge.
+    """
 
     def __init__(self, engine: ConfigurableEngine) -> None:
         self.name = engine.name
@@ -77,11 +81,13 @@ class Observed:
         self.capabilities: Capabilities = engine.capabilities
         self.plan = PlanFingerprint()
         self._engine = engine
+        own = engine.capabilities.own_settings
+        self._own_base = {name: value for name, value in OWN_BASE_SETTINGS.items() if name in own}
 
     def run(self, case: Case) -> EngineResult:
         """Run one case, and take the fingerprint of its plans."""
         self.plan = PlanFingerprint()
-        recorded = self._engine.run_recorded(case)
+        recorded = self._engine.run_recorded(replace(case, conf={**self._own_base, **case.conf}))
         self.plan = fingerprint_of(recorded.plans)
         return recorded.result
 

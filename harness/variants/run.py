@@ -159,7 +159,7 @@ class VariantRun:
         if only:
             inside = tuple(variant for variant in only if variant.holds(plain, facts))
             return inside, tuple(variant for variant in only if variant not in inside)
-        own = self._engine.capabilities.conf_domain
+        own = self._engine.capabilities.own_settings
         if index is None:
             return selection.every(plain, facts, own=own)
         return selection.selected(index, plain, facts, own=own)

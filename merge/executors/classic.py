@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 from merge.errors import multiple_source_rows_matched
-from merge.executors.cdc import (
-    SOURCE_ROW_INDEX,
-    TARGET_ROW_INDEX,
-    generate_cdc_and_output_rows,
-    hide_source_index,
-    needs_deduplication,
-)
-from merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
+from merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
 from merge.executors.first_scan import scan_for_matches, touched_files
 from merge.executors.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
-from merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
+from merge.executors.output import TARGET_ROW_PRESENT
+from merge.executors.rows_to_write import rows_to_write
 from merge.executors.run import (
     candidate_files,
     is_matched_only,
@@ -30,15 +24,11 @@ from merge.executors.run import (
 from merge.executors.source_keys import files_with_source_keys
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
-from merge.table.rows import ACTION
 from merge.table.scan import FILE_NAME, ROW_INDEX, scan_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame
 
-    from merge.executors.clauses import PrecomputedClause
     from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.resolution.resolved import ResolvedMerge
@@ -99,7 +89,7 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         )
         join_type = rewriting_join_type(run)
         joined = _join_for_rewriting(run, touched, join_type, with_indexes=deduplicates)
-        output = _rows_to_write(run, joined, deduplicate_deletes=deduplicates)
+        output = rows_to_write(run, joined, deduplicate_deletes=deduplicates)
         source_count = run.source.counted_by_scan if join_type == "full_outer" else None
         written = run.writer.write(
             output,
@@ -143,21 +133,6 @@ def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *,
     return joined.selectExpr(*kept, hide_source_index())
 
 
-def _rows_to_write(run: MergeRun, joined: DataFrame, *, deduplicate_deletes: bool) -> DataFrame:
-    """Turn joined rows into ``_action_`` and the columns of the final schema."""
-    frame, clauses = generate_precomputed_conditions_and_df(joined, run.merge.clauses)
-    output_cols = generate_write_all_changes_output_cols(
-        run.merge, clauses, change_data=run.records_changes, string_partitions=run.string_partitions
-    )
-    frame = frame.selectExpr("*", f"{output_cols.clause} AS {CLAUSE}").where(f"{CLAUSE} IS NOT NULL")  # R-A18
-    if run.records_changes:
-        output = generate_cdc_and_output_rows(frame, output_cols, deduplicate_deletes=deduplicate_deletes)
-    else:
-        output = frame.selectExpr(f"{output_cols.action} AS {ACTION}", *output_cols.columns)
-    _log_output(clauses, joined, output)
-    return output
-
-
 def _log_join(run: MergeRun, joined: DataFrame, source: DataFrame, target: DataFrame, join_type: str) -> None:
     if not _logger.isEnabledFor(logging.DEBUG):  # column lists cost round trips
         return
@@ -171,10 +146,3 @@ def _log_join(run: MergeRun, joined: DataFrame, source: DataFrame, target: DataF
         target.columns,
     )
     _logger.debug("writeAllChanges: join output expressions\n\t%s", "\n\t".join(joined.columns))
-
-
-def _log_output(clauses: Sequence[PrecomputedClause], joined: DataFrame, output: DataFrame) -> None:
-    if not _logger.isEnabledFor(logging.DEBUG):
-        return
-    _logger.debug("writeAllChanges: expressions\n\t%s", "\n\t".join(describe_clauses(clauses)))
-    _logger.debug("writeAllChanges: join output plan:\n%s\n%s", joined, output)

@@ -7,24 +7,23 @@ these were, and a second query copies the others (an optimisation; Delta Lake ha
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 from pyspark.sql import types as t
 
-from merge.executors.cdc import generate_cdc_and_output_rows
-from merge.executors.clauses import CLAUSE, COPIED, generate_precomputed_conditions_and_df
+from merge.executors.clauses import CLAUSE, COPIED
 from merge.executors.joins import joined_source, matched_rows
-from merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
+from merge.executors.output import TARGET_ROW_PRESENT
+from merge.executors.rows_to_write import rows_to_write
 from merge.executors.run import has_inserts, is_small
 from merge.executors.safe_conditions import conditions_cannot_fail
 from merge.executors.source import referenced_source_columns
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.copied_rows import FileToCopy
 from merge.table.modified_rows import MODIFIED_FILE, MODIFIED_ROW
-from merge.table.rows import ACTION
 from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+from merge.table.writing import OutputRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -81,7 +80,7 @@ def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult
             change_data=run.records_changes,
             is_small=small,
             source_count=source_count,
-            reports_modified=True,
+            rows=OutputRows.MODIFIED,
         )
         positions: dict[str, list[str]] = {}
         for name, packed in changed.modified:
@@ -116,13 +115,9 @@ def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     else:
         source = joined_source(run, touched.files, referenced_source_columns(run.merge))
         joined = source.join(target, condition, "inner")
-    frame, clauses = generate_precomputed_conditions_and_df(joined, run.merge.clauses)
-    cols = generate_write_all_changes_output_cols(
-        run.merge, clauses, change_data=run.records_changes, string_partitions=run.string_partitions
+    return rows_to_write(
+        run,
+        joined,
+        kept=f"{CLAUSE} <> {COPIED}",  # nor where it is NULL
+        further_columns=(f"{FILE_NAME} AS {MODIFIED_FILE}", f"{ROW_INDEX} AS {MODIFIED_ROW}"),
     )
-    frame = frame.selectExpr("*", f"{cols.clause} AS {CLAUSE}").where(f"{CLAUSE} <> {COPIED}")  # NULL: dropped
-    identity = (f"{FILE_NAME} AS {MODIFIED_FILE}", f"{ROW_INDEX} AS {MODIFIED_ROW}")
-    cols = replace(cols, columns=(*cols.columns, *identity))
-    if run.records_changes:
-        return generate_cdc_and_output_rows(frame, cols, deduplicate_deletes=False)
-    return frame.selectExpr(f"{cols.action} AS {ACTION}", *cols.columns)

@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from merge.table.copied_rows import copy_groups
 from merge.table.log_store import LogStore
 from merge.table.modified_rows import MODIFIED_ROWS, write_modified_rows
 from merge.table.rows import RowAction, routes
+from merge.table.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 from merge.table.workers import run_in_workers
 from merge.table.writer import (
     CHANGE_FILE,
@@ -50,6 +52,14 @@ _DEFAULT_INDEXED_COLUMNS = 32
 _logger = logging.getLogger(__name__)
 
 
+class OutputRows(Enum):
+    """Which rows an output has; what runs in the workers goes by it."""
+
+    REWRITTEN = "the rows of touched files, and inserted ones"
+    MODIFIED = "only rows that a clause changes or inserts; which ones these were is reported (``modified_rows``)"
+    OF_CANDIDATES = "the rows of all candidates, in one task, which finds out which are touched (``touched_rows``)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
     """A file that a successful task wrote.
@@ -75,6 +85,8 @@ class WriteResult:
         counts: rows by action, whether or not they went to a file.
         num_source_rows: rows of the source, where the query was asked to count them.
         modified: names of files and packed positions of their rows that were changed, where these were asked for.
+        touched: names of the files that were found to be touched, where that was asked for.
+        is_ambiguous: some target row matches several source rows, so that nothing was written; the same.
     """
 
     data_files: tuple[WrittenFile, ...] = ()
@@ -82,6 +94,8 @@ class WriteResult:
     counts: Mapping[RowAction, int] = field(default_factory=dict)
     num_source_rows: int | None = None
     modified: tuple[tuple[str, str], ...] = ()
+    touched: tuple[str, ...] = ()
+    is_ambiguous: bool = False
 
     def plus(self, other: WriteResult) -> WriteResult:
         """Add what another query of the same merge wrote."""
@@ -120,7 +134,7 @@ class TableWriter:
         is_small: bool = False,
         in_one_task: bool = False,
         source_count: DataFrame | None = None,
-        reports_modified: bool = False,
+        rows: OutputRows = OutputRows.REWRITTEN,
     ) -> WriteResult:
         """Run the writing query.
 
@@ -130,8 +144,8 @@ class TableWriter:
             is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
             in_one_task: one task makes all of the output already; it writes one file per partition tuple (R-543).
             source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
-            reports_modified: the output ends with file and position of the row that each row was, and these are
-                reported; only for a table without checks.
+            rows: which rows the output has; it ends with the columns that the kind of rows demands. ``MODIFIED`` is
+                only for a table without checks.
 
         Raises:
             AnalysisError: the table has partition columns only (R-745).
@@ -148,8 +162,12 @@ class TableWriter:
             output = output.repartition(*columns)
         elif is_small:
             output = output.coalesce(1)
-        function = write_modified_rows if reports_modified else write_partition
-        records = run_in_workers(output, functools.partial(function, task), RECORD_DDL)
+        in_workers = {
+            OutputRows.REWRITTEN: write_partition,
+            OutputRows.MODIFIED: write_modified_rows,
+            OutputRows.OF_CANDIDATES: write_touched_files,
+        }
+        records = run_in_workers(output, functools.partial(in_workers[rows], task), RECORD_DDL)
         if source_count is not None:
             records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
         return _result(records.collect())
@@ -244,6 +262,8 @@ def _result(records: list[Row]) -> WriteResult:
         change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
         counts=counts,
         modified=tuple((r["name"], r["stats"]) for r in records if r["kind"] == MODIFIED_ROWS),
+        touched=tuple(r["name"] for r in records if r["kind"] == TOUCHED_FILE),
+        is_ambiguous=any(r["kind"] == AMBIGUOUS for r in records),
         num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
     )
 

@@ -14,9 +14,11 @@ import pytest
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, arrow, create
 
 from harness.spark_session import settings_of
+from merge.conf import SINGLE_SCAN
 from merge.errors import ExecutionError
 from merge.executors.classic import find_touched_files, write_all_changes
 from merge.executors.first_scan import find_touched_join_type, first_scan_columns, scan_for_matches
+from merge.logs import TRACE
 from merge.metrics import ExecutionPath
 from merge.table.rows import RowAction
 
@@ -183,3 +185,21 @@ def test_write_all_changes_of_copies_writes_no_change_row(table: Table) -> None:
         result = write_all_changes(run, find_touched_files(run))
     assert table.rows_of(result.written.data_files) == Counter([(1, "a"), (2, None)])
     assert (result.written.counts, result.written.change_files) == ({RowAction.COPY: 2}, ())
+
+
+def test_delta_log_messages(spark: SparkSession, table: Table, caplog: pytest.LogCaptureFixture) -> None:
+    """The debug and trace messages begin as Delta's do (R-A05, R-A19, R-A23)."""
+    with settings_of(spark, {SINGLE_SCAN: "false"}), caplog.at_level(TRACE, logger="merge"):
+        table.merge(UPSERT, [(1, "x")])
+        table.merge(INSERT, [(77, "x")])
+    texts = [record.getMessage() for record in caplog.records]
+    for beginning in (
+        "findTouchedFiles: matched files:",
+        "writeAllChanges using full_outer join:",
+        "writeAllChanges: expressions",
+        "writeAllChanges: join output expressions",
+        "writeAllChanges: join output plan:",
+        "writeInsertsOnlyWhenNoMatchedClauses: output plan:",
+        "prepareInsertsOnlyOutputDF: not matched expressions",
+    ):
+        assert any(text.startswith(beginning) for text in texts), beginning

@@ -15,10 +15,9 @@ from pyspark.sql import types as t
 
 from harness.spark_session import settings_of
 from merge import command
-from merge.conf import MergeConf
+from merge.conf import SINGLE_SCAN, MergeConf
 from merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
 from merge.executors.source import MaterializeReason, materialization_reason
-from merge.logs import TRACE
 from merge.metrics import ExecutionPath
 from merge.table.commit import commit
 
@@ -30,6 +29,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True, params=["false", "true"], ids=["two-scans", "single-scan"])
+def scans(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let every merge here find and rewrite files in two scans, and then in a single one."""
+    with settings_of(spark, {SINGLE_SCAN: request.param}):
+        yield
 
 
 def test_upsert_rewrites_touched_files(table: Table) -> None:
@@ -391,21 +397,3 @@ def test_unmaterialised_source_is_counted_twice(spark: SparkSession, table: Tabl
         result = table.merge(UPSERT, [(1, "x"), (9, "y")])
     assert result.internal_metrics["numSourceRowsInSecondScan"] == 2
     assert result.metrics["numSourceRows"] == 2
-
-
-def test_delta_log_messages(table: Table, caplog: pytest.LogCaptureFixture) -> None:
-    """The debug and trace messages begin as Delta's do (R-A05, R-A19, R-A23)."""
-    with caplog.at_level(TRACE, logger="merge"):
-        table.merge(UPSERT, [(1, "x")])
-        table.merge(INSERT, [(77, "x")])
-    texts = [record.getMessage() for record in caplog.records]
-    for beginning in (
-        "findTouchedFiles: matched files:",
-        "writeAllChanges using full_outer join:",
-        "writeAllChanges: expressions",
-        "writeAllChanges: join output expressions",
-        "writeAllChanges: join output plan:",
-        "writeInsertsOnlyWhenNoMatchedClauses: output plan:",
-        "prepareInsertsOnlyOutputDF: not matched expressions",
-    ):
-        assert any(text.startswith(beginning) for text in texts), beginning

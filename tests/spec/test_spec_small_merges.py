@@ -13,6 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from harness.engines.executed_plans import recording
 from harness.spark_session import settings_of, start_session
 from merge import merge_sql
+from merge.conf import SINGLE_SCAN
 from merge.table.scan import MAX_INLINE_FILES
 from merge.table.snapshot import read_snapshot
 
@@ -34,8 +35,12 @@ def spark() -> SparkSession:
     return start_session()
 
 
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    return sorted(tuple(row.values()) for row in table.to_pylist())
+
+
 def rows(path: str) -> list[tuple[object, ...]]:
-    return sorted(tuple(row.values()) for row in DeltaTable(path).to_pyarrow_table().to_pylist())
+    return rows_of(DeltaTable(path).to_pyarrow_table())
 
 
 def merge(spark: SparkSession, directory: Path, *, partitions: int, shuffle_partitions: int) -> MergeResult:
@@ -91,6 +96,75 @@ def test_a_small_merge_shuffles_nothing_in_one_task(spark: SparkSession, tmp_pat
             merge_sql(spark, f"MERGE INTO target t USING source s ON t.id = s.id {clauses}", tables=tables)
     assert not [plan for plan in plans[1] if "Exchange" in plan]
     assert [plan for plan in plans[3] if "Exchange" in plan]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("single_scan", "num_queries"), [("true", 1), ("false", 2)])
+def test_a_small_merge_is_a_single_query(
+    spark: SparkSession, tmp_path: Path, single_scan: str, num_queries: int
+) -> None:
+    """The task that writes finds out which files are touched, unless it is told not to."""
+    for part in range(3):
+        write_deltalake(tmp_path / "target", pa.table({"id": [part, part + 10], "v": ["a", "b"]}), mode="append")
+    write_deltalake(tmp_path / "source", pa.table({"id": [0, 7], "v": ["c", "d"]}))
+    tables = {name: str(tmp_path / name) for name in ("target", "source")}
+    plans: list[str] = []
+    with settings_of(spark, {SINGLE_SCAN: single_scan}), recording(spark, plans):
+        result = merge_sql(spark, SQL, tables=tables)
+    assert len(plans) == num_queries
+    assert (result.row, len(result.touched_files)) == ((2, 1, 0, 1), 1)
+    assert result.metrics["numTargetRowsCopied"] == 1
+    assert result.internal_metrics["numSourceRowsInSecondScan"] == 2
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("given", "clauses", "expected"),
+    [
+        ([(0, "c"), (7, "d")], "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *", ("D", 2)),
+        ([(0, "c"), (7, "d")], "WHEN MATCHED THEN UPDATE SET *", ("D", 0)),
+        ([(0, "c"), (7, "d")], "WHEN MATCHED AND s.v = 'q' THEN DELETE", ("C", 0)),
+        ([(0, "c"), (7, "d")], "WHEN MATCHED AND s.v = 'c' THEN DELETE", ("D", 0)),
+        ([(8, "c"), (7, "d")], "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", ("B", 2)),
+        ([(8, "c"), (7, "d")], "WHEN MATCHED THEN DELETE", ("C", 0)),
+        ([(8, "c")], "WHEN NOT MATCHED BY SOURCE AND t.id = 11 THEN DELETE", ("D", 1)),
+        ([(0, "c"), (0, "d")], "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", ("D", 2)),
+        ([(0, "c")], "WHEN MATCHED AND CAST(t.v AS INT) = 1 THEN DELETE WHEN NOT MATCHED THEN INSERT *", ("D", 1)),
+    ],
+    ids=[
+        "upsert",
+        "update",
+        "fires-nowhere",
+        "fires",
+        "inserts",
+        "nothing",
+        "by-source",
+        "ambiguous",
+        "fails-elsewhere",
+    ],
+)
+def test_a_single_scan_gives_what_two_give(
+    spark: SparkSession, tmp_path: Path, given: list[tuple[int, str]], clauses: str, expected: tuple[str, int]
+) -> None:
+    """Rows, feed, files and metrics; two scans are asked where one row has two matches or an evaluation fails."""
+    found = []
+    for single_scan in ("true", "false"):
+        target, source = tmp_path / single_scan / "target", tmp_path / single_scan / "source"
+        for ids, values in (([0, 10], ["1", "2"]), ([1, 11], ["x", "y"])):
+            data = pa.table({"id": ids, "v": values})
+            write_deltalake(target, data, mode="append", configuration={"delta.enableChangeDataFeed": "true"})
+        write_deltalake(source, pa.table({"id": [row[0] for row in given], "v": [row[1] for row in given]}))
+        tables = {"target": str(target), "source": str(source)}
+        with settings_of(spark, {SINGLE_SCAN: single_scan}):
+            sql = f"MERGE INTO target t USING source s ON t.id = s.id {clauses}"
+            result = merge_sql(spark, sql, tables=tables)
+        feed = pa.table(DeltaTable(target).load_cdf(starting_version=0)).select(["id", "v", "_change_type"])
+        counted = {k: v for k, v in {**result.metrics, **result.internal_metrics}.items() if "TimeMs" not in k}
+        written = {k: v for k, v in counted.items() if "BytesAdded" not in k and "ChangeFileBytes" not in k}
+        told = (result.path, result.row, result.version, len(result.touched_files), written)
+        found.append((*told, rows_of(feed), rows(str(target))))
+        assert (result.path and result.path.value, written["numSourceRowsInSecondScan"]) == expected
+    assert found[0] == found[1]
 
 
 @pytest.mark.spark

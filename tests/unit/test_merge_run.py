@@ -22,6 +22,7 @@ from merge.executors.run import (
     source_for,
     split_bytes,
 )
+from merge.executors.single_scan import MAX_BYTES, uses_single_scan
 
 MIB = 2**20
 
@@ -109,6 +110,26 @@ def test_a_table_is_large_from_the_setting_on() -> None:
     limit = MergeConf().large_table_bytes
     assert run().is_large(files(limit - 1, 1))
     assert not run().is_large(files(limit - 1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "changes", "expected"),
+    [
+        ((MAX_BYTES - 1, 1), {}, True),
+        ((MAX_BYTES, 1), {}, False),
+        ((), {}, False),
+        ((1,), {"conf": MergeConf(single_scan=False)}, False),
+        ((1,), {"conf": MergeConf(large_table_bytes=1)}, False),
+        ((1,), {"conf": MergeConf(large_table_bytes=2)}, True),
+        ((1,), {"one_task": False}, False),
+        ((1,), {"num_rows": None}, False),
+        ((1,), {"num_rows": SMALL_SOURCE_ROWS}, True),
+        ((1,), {"num_rows": SMALL_SOURCE_ROWS + 1}, False),
+    ],
+)
+def test_what_is_merged_in_a_single_scan(sizes: tuple[int, ...], changes: dict[str, Any], *, expected: bool) -> None:
+    """One task must get everything, and hold it; what counts as large is merged as large tables are."""
+    assert uses_single_scan(run(**changes), files(*sizes)) is expected
 
 
 def test_only_string_partition_columns_store_the_empty_string_as_null() -> None:
