@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from harness.verdict import CaseReport
-    from reference.case import Case
+    from reference.case import Case, Value
     from reference.statement import Statement
     from reference.types import DataType
 
@@ -144,6 +144,26 @@ def _has_nested(kinds: tuple[type, ...], report: CaseReport) -> bool:
     return any(_contains(column.type, kinds) for column in columns)
 
 
+def _has_null_struct(report: CaseReport) -> bool:
+    tables = [(report.case.target.schema, report.case.target.rows)]
+    if report.case.source is not None:
+        tables.append((report.case.source.schema, report.case.source.rows))
+    return any(
+        _holds_null_struct(cell, column.type)
+        for schema, rows in tables
+        for row in rows
+        for cell, column in zip(row, schema.columns, strict=True)
+    )
+
+
+def _holds_null_struct(value: Value, data_type: DataType) -> bool:
+    if not isinstance(data_type, StructType):
+        return False
+    if value is None:
+        return True
+    return any(_holds_null_struct(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
+
+
 def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
     if isinstance(data_type, kinds):
         return True
@@ -175,6 +195,7 @@ _WORDS: Mapping[str, _Word] = {
     "change_data_feed": _Word(bool, lambda value, report: report.case.target.change_data_feed == value),
     "partitioned": _Word(bool, lambda value, report: bool(report.case.target.partition_by) == value),
     "self_merge": _Word(bool, lambda value, report: (report.case.source is None) == value),
+    "null_structs": _Word(bool, lambda value, report: _has_null_struct(report) == value),
     "structs": _Word(bool, lambda value, report: _has_nested((StructType,), report) == value),
     "nested": _Word(bool, lambda value, report: _has_nested((StructType, ArrayType, MapType), report) == value),
     "multi_matched": _Word(bool, lambda value, report: report.reference.facts.multi_matched == value),

@@ -121,6 +121,8 @@ class _Writer:
         target = self._case.target
         if self._settings.case_sensitive:
             raise UnsayableError("feature case-sensitive session")
+        if self._settings.append_only and not self._settings.optimize_insert_only:  # Delta would refuse inserts
+            raise UnsayableError("an append-only table with optimizeInsertOnlyMerge off, which delta-rs does not have")
         if any(column.generated is not None for column in target.schema.columns):
             raise UnsayableError("feature generated columns")
         if any(column.default is not None for column in target.schema.columns):

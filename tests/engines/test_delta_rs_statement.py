@@ -22,7 +22,11 @@ def case(clauses: str, *, on: str = "t.id = s.id", source: str = "id INT, v BIGI
     rows = tuple(tuple(ROW[:3])[: len(schema.columns)] for _ in range(1))
     return Case(
         id="x",
-        target=Target(schema=given.get("target", SCHEMA), files=((given.get("row", ROW),),)),
+        target=Target(
+            schema=given.get("target", SCHEMA),
+            files=((given.get("row", ROW),),),
+            properties=given.get("properties", {}),
+        ),
         source=Source(schema=schema, rows=rows),
         sql=f"MERGE {given.get('evolution', '')} INTO target t USING source s ON {on} {clauses}",
         conf=given.get("conf", {}),
@@ -147,3 +151,16 @@ def test_what_delta_rs_cannot_be_asked_for_has_a_reason(clauses: str, given: dic
     with pytest.raises(UnsayableError) as caught:
         merge_calls(case(clauses, **given))
     assert caught.value.reason == reason
+
+
+def test_an_append_only_table_whose_inserts_would_rewrite_is_not_asked_about() -> None:
+    """R-743: Delta refuses what its flag turns into a rewriting merge; delta-rs has no such flag."""
+    off, append_only = (
+        {"spark.databricks.delta.merge.optimizeInsertOnlyMerge.enabled": "false"},
+        {"delta.appendOnly": "true"},
+    )
+    insert = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+    for given in ({"conf": off}, {"properties": append_only}):
+        assert merge_calls(case(insert, **given)).clauses
+    with pytest.raises(UnsayableError, match="append-only"):
+        merge_calls(case(insert, conf=off, properties=append_only))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from harness.known_deviations import confirm, warn_of_unused
 from harness.verdict import Verdict
 from reference import evaluate
 from reference.case_file import parse_cases
+from reference.ddl import parse_schema
 from reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
@@ -139,6 +140,32 @@ def test_a_difference_can_be_kept_to_some_columns(tmp_path: Path, columns: str, 
     assert bool(known.explain(replace(report, mismatches=(mismatch,)))) is explained
 
 
+@pytest.mark.parametrize(
+    ("rows", "explained"),
+    [
+        ([(1, "x", 5), (2, "b", 6)], True),
+        ([(1, "x", 5), (2, "b", 6), (2, "b", 6)], False),
+        ([(1, "y", 5), (2, "b", 6)], False),
+        ([(1, "x", 5)], False),
+    ],
+    ids=["same-but-for-the-column", "doubled", "another-cell", "lost"],
+)
+def test_missing_and_extra_rows_must_be_the_same_but_for_the_columns(
+    tmp_path: Path, rows: list[tuple[Any, ...]], *, explained: bool
+) -> None:
+    """Where most of a row differs it is missing and extra; what is not of these columns stays unexplained."""
+    wanted = '[{ what = "rows *_rows", columns = "added" }]'
+    known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
+    source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}
+    evolving = _case(source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION"))
+    report = check_case(evolving, Losing())
+    assert isinstance(report.result, Outcome)
+    outcome = replace(report.result, rows=tuple(rows), schema=parse_schema("id INT, v STRING, extra INT"))
+    pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
+    report = replace(report, result=outcome, mismatches=tuple(pair))
+    assert bool(known.explain(report)) is explained
+
+
 @pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
 def test_another_version_is_not_explained(known: Deviations, version: str) -> None:
     assert known.explain(check_case(_case(), Losing(version))) == ()
@@ -154,6 +181,33 @@ def test_a_case_that_the_predicate_does_not_hold_for_is_not_explained(known: Dev
     engine = Losing()
     engine.capabilities = replace(engine.capabilities, metrics=False)
     assert known.explain(check_case(delete, engine)) == ()
+
+
+@pytest.mark.parametrize(
+    ("column_type", "value", "holds"),
+    [
+        ("STRUCT<a: INT>", None, True),
+        ("STRUCT<a: INT>", {"a": None}, False),
+        ("STRUCT<a: STRUCT<b: INT>>", {"a": None}, True),
+        ("STRUCT<a: STRUCT<b: INT>>", {"a": {"b": None}}, False),
+        ("INT", None, False),
+    ],
+)
+def test_a_struct_that_is_null_is_more_than_one_of_nulls(
+    tmp_path: Path, column_type: str, value: object, *, holds: bool
+) -> None:
+    """The word ``null_structs``: a struct itself is NULL, on whatever level, in either table."""
+    schema = f"id INT, v STRING, n {column_type}"
+    tables = {name: {**_CASE[name], "schema": schema} for name in ("target", "source")}
+    with_value = [[1, "x", value]]
+    plain = {"INT": 1, "STRUCT<a: INT>": {"a": 1}}.get(column_type, {"a": {"b": 1}})
+    for in_target in (True, False):
+        tables["target"]["files"] = [[[1, "a", value if in_target else plain], [2, "b", plain]]]
+        tables["source"]["rows"] = [[1, "x", plain]] if in_target else with_value
+        known = _load(tmp_path, _ENTRY.replace("equality_on = true", "null_structs = true"))
+        losing = Losing()
+        losing.capabilities = replace(losing.capabilities, metrics=False)
+        assert bool(known.explain(check_case(_case(**tables), losing))) is holds
 
 
 def test_agreement_is_never_annotated(known: Deviations) -> None:
