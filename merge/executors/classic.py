@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 from merge.errors import multiple_source_rows_matched
 from merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
-from merge.executors.first_scan import scan_for_matches, touched_files
+from merge.executors.first_scan import scan_for_matches, touched_files, touches_every_file
 from merge.executors.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from merge.executors.output import TARGET_ROW_PRESENT
 from merge.executors.rows_to_write import rows_to_write
@@ -47,9 +48,15 @@ def find_touched_files(run: MergeRun) -> TouchedFiles:
     """
     with run.stopwatch.part(TimedPart.SCAN):
         candidates = candidate_files(run)
-        query = scan_for_matches(run, files_with_possible_matches(run, candidates))
+        every_file = touches_every_file(run, candidates)
+        if every_file:
+            query = scan_for_matches(run, files_with_source_keys(run, candidates), join_type="inner")
+        else:
+            query = scan_for_matches(run, files_with_possible_matches(run, candidates))
         rows = [] if query is None else query.collect()
     touched = touched_files(rows, candidates, num_source_rows=run.source.num_rows)
+    if every_file:
+        touched = replace(touched, files=tuple(file for file in candidates if file.statistics.num_records))
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
     check_multiple_matches(run.merge, touched)
     return touched

@@ -75,12 +75,27 @@ def first_scan_source_columns(merge: ResolvedMerge) -> frozenset[int]:
     return found
 
 
-def scan_for_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame | None:
+def touches_every_file(run: MergeRun, candidates: tuple[DataFile, ...]) -> bool:
+    """Tell whether it is known which files are touched: with NOT MATCHED BY SOURCE all that have rows (R-410).
+
+    Then only matches have to be looked for, and only where they can be (an optimisation for large tables).
+    """
+    return (
+        bool(run.merge.not_matched_by_source)
+        and run.conf.prune_by_source_keys
+        and run.is_large(candidates)
+        and all(file.statistics.num_records is not None for file in candidates)
+    )
+
+
+def scan_for_matches(
+    run: MergeRun, candidates: tuple[DataFile, ...], *, join_type: str | None = None
+) -> DataFrame | None:
     """Build the query: a row per file, and one with |S| unless that is known; None where there is nothing to ask."""
     source_count = _source_count(run)
     if not candidates:
         return source_count
-    per_file = _matches_per_file(run, candidates)
+    per_file = _matches_per_file(run, candidates, join_type or find_touched_join_type(run.merge))
     return per_file if source_count is None else per_file.unionAll(source_count)
 
 
@@ -96,12 +111,11 @@ def _source_count(run: MergeRun) -> DataFrame | None:
     )
 
 
-def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...]) -> DataFrame:
+def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...], join_type: str) -> DataFrame:
     merge = run.merge
     target = scan_files(run.spark, run.snapshot, candidates, positions=first_scan_columns(merge))
     if fit_in_one_task(run, candidates):
         target = target.coalesce(1)  # tells Spark that neither aggregate needs a shuffle
-    join_type = find_touched_join_type(merge)
     if join_type == "inner":
         source = joined_source(run, candidates, first_scan_source_columns(merge))
     else:

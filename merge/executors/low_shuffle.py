@@ -13,12 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from pyspark.sql import types as t
 
 from merge.executors.clauses import CLAUSE, COPIED
-from merge.executors.joins import joined_source, matched_rows
+from merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
+from merge.executors.joins import joined_source, matched_rows, may_broadcast
 from merge.executors.output import TARGET_ROW_PRESENT
 from merge.executors.rows_to_write import rows_to_write
 from merge.executors.run import has_inserts, is_small
 from merge.executors.safe_conditions import conditions_cannot_fail
 from merge.executors.source import referenced_source_columns
+from merge.executors.source_keys import files_with_source_keys
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.copied_rows import FileToCopy
 from merge.table.modified_rows import MODIFIED_FILE, MODIFIED_ROW
@@ -26,11 +28,14 @@ from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
 from merge.table.writing import OutputRows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
     from merge.executors.first_scan import TouchedFiles
     from merge.executors.run import MergeRun
     from merge.resolution.resolved import ResolvedMerge
+    from merge.table.snapshot import DataFile
 
 MAX_ROWS = 1_000_000_000
 """Rows of the touched files, beyond which positions of changed rows might be too many for the driver."""
@@ -39,15 +44,16 @@ MAX_ROWS = 1_000_000_000
 def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     """Tell whether the touched files can be rewritten in this way, with the same result and the same errors.
 
-    A NOT MATCHED BY SOURCE clause changes rows that match nothing. A condition that can fail must be evaluated on all
-    rows (R-312), a CHECK must be too (R-740). Rows of a partitioned table are gathered by partition (R-543).
+    A NOT MATCHED BY SOURCE clause changes rows that match nothing, so all rows are joined, with a source that every
+    task can hold. A condition that can fail must be evaluated on all rows (R-312), a CHECK must be too (R-740). Rows of
+    a partitioned table are gathered by partition (R-543).
     """
     merge = run.merge
     rows = [file.statistics.num_records or 0 for file in touched.files]
     return (
         run.conf.low_shuffle
         and run.is_large(touched.files)
-        and not merge.not_matched_by_source
+        and (not merge.not_matched_by_source or _joins_all_rows(run, touched.files))
         and not run.snapshot.partition_columns
         and not run.writer.checks
         and touched.num_multiple_matches == 0
@@ -55,6 +61,11 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
         and _is_flat(merge)
         and conditions_cannot_fail(merge)
     )
+
+
+def _joins_all_rows(run: MergeRun, files: Sequence[DataFile]) -> bool:
+    """Tell whether every row of the files can be joined without a shuffle, and the source be scanned once more."""
+    return run.source.is_stable and may_broadcast(run, files, referenced_source_columns(run.merge))
 
 
 def _is_flat(merge: ResolvedMerge) -> bool:
@@ -74,7 +85,8 @@ def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult
     """
     with run.stopwatch.part(TimedPart.REWRITE):
         small = is_small(num_source_rows=touched.num_source_rows, rewritten=touched.files)
-        source_count = run.source.counted_by_scan if has_inserts(run.merge) else None
+        scans_all = has_inserts(run.merge) or bool(run.merge.not_matched_by_source)
+        source_count = run.source.counted_by_scan if scans_all else None
         changed = run.writer.write(
             modified_rows(run, touched),
             change_data=run.records_changes,
@@ -98,26 +110,45 @@ def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult
         path=ExecutionPath.D,
         written=changed.plus(copied),
         num_source_rows=touched.num_source_rows,
-        num_source_rows_in_second_scan=second if has_inserts(run.merge) else None,
+        num_source_rows_in_second_scan=second if scans_all else None,
         candidates=touched.candidates,
         removed=touched.files,
     )
 
 
 def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
-    """Build the rows that a clause changes: ``_action_``, the columns of the final schema, and which row it was."""
+    """Build the rows that a clause changes: ``_action_``, the columns of the final schema, and which row it was.
+
+    Full outer joins cannot broadcast a side. So where target rows without a match and source rows without a match are
+    both wanted, the latter come from a join of their own.
+    """
     target = scan_files(
         run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",), positions=None
     )
     condition = F.expr(run.merge.condition.sql)
+    if run.merge.not_matched_by_source:
+        source = joined_source(run, touched.files, referenced_source_columns(run.merge))
+        changed = _changed_rows(run, source.join(target, condition, "right_outer"))
+        return changed.unionAll(_inserted_rows(run, touched)) if has_inserts(run.merge) else changed
     if has_inserts(run.merge):
         joined = run.source.frame.join(matched_rows(run, target, touched.files), condition, "left_outer")
     else:
         source = joined_source(run, touched.files, referenced_source_columns(run.merge))
         joined = source.join(target, condition, "inner")
+    return _changed_rows(run, joined)
+
+
+def _changed_rows(run: MergeRun, joined: DataFrame) -> DataFrame:
     return rows_to_write(
         run,
         joined,
         kept=f"{CLAUSE} <> {COPIED}",  # nor where it is NULL
         further_columns=(f"{FILE_NAME} AS {MODIFIED_FILE}", f"{ROW_INDEX} AS {MODIFIED_ROW}"),
     )
+
+
+def _inserted_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
+    source = prepare_rows_to_insert(run, files_with_source_keys(run, touched.files))
+    inserted = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
+    no_row = (f"CAST(NULL AS STRING) AS {MODIFIED_FILE}", f"CAST(NULL AS BIGINT) AS {MODIFIED_ROW}")
+    return inserted.selectExpr("*", *no_row)

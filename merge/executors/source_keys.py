@@ -43,8 +43,9 @@ def files_with_source_keys(run: MergeRun, candidates: tuple[DataFile, ...]) -> t
     """Keep the candidates into whose key ranges some source row falls; all of them where that cannot be told.
 
     Args:
-        run: the merge under way, without a NOT MATCHED BY SOURCE clause, for which every file counts.
-        candidates: the files left by data skipping.
+        run: the merge under way.
+        candidates: the files left by data skipping; with a NOT MATCHED BY SOURCE clause the others count as well, but
+            not for matches.
     """
     if not _is_worthwhile(run, candidates):
         return candidates

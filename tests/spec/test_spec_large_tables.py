@@ -6,6 +6,7 @@ feed is on. Every size counts as large.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -17,7 +18,7 @@ from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_B
 from merge.errors import ExecutionError
 from merge.executors import classic, insert_only
 from merge.executors.classic import find_touched_files
-from merge.executors.first_scan import scan_for_matches
+from merge.executors.first_scan import scan_for_matches, touches_every_file
 from merge.executors.low_shuffle import uses_low_shuffle
 from merge.executors.source_keys import files_with_source_keys
 
@@ -35,6 +36,10 @@ LARGE = {LARGE_TABLE_BYTES: "0"}
 CLASSIC = {**LARGE, LOW_SHUFFLE: "false", PRUNE_BY_SOURCE_KEYS: "false", BROADCAST_SOURCE: "false"}
 SOURCE: Rows = [(1, "x"), (3, None), (9, "new"), (None, "null")]
 WRITER_DEPENDENT = ("numTargetFilesAdded", "numTargetBytesAdded", "numTargetChangeFilesAdded")
+
+
+# Of the source only numbers are referred to, so that it may be broadcast whole.
+KEYS_ONLY = "WHEN MATCHED THEN UPDATE SET v = 'both' WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id) "
 
 
 def comparable(result: MergeResult) -> dict[str, int]:
@@ -62,6 +67,12 @@ def new_table(spark: SparkSession, path: Path) -> Table:
         ON + "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET v = concat(t.v, s.v)",
         ON + "WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
         ON + "WHEN MATCHED AND s.v = 'never' THEN DELETE WHEN NOT MATCHED THEN INSERT *",
+        ON + "WHEN NOT MATCHED BY SOURCE AND t.v IS NOT NULL THEN DELETE",
+        ON + "WHEN MATCHED AND t.v IS NULL THEN DELETE WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 'alone'",
+        ON + KEYS_ONLY + "WHEN NOT MATCHED BY SOURCE AND t.id = 3 THEN DELETE",
+        ON + KEYS_ONLY + "WHEN NOT MATCHED BY SOURCE AND t.id > 99 THEN UPDATE SET v = 'never'",
+        ON + "WHEN NOT MATCHED AND s.id > 1 THEN INSERT (id) VALUES (s.id) WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        ON.replace("t.id = s.id", "t.id > s.id AND t.id = 0") + KEYS_ONLY + "WHEN NOT MATCHED BY SOURCE THEN DELETE",
     ],
 )
 def test_low_shuffle_gives_what_the_classic_rewriting_gives(spark: SparkSession, tmp_path: Path, sql: str) -> None:
@@ -86,13 +97,14 @@ def test_low_shuffle_gives_what_the_classic_rewriting_gives(spark: SparkSession,
         (UPSERT, True),
         (ON + "WHEN MATCHED AND 1 / t.id > 0 THEN DELETE", False),
         (UPSERT + " WHEN NOT MATCHED BY SOURCE AND FALSE THEN DELETE", False),
+        (ON + "WHEN NOT MATCHED BY SOURCE AND FALSE THEN DELETE", True),
     ],
-    ids=["plain", "condition-that-can-fail", "by-source"],
+    ids=["plain", "condition-that-can-fail", "source-too-wide-for-all-rows", "source-of-keys-for-all-rows"],
 )
 def test_low_shuffle_is_left_out_where_it_could_differ(
     spark: SparkSession, table: Table, sql: str, *, expected: bool
 ) -> None:
-    """A condition is evaluated on every row (R-312), and a by-source clause changes rows without a match."""
+    """A condition is evaluated on every row (R-312); a by-source clause needs every row joined, without a shuffle."""
     with settings_of(spark, LARGE):
         run = table.prepared(sql, SOURCE)
         assert uses_low_shuffle(run, find_touched_files(run)) is expected
@@ -160,6 +172,40 @@ def test_insert_only_merges_read_files_with_keys_of_the_source_only(spark: Spark
     assert [len(call.args[2]) for call in joining.call_args_list] == [1]
     assert table.rows()[9, "y"] == 1
     assert table.rows()[3, "x"] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "num_scanned", "join_type"),
+    [(LARGE, 1, "inner"), ({**LARGE, PRUNE_BY_SOURCE_KEYS: "false"}, 2, None), ({}, 2, None)],
+)
+def test_with_a_by_source_clause_only_matches_are_looked_for(
+    spark: SparkSession, table: Table, settings: dict[str, str], num_scanned: int, join_type: str | None
+) -> None:
+    """Every file with rows is touched (R-410), whether or not the first scan reads it."""
+    with (
+        settings_of(spark, settings),
+        mock.patch.object(classic, "scan_for_matches", wraps=classic.scan_for_matches) as scanning,
+    ):
+        touched = find_touched_files(table.prepared(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x")]))
+    (call,) = scanning.call_args_list
+    assert (len(call.args[1]), call.kwargs.get("join_type")) == (num_scanned, join_type)
+    assert (len(touched.files), touched.num_source_rows, touched.num_multiple_matches) == (2, 1, 0)
+
+
+def test_a_by_source_clause_does_not_hide_several_matches(spark: SparkSession, table: Table) -> None:
+    """R-320, also where the first scan reads only files with keys of the source."""
+    with settings_of(spark, LARGE), pytest.raises(ExecutionError):
+        table.merge(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x"), (1, "y")])
+
+
+def test_files_whose_rows_are_not_counted_are_scanned(spark: SparkSession, tmp_path: Path) -> None:
+    """Without statistics nobody knows whether a file has a row, and so whether it is touched."""
+    table = create(spark, tmp_path / "t", arrow([(1, "a")]), arrow([(3, "c")]))
+    with settings_of(spark, LARGE):
+        run = table.prepared(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x")])
+    known = run.snapshot.files
+    unknown = (known[0], replace(known[1], statistics=replace(known[1].statistics, num_records=None)))
+    assert [touches_every_file(run, files) for files in (known, unknown)] == [True, False]
 
 
 def test_a_source_that_may_change_between_scans_prunes_nothing(spark: SparkSession, table: Table) -> None:
