@@ -49,6 +49,10 @@ def _whole_files(right: Any) -> Callable[..., Any]:
     return lambda *, location, left_out: right(location=location, left_out=left_out[:0])
 
 
+def _none_of(right: Any) -> Callable[..., Any]:
+    return lambda *args: right(*args).where("FALSE")
+
+
 def _in_workers(name: str, function: Any) -> tuple[Edit, ...]:
     return (Edit(classic, "rewrite_with_low_shuffle", with_other(writing, name, function), comparable=False),)
 
@@ -98,6 +102,27 @@ LARGE_FAULTS = (
         origin="rewriting with little to shuffle",
         edits=(Edit(low_shuffle, "FileToCopy", _whole_files),),
         needs=needs.counted_as_large,
+    ),
+    Fault(
+        name="inserts-beside-by-source-forgotten",
+        area=Area.WRITING,
+        sentence="Where all rows of a large table are joined for a by-source clause, nothing is inserted.",
+        rules=("R-412", "R-404"),
+        origin="rewriting with little to shuffle",
+        edits=(Edit(low_shuffle, "_inserted_rows", _none_of, comparable=False),),
+        needs=needs.by_source_in_a_large_table,
+    ),
+    Fault(
+        name="files-without-keys-untouched-by-source",
+        area=Area.SKIPPING,
+        sentence="Files that hold no key of the source are left out, although there is a by-source clause.",
+        rules=("R-410",),
+        origin="pruning by join keys",
+        edits=(
+            Edit(classic, "touches_every_file", lambda _right: lambda *_: False),
+            Edit(classic, "files_with_possible_matches", lambda _right: source_keys.files_with_source_keys),
+        ),
+        needs=needs.by_source_in_a_large_table,
     ),
     Fault(
         name="deleted-rows-copied",

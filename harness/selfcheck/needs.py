@@ -92,6 +92,11 @@ def counted_as_large(case: Case, _facts: Facts) -> bool:
     return case.conf.get(LARGE_TABLE_BYTES) == "0"
 
 
+def by_source_in_a_large_table(case: Case, facts: Facts) -> bool:
+    """Want both."""
+    return counted_as_large(case, facts) and by_source(case, facts)
+
+
 def several_matches_in_a_large_table(case: Case, facts: Facts) -> bool:
     """Want both."""
     return counted_as_large(case, facts) and several_matches(case, facts)
