@@ -13,6 +13,7 @@ from harness.batch import PAIR, batch_of
 from harness.cli.variants import exit_code
 from harness.deviations import Deviations
 from harness.engine import Capabilities, ConfigurableEngine, Recorded
+from harness.engines.pyspark import PySparkEngine
 from harness.errors import EngineDownError, ExitCode, UserInputError
 from harness.findings import FindingsDirectory
 from harness.reference_engine import ReferenceAsEngine
@@ -21,14 +22,15 @@ from harness.session import Remembered, check_one
 from harness.shrink import ShrinkLimits
 from harness.variants.axes import Axis
 from harness.variants.bisect import bisect
-from harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES
+from harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES, OWN_BASE_SETTINGS
 from harness.variants.domains import is_repeatable
-from harness.variants.judge import Ending
+from harness.variants.judge import Ending, Observed
 from harness.variants.run import VariantRun
 from harness.variants.selection import SINGLES, every, selected
 from harness.variants.text import finding_report, run_document, summary_lines
 from harness.variants.variant import VARIANT_SETTING, base_of, variant_named
 from harness.verdict import Verdict
+from merge.conf import SINGLE_SCAN
 from reference import evaluate
 from reference.case import Case, Source, Target
 from reference.case_file import load_cases
@@ -207,6 +209,31 @@ def test_a_given_case_runs_under_every_place() -> None:
     inside, outside = every(UPSERT, evaluate(UPSERT).facts, own=OWN)
     assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
     assert every(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")), evaluate(UPSERT).facts) == ((), ())
+
+
+def test_our_engine_declares_every_setting_that_a_place_sets() -> None:
+    """A place with a setting that the engine does not declare would be left out, and nobody told."""
+    assert PySparkEngine.capabilities.own_settings >= OWN
+    assert PySparkEngine.capabilities.own_settings >= set(OWN_BASE_SETTINGS)
+
+
+def test_our_engine_stands_at_its_own_base() -> None:
+    """Two scans, unless the case or the variant says otherwise; an engine without the setting never hears of it."""
+    seen: list[dict[str, str]] = []
+
+    class Listening:
+        name, version = "listening", "1"
+
+        def __init__(self, own_settings: frozenset[str]) -> None:
+            self.capabilities = Capabilities(own_settings=own_settings)
+
+        def run_recorded(self, case: Case) -> Recorded:
+            seen.append(dict(case.conf))
+            return Recorded(result=Unsupported("listens only"), plans=())
+
+    for own, conf in ((OWN, {}), (OWN, {SINGLE_SCAN: "true"}), (frozenset(), {})):
+        Observed(Listening(own)).run(replace(UPSERT, conf=conf))
+    assert [given.get(SINGLE_SCAN) for given in seen] == ["false", "true", None]
 
 
 def test_settings_of_our_merge_are_for_our_engine() -> None:
