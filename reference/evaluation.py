@@ -19,6 +19,7 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -181,19 +182,16 @@ class Evaluation:
 
     def matches(self) -> frozenset[str]:
         """Name the sorts of matches there are, see ``Facts.matches``."""
-        asked = {
-            "1:1": "coalesce(bool_or(num_sources = 1 AND num_targets = 1), FALSE)",
-            "1:n": "coalesce(bool_or(num_targets > 1), FALSE)",
-            "n:1": "coalesce(bool_or(num_sources > 1), FALSE)",
-            "source alone": "count(DISTINCT sid) < (SELECT count(*) FROM source)",
-            "target alone": "count(DISTINCT rid) < (SELECT count(*) FROM target)",
+        pairs = self.connection.execute("SELECT sid, rid FROM pairs").fetchall()  # counted here: cheaper than windows
+        targets_of, sources_of = Counter(sid for sid, _ in pairs), Counter(rid for _, rid in pairs)
+        found = {
+            "1:1": any(targets_of[sid] == sources_of[rid] == 1 for sid, rid in pairs),
+            "1:n": any(number > 1 for number in targets_of.values()),
+            "n:1": any(number > 1 for number in sources_of.values()),
+            "source alone": len(targets_of) < self.count("SELECT count(*) FROM source"),
+            "target alone": len(sources_of) < self.count("SELECT count(*) FROM target"),
         }
-        counted = (
-            "SELECT sid, rid, count(*) OVER (PARTITION BY rid) AS num_sources, "
-            "count(*) OVER (PARTITION BY sid) AS num_targets FROM pairs"
-        )
-        answers = self.connection.execute(f"SELECT {', '.join(asked.values())} FROM ({counted})").fetchall()[0]
-        return frozenset(name for name, holds in zip(asked, answers, strict=True) if holds)
+        return frozenset(name for name, holds in found.items() if holds)
 
     def nulls(self) -> frozenset[str]:
         """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
