@@ -81,7 +81,10 @@ def test_one_task_gives_what_many_give(spark: SparkSession, tmp_path: Path, part
         "WHEN NOT MATCHED BY SOURCE THEN DELETE",
     ],
 )
-def test_a_small_merge_shuffles_nothing_in_one_task(spark: SparkSession, tmp_path: Path, clauses: str) -> None:
+@pytest.mark.parametrize("partition_by", [None, ["v"]])
+def test_a_small_merge_shuffles_nothing_in_one_task(
+    spark: SparkSession, tmp_path: Path, clauses: str, partition_by: list[str] | None
+) -> None:
     """Where the session sends every shuffle to one task anyway, no plan has an exchange; elsewhere they stay."""
     plans: dict[int, list[str]] = {1: [], 3: []}
     for number, seen in plans.items():
@@ -89,7 +92,7 @@ def test_a_small_merge_shuffles_nothing_in_one_task(spark: SparkSession, tmp_pat
         for name in ("target", "source"):
             for part in range(2):  # two files each, so that there is something to gather
                 data = pa.table({"id": [part, part + 10], "v": [name] * 2})
-                write_deltalake(directory / name, data, mode="append")
+                write_deltalake(directory / name, data, mode="append", partition_by=partition_by)
         tables = {name: str(directory / name) for name in ("target", "source")}
         settings = {"spark.sql.shuffle.partitions": str(number)}
         with settings_of(spark, settings), recording(spark, seen):
@@ -124,6 +127,7 @@ def test_a_small_merge_is_a_single_query(
         ([(0, "c"), (7, "d")], "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *", ("D", 2)),
         ([(0, "c"), (7, "d")], "WHEN MATCHED THEN UPDATE SET *", ("D", 0)),
         ([(0, "c"), (7, "d")], "WHEN MATCHED AND s.v = 'q' THEN DELETE", ("C", 0)),
+        ([(0, None), (7, "d")], "WHEN MATCHED AND s.v = 'c' THEN DELETE", ("C", 0)),
         ([(0, "c"), (7, "d")], "WHEN MATCHED AND s.v = 'c' THEN DELETE", ("D", 0)),
         ([(8, "c"), (7, "d")], "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", ("B", 2)),
         ([(8, "c"), (7, "d")], "WHEN MATCHED THEN DELETE", ("C", 0)),
@@ -135,6 +139,7 @@ def test_a_small_merge_is_a_single_query(
         "upsert",
         "update",
         "fires-nowhere",
+        "null",
         "fires",
         "inserts",
         "nothing",
@@ -144,7 +149,7 @@ def test_a_small_merge_is_a_single_query(
     ],
 )
 def test_a_single_scan_gives_what_two_give(
-    spark: SparkSession, tmp_path: Path, given: list[tuple[int, str]], clauses: str, expected: tuple[str, int]
+    spark: SparkSession, tmp_path: Path, given: list[tuple[int, str | None]], clauses: str, expected: tuple[str, int]
 ) -> None:
     """Rows, feed, files and metrics; two scans are asked where one row has two matches or an evaluation fails."""
     found = []
