@@ -90,8 +90,7 @@ class ClauseNames:
         """Add what the clauses take from the source, if evolution is on (R-230, R-233).
 
         Raises:
-            RejectedError: where the schemas do not merge (R-236, R-238), or a new column is VOID (R-144).
-            UnsupportedByReferenceError: for a VOID column that Delta takes.
+            RejectedError: where the schemas do not merge (R-236, R-238).
         """
         if not self.evolution:
             return self.target.schema
@@ -105,12 +104,20 @@ class ClauseNames:
             star=any(clause.star for clause, _ in adding),
             case_sensitive=self.case_sensitive,
         )
-        final = evolved_schema(self.target.schema, self.source.schema, wanted)
-        if any(column.type == VOID for column in final.columns):
-            if self.drops_null_columns:
-                raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
-            raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
-        return final
+        return evolved_schema(self.target.schema, self.source.schema, wanted)
+
+    def check_void_columns(self, final: Schema) -> None:
+        """Check what becomes of a VOID column, once the statement is resolved: Delta looks as it begins to run (R-144).
+
+        Raises:
+            RejectedError: where the session takes no such column.
+            UnsupportedByReferenceError: where it does.
+        """
+        if not self.evolution or all(column.type != VOID for column in final.columns):
+            return
+        if self.drops_null_columns:
+            raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
+        raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
 
     def check_names(self, node: exp.Expr, scope: Scope) -> None:
         """Resolve every name of an expression.

@@ -5,7 +5,7 @@ The order of the steps is R-113's, because the first that fails decides the erro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from reference.names import Side
 from reference.row_values import RowValues
 from reference.statement import Action, Kind
 from reference.typed import Typed, typed_null
+from reference.types import STRING, VOID, Schema
 from reference.validation import check_condition, check_value
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from reference.clause_names import ClauseNames, Left
     from reference.scalar_subqueries import ScalarSubqueries
     from reference.statement import Clause, Statement
-    from reference.types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,8 @@ class Resolver:
         on_scope = self.names.scope(Kind.MATCHED, "search condition")
         self.names.check_names(statement.on, on_scope)
         lefts = [self.names.resolve_clause(clause) for clause in ordered]
-        final = self.names.final_schema(ordered, lefts)
+        evolved = self.names.final_schema(ordered, lefts)
+        final = _with_stand_ins(evolved)
         check_condition(statement.on, "search condition of MERGE operation", self._tables)
         for clause in ordered:
             if clause.condition is not None:
@@ -108,7 +109,7 @@ class Resolver:
         old = self._old_row(final)
         values = RowValues(schema=final, old=old, aligner=self.aligner, case_sensitive=self.names.case_sensitive)
         on = Translator(on_scope, clock=self.clock)
-        return Resolved(
+        resolved = Resolved(
             on=on.condition(statement.on),
             on_target_only=_target_only(_written_conjuncts(statement.on), on),
             on_is_equality=_is_equality(statement.on, on),
@@ -116,6 +117,8 @@ class Resolver:
             final_schema=final,
             old=old,
         )
+        self.names.check_void_columns(evolved)
+        return resolved
 
     @property
     def _tables(self) -> tuple[str, ...]:
@@ -170,6 +173,11 @@ class Resolver:
             return values.updated(assigned)
         check_insert(assigned, self.names.target.schema, case_sensitive=self.names.case_sensitive)
         return values.inserted(assigned)
+
+
+def _with_stand_ins(schema: Schema) -> Schema:
+    """Give VOID columns a type that rows can have: what else is wrong with the statement is met before they are."""
+    return Schema(tuple(replace(c, type=STRING) if c.type == VOID else c for c in schema.columns))
 
 
 def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:

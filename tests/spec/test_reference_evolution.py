@@ -371,3 +371,18 @@ def test_void_columns() -> None:
     )
 
     assert rejected(reference) == "DELTA_MERGE_ADD_VOID_COLUMN"
+
+
+def test_a_void_column_is_looked_at_last() -> None:
+    """R-144 is met as Delta begins to run: whatever the analysis refuses comes first, here a name in another case."""
+    reference = merge(
+        "WHEN MATCHED THEN UPDATE SET *",
+        target=[],
+        source=[],
+        schema="k INT, n INT",
+        source_schema="k INT, N INT, v VOID",
+        evolution=True,
+        conf={f"{DELTA}createDataFrame.dropNullColumns": "true", "spark.sql.caseSensitive": "true"},
+    )
+
+    assert rejected(reference) == "DELTA_MISSING_SET_COLUMN"
