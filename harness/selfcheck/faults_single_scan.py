@@ -65,6 +65,7 @@ SINGLE_SCAN_FAULTS = (
         origin=_ORIGIN,
         edits=(Edit(single_scan, "identity_columns", _as_if(_without_conditions)),),
         needs=needs.only_matched,
+        seldom="A matched-only merge in a single scan, with a file that has matches and none that fires: one in 600.",
         by_two_scans=False,
     ),
     Fault(
