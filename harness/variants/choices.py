@@ -24,7 +24,7 @@ BASE_SETTINGS: Mapping[str, str] = {**PROFILE_SETTINGS[Profile.TINY], SOURCE_SET
 """Where the base case stands: the fast profile, its source a table. A case's own settings go before these."""
 
 OWN_BASE_SETTINGS: Mapping[str, str] = {conf.SINGLE_SCAN: "false"}
-"""The same for an engine that has these settings: two scans, as large tables have, plan more than one."""
+"""The same for an engine that has these settings: by two scans, which give Spark more to plan than a single one."""
 
 BASE_NAMES: Mapping[Axis, str] = {
     Axis.INSERT_ONLY: "on",
