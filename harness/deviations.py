@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from harness.engine import Engine
     from harness.expected_differences import ExpectedDifference
-    from harness.verdict import CaseReport, Mismatch
+    from harness.verdict import CaseReport
     from reference.case import Case
 
 _KEYS = ("id", "engine", "versions", "when", "difference", "message", "reason", "link", "review", "case")
@@ -89,10 +89,6 @@ class Deviation:
         result = report.result
         return isinstance(result, Rejection) and bool(self.message.search(f"{result.error_class} {result.message}"))
 
-    def expects(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
-        """Tell whether the entry expects one part of a difference."""
-        return any(wanted.covers(mismatch, part, report) for wanted in self.difference)
-
 
 @dataclass(frozen=True, slots=True)
 class Deviations:
@@ -107,8 +103,9 @@ class Deviations:
         fitting = [entry for entry in self.entries if entry.fits(report)]
         explained: dict[str, Deviation] = {}
         for mismatch in report.mismatches:
+            expected = [(e, wanted) for e in fitting for wanted in e.difference if wanted.is_about(mismatch, report)]
             for part in parts_of(mismatch):
-                entries = [entry for entry in fitting if entry.expects(mismatch, part, report)]
+                entries = [entry for entry, wanted in expected if wanted.covers(mismatch, part, report)]
                 if not entries:
                     return ()
                 explained.update((entry.id, entry) for entry in entries)

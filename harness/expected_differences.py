@@ -64,16 +64,19 @@ class ExpectedDifference:
     each: re.Pattern[str] | None = None
     columns: Columns | None = None
 
-    def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
-        """Tell whether one part of a mismatch of a report is of this sort."""
+    def is_about(self, mismatch: Mismatch, report: CaseReport) -> bool:
+        """Tell whether a mismatch of a report is of this sort as a whole; ``covers`` says it of each part."""
         if not fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what):
             return False
-        if self.columns is not None:
-            names = self.columns.names(report)
-            if mismatch.kind in _WHOLE_ROWS:
-                if not _is_same_without(names, mismatch.check, report):
-                    return False
-            elif not part.startswith(tuple(f"{name}: " for name in names)):
+        if self.columns is None or mismatch.kind not in _WHOLE_ROWS:
+            return True
+        return _is_same_without(self.columns.names(report), mismatch.check, report)
+
+    def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
+        """Tell whether one part of a mismatch that this is about is of this sort."""
+        if self.columns is not None and mismatch.kind not in _WHOLE_ROWS:
+            cells = tuple(f"{name}: " for name in self.columns.names(report))
+            if not part.startswith(cells):
                 return False
         return self.each is None or self.each.search(part) is not None
 

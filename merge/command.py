@@ -16,6 +16,7 @@ from merge.executors.classic import find_touched_files, write_all_changes
 from merge.executors.insert_only import write_only_inserts
 from merge.executors.run import (
     MergeRun,
+    candidate_files,
     has_deletes,
     has_inserts,
     pruning_predicate,
@@ -274,10 +275,12 @@ def execute(run: MergeRun) -> PathResult:
     """Choose the execution path and run it (R-402)."""
     if uses_insert_only_path(run.merge, run.conf):
         return write_only_inserts(run, filter_matched_rows=True)
-    done = merge_in_single_scan(run)
+    with run.stopwatch.part(TimedPart.SCAN):
+        candidates = candidate_files(run)
+    done = merge_in_single_scan(run, candidates)
     if done is not None:
         return done
-    touched = find_touched_files(run)
+    touched = find_touched_files(run, candidates)
     if not touched.files:
         return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
     return write_all_changes(run, touched)

@@ -11,6 +11,7 @@ from unittest import mock
 
 from harness.selfcheck.needs import nothing
 from merge.executors import single_scan
+from merge.table import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,6 +126,18 @@ def with_other(module: ModuleType, name: str, function: Function) -> Callable[[A
         return call
 
     return wrong
+
+
+def in_workers(owner: ModuleType | type, caller: str, name: str, function: Function) -> Edit:
+    """Let Spark's workers run another function than the one that ``merge.table.writing`` hands over under a name.
+
+    Args:
+        owner: the module or class that calls ``caller``.
+        caller: the function within which the other one is handed over.
+        name: the right function's name.
+        function: the wrong one, at the top of a module that workers can import.
+    """
+    return Edit(owner, caller, with_other(writing, name, function), comparable=False)
 
 
 # What a class may hold in place of a function, and under which name the function is found in it.

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from harness.selfcheck import needs
-from harness.selfcheck.fault import Area, Edit, Fault, with_other
+from harness.selfcheck.fault import Area, Edit, Fault, in_workers, with_other
 from harness.selfcheck.worker_faults import copy_but_first, report_no_deletes
 from merge.executors import classic, low_shuffle, source_keys
-from merge.table import writing
 from merge.table.data_skipping import conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+_REWRITING = "rewrite_with_low_shuffle"
 
 
 def _minimum_left_out(right: Any) -> Callable[..., tuple[int, int]]:
@@ -53,10 +55,6 @@ def _none_of(right: Any) -> Callable[..., Any]:
     return lambda *args: right(*args).where("FALSE")
 
 
-def _in_workers(name: str, function: Any) -> tuple[Edit, ...]:
-    return (Edit(classic, "rewrite_with_low_shuffle", with_other(writing, name, function), comparable=False),)
-
-
 LARGE_FAULTS = (
     Fault(
         name="key-at-the-edge-left-out",
@@ -74,7 +72,7 @@ LARGE_FAULTS = (
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
         edits=(Edit(source_keys, "key_pairs", with_other(source_keys, "conjuncts", _parts_of_or)),),
-        needs=needs.text_in_large_merge(" OR "),
+        needs=needs.in_a_large_table(needs.text_in_statement(" OR ")),
     ),
     Fault(
         name="null-safe-keys-have-ranges",
@@ -83,7 +81,7 @@ LARGE_FAULTS = (
         rules=("R-410", "R-424"),
         origin="pruning by join keys",
         edits=(Edit(source_keys, "key_pairs", with_other(source_keys, "conjuncts", _null_safe_as_equal)),),
-        needs=needs.text_in_large_merge("<=>"),
+        needs=needs.in_a_large_table(needs.text_in_statement("<=>")),
     ),
     Fault(
         name="low-shuffle-with-several-matches",
@@ -92,7 +90,7 @@ LARGE_FAULTS = (
         rules=("R-A04", "R-620"),
         origin="danger 2",
         edits=(Edit(classic, "uses_low_shuffle", _whatever_the_matches),),
-        needs=needs.several_matches_in_a_large_table,
+        needs=needs.in_a_large_table(needs.several_matches),
     ),
     Fault(
         name="changed-rows-copied-too",
@@ -110,7 +108,7 @@ LARGE_FAULTS = (
         rules=("R-412", "R-404"),
         origin="rewriting with little to shuffle",
         edits=(Edit(low_shuffle, "_inserted_rows", _none_of, comparable=False),),
-        needs=needs.by_source_in_a_large_table,
+        needs=needs.in_a_large_table(needs.by_source),
     ),
     Fault(
         name="files-without-keys-untouched-by-source",
@@ -122,7 +120,7 @@ LARGE_FAULTS = (
             Edit(classic, "touches_every_file", lambda _right: lambda *_: False),
             Edit(classic, "files_with_possible_matches", lambda _right: source_keys.files_with_source_keys),
         ),
-        needs=needs.by_source_in_a_large_table,
+        needs=needs.in_a_large_table(needs.by_source),
     ),
     Fault(
         name="deleted-rows-copied",
@@ -130,7 +128,7 @@ LARGE_FAULTS = (
         sentence="Rows that a clause deleted are not reported, and copied.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=_in_workers("write_modified_rows", report_no_deletes),
+        edits=(in_workers(classic, _REWRITING, "write_modified_rows", report_no_deletes),),
         needs=needs.counted_as_large,
     ),
     Fault(
@@ -139,7 +137,7 @@ LARGE_FAULTS = (
         sentence="Of the changed rows of a file only the first is left out of the copy.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=_in_workers("copy_groups", copy_but_first),
+        edits=(in_workers(classic, _REWRITING, "copy_groups", copy_but_first),),
         needs=needs.counted_as_large,
     ),
 )

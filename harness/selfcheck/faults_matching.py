@@ -34,8 +34,8 @@ def _null_safe_on(right: Any) -> Callable[..., Any]:
     return resolved
 
 
-def _finds_by_conditions(right: Any) -> Callable[[MergeRun], TouchedFiles]:
-    def found(run: MergeRun) -> TouchedFiles:
+def _finds_by_conditions(right: Any) -> Callable[..., TouchedFiles]:
+    def found(run: MergeRun, candidates: Any) -> TouchedFiles:
         conditions = [clause.condition for clause in run.merge.matched]
         fires = " OR ".join("TRUE" if condition is None else f"({condition.sql})" for condition in conditions)
         pair = f"CASE WHEN {fires or 'FALSE'} THEN {SOURCE_ROW_PRESENT} END"
@@ -43,18 +43,17 @@ def _finds_by_conditions(right: Any) -> Callable[[MergeRun], TouchedFiles]:
             *(condition.target_columns for condition in conditions if condition is not None)
         )
         with mock.patch.multiple(first_scan, counted_pair=lambda: pair, first_scan_columns=lambda _merge: columns):
-            answer: TouchedFiles = right(run)
+            answer: TouchedFiles = right(run, candidates)
             return answer
 
     return found
 
 
 def _matches_per_file_not_row(_right: Any) -> Callable[..., Any]:
-    def query(merge_run: MergeRun, candidates: Any) -> Any:
+    def query(merge_run: MergeRun, candidates: Any, join_type: str) -> Any:
         merge = merge_run.merge
         columns = first_scan.first_scan_columns(merge)
         target = scan_files(merge_run.spark, merge_run.snapshot, candidates, positions=columns)
-        join_type = first_scan.find_touched_join_type(merge)
         joined = merge_run.source.frame.join(target, F.expr(merge.condition.sql), join_type)
         per_file = joined.groupBy(FILE_NAME).agg(
             F.expr(f"count({SOURCE_ROW_PRESENT}) AS matches"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.selfcheck import needs
-from harness.selfcheck.fault import Area, Edit, Fault, with_other
+from harness.selfcheck.fault import Area, Edit, Fault, in_workers
 from harness.selfcheck.worker_faults import (
     write_change_files_of_inserts,
     write_doubled_matches,
@@ -15,7 +15,6 @@ from harness.selfcheck.worker_faults import (
 from merge import command
 from merge.executors import single_scan
 from merge.executors.output import TARGET_ROW_PRESENT
-from merge.table import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +41,8 @@ def _every_file(right: Any) -> Callable[..., tuple[str, ...]]:
     return lambda merge: (*right(merge)[:-1], f"{TARGET_ROW_PRESENT} IS NOT NULL AS _touches_")
 
 
-def _in_workers(function: Any) -> tuple[Edit, ...]:
-    wrong = with_other(writing, "write_touched_files", function)
-    return (Edit(command, "merge_in_single_scan", wrong, comparable=False),)
+def _handed_over(function: Any) -> tuple[Edit, ...]:
+    return (in_workers(command, "merge_in_single_scan", "write_touched_files", function),)
 
 
 SINGLE_SCAN_FAULTS = (
@@ -84,7 +82,7 @@ SINGLE_SCAN_FAULTS = (
         sentence="A single scan does not look for target rows with several matches.",
         rules=("R-320",),
         origin=_ORIGIN,
-        edits=_in_workers(write_doubled_matches),
+        edits=_handed_over(write_doubled_matches),
         needs=needs.several_matches,
         by_two_scans=False,
     ),
@@ -94,7 +92,7 @@ SINGLE_SCAN_FAULTS = (
         sentence="A single scan writes the rows of untouched files too, and these files stay.",
         rules=("R-412",),
         origin=_ORIGIN,
-        edits=_in_workers(write_untouched_rows_too),
+        edits=_handed_over(write_untouched_rows_too),
         by_two_scans=False,
     ),
     Fault(
@@ -103,7 +101,7 @@ SINGLE_SCAN_FAULTS = (
         sentence="A single scan without a touched file writes change files for its inserts.",
         rules=("R-620",),
         origin=_ORIGIN,
-        edits=_in_workers(write_change_files_of_inserts),
+        edits=_handed_over(write_change_files_of_inserts),
         by_two_scans=False,
     ),
 )

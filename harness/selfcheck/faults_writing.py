@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.selfcheck import needs
-from harness.selfcheck.fault import Area, Edit, Fault, with_other
+from harness.selfcheck.fault import Area, Edit, Fault, in_workers
 from harness.selfcheck.worker_faults import write_wrongly
 from merge import command
 from merge.table import actions, commit, writing
@@ -96,7 +96,7 @@ def _never_empty(_right: Any) -> property:
 
 def _worker(name: str) -> tuple[Edit, ...]:
     function = functools.partial(write_wrongly, name)
-    return (Edit(writing.TableWriter, "write", with_other(writing, "write_partition", function), comparable=False),)
+    return (in_workers(writing.TableWriter, "write", "write_partition", function),)
 
 
 WRITING_FAULTS = (

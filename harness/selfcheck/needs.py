@@ -75,9 +75,9 @@ def by_source(case: Case, _facts: Facts) -> bool:
     return "NOT MATCHED BY SOURCE" in kinds(cut_merge(case.sql))
 
 
-def text_in_large_merge(text: str) -> Need:
-    """Want every table to count as large, and a text in the statement."""
-    return lambda case, facts: counted_as_large(case, facts) and text in case.sql
+def text_in_statement(text: str) -> Need:
+    """Want a text in the statement."""
+    return lambda case, _facts: text in case.sql
 
 
 def long_texts(case: Case, _facts: Facts) -> bool:
@@ -92,14 +92,9 @@ def counted_as_large(case: Case, _facts: Facts) -> bool:
     return case.conf.get(LARGE_TABLE_BYTES) == "0"
 
 
-def by_source_in_a_large_table(case: Case, facts: Facts) -> bool:
-    """Want both."""
-    return counted_as_large(case, facts) and by_source(case, facts)
-
-
-def several_matches_in_a_large_table(case: Case, facts: Facts) -> bool:
-    """Want both."""
-    return counted_as_large(case, facts) and several_matches(case, facts)
+def in_a_large_table(need: Need) -> Need:
+    """Want every table to count as large, and something else."""
+    return lambda case, facts: counted_as_large(case, facts) and need(case, facts)
 
 
 def several_matches(_case: Case, facts: Facts) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
-from harness.selfcheck.fault import Area, Edit, Fault, with_other
+from harness.selfcheck.fault import Area, Edit, Fault, in_workers
 from harness.selfcheck.worker_faults import write_first_batch
 from merge import command
 from merge.executors import classic, first_scan, insert_only
@@ -192,12 +192,7 @@ VARIANT_FAULTS: tuple[VariantFault, ...] = (
     _planted(
         "second-batch-lost",
         "the writer takes the first batch of a task and no other",
-        Edit(
-            writing.TableWriter,
-            "write",
-            with_other(writing, "write_partition", write_first_batch),
-            comparable=False,
-        ),
+        in_workers(writing.TableWriter, "write", "write_partition", write_first_batch),
         case="upsert",
         variant="arrow-batch=2,statistics=alternate,spill=early",
         axes={"arrow-batch"},

@@ -38,23 +38,30 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-def find_touched_files(run: MergeRun) -> TouchedFiles:
+def find_touched_files(run: MergeRun, candidates: tuple[DataFile, ...] | None = None) -> TouchedFiles:
     """Scan once for touched files, ambiguous matches and the number of source rows.
 
     Everything comes from aggregates and one collect, so that a retried task cannot count twice.
+
+    Args:
+        run: the merge under way.
+        candidates: the files left by data skipping, where they are known; they are chosen here otherwise.
 
     Raises:
         ExecutionError: some target row matches several source rows (R-320); nothing was written.
     """
     with run.stopwatch.part(TimedPart.SCAN):
-        candidates = candidate_files(run)
+        if candidates is None:
+            candidates = candidate_files(run)
         every_file = touches_every_file(run, candidates)
         if every_file:
-            query = scan_for_matches(run, files_with_source_keys(run, candidates), join_type="inner")
+            scanned = files_with_source_keys(run, candidates)
+            query = scan_for_matches(run, scanned, join_type="inner")
         else:
-            query = scan_for_matches(run, files_with_possible_matches(run, candidates))
+            scanned = files_with_possible_matches(run, candidates)
+            query = scan_for_matches(run, scanned)
         rows = [] if query is None else query.collect()
-    touched = touched_files(rows, candidates, num_source_rows=run.source.num_rows)
+    touched = touched_files(rows, candidates, scanned=scanned, num_source_rows=run.source.num_rows)
     if every_file:
         touched = replace(touched, files=tuple(file for file in candidates if file.statistics.num_records))
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))

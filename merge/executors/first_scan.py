@@ -13,6 +13,8 @@ from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame, Row
 
     from merge.executors.run import MergeRun
@@ -26,7 +28,8 @@ class TouchedFiles:
 
     Attributes:
         files: the touched files (R-410).
-        candidates: the files that were scanned.
+        candidates: the files left by data skipping.
+        scanned: those of them that may hold matches.
         num_source_rows: |S| (R-504).
         num_multiple_matches: target rows with two or more pairs (R-320).
         overcount: pairs beyond the first of each such row (R-530).
@@ -34,6 +37,7 @@ class TouchedFiles:
 
     files: tuple[DataFile, ...]
     candidates: tuple[DataFile, ...]
+    scanned: tuple[DataFile, ...]
     num_source_rows: int
     num_multiple_matches: int
     overcount: int
@@ -132,23 +136,39 @@ def _matches_per_file(run: MergeRun, candidates: tuple[DataFile, ...], join_type
     )
 
 
-def touched_files(rows: list[Row], candidates: tuple[DataFile, ...], *, num_source_rows: int | None) -> TouchedFiles:
+def touched_files(
+    rows: list[Row],
+    candidates: tuple[DataFile, ...],
+    *,
+    scanned: tuple[DataFile, ...],
+    num_source_rows: int | None,
+) -> TouchedFiles:
     """Map the query's rows back to the table's files (R-A03).
 
     Args:
         rows: what ``scan_for_matches`` gave.
-        candidates: the files that it scanned.
+        candidates: the files left by data skipping.
+        scanned: the files that it scanned.
         num_source_rows: |S| where it was known before; None where one of the rows holds it.
     """
-    by_location = {file.location: file for file in candidates}
     files = [row for row in rows if row[FILE_NAME] is not None]
     if num_source_rows is None:
         num_source_rows = sum(row["num_rows"] for row in rows if row[FILE_NAME] is None)
     return TouchedFiles(
-        # An unknown name raises KeyError: a file must never drop out of the result silently.
-        files=tuple(by_location[location_of(row[FILE_NAME])] for row in files if row["touched"]),
+        files=files_of_names((row[FILE_NAME] for row in files if row["touched"]), candidates),
         candidates=candidates,
+        scanned=scanned,
         num_source_rows=num_source_rows,
         num_multiple_matches=sum(row["num_rows"] for row in files),
         overcount=sum(row["overcount"] for row in files),
     )
+
+
+def files_of_names(names: Iterable[str], candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """Find files by the names that Spark has for them.
+
+    Raises:
+        KeyError: for an unknown name: a file must never drop out of a result silently.
+    """
+    by_location = {file.location: file for file in candidates}
+    return tuple(by_location[location_of(name)] for name in names)

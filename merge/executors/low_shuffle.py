@@ -20,7 +20,6 @@ from merge.executors.rows_to_write import rows_to_write
 from merge.executors.run import has_inserts, is_small
 from merge.executors.safe_conditions import conditions_cannot_fail
 from merge.executors.source import referenced_source_columns
-from merge.executors.source_keys import files_with_source_keys
 from merge.metrics import ExecutionPath, PathResult, TimedPart
 from merge.table.copied_rows import FileToCopy
 from merge.table.modified_rows import MODIFIED_FILE, MODIFIED_ROW
@@ -148,7 +147,7 @@ def _changed_rows(run: MergeRun, joined: DataFrame) -> DataFrame:
 
 
 def _inserted_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
-    source = prepare_rows_to_insert(run, files_with_source_keys(run, touched.files))
+    source = prepare_rows_to_insert(run, touched.scanned)
     inserted = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
     no_row = (f"CAST(NULL AS STRING) AS {MODIFIED_FILE}", f"CAST(NULL AS BIGINT) AS {MODIFIED_ROW}")
     return inserted.selectExpr("*", *no_row)

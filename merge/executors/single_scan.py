@@ -19,13 +19,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from merge.errors import MergeError
 from merge.executors.classic import rewriting_join_type
 from merge.executors.clauses import precompute_clauses
+from merge.executors.first_scan import files_of_names
 from merge.executors.output import TARGET_ROW_PRESENT
 from merge.executors.rows_to_write import rows_to_write
-from merge.executors.run import candidate_files, has_inserts, is_matched_only, runs_in_one_task, source_for
+from merge.executors.run import has_inserts, is_matched_only, runs_in_one_task, source_for
 from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
-from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+from merge.table.scan import FILE_NAME, ROW_INDEX, scan_files
 from merge.table.writing import OutputRows
 
 if TYPE_CHECKING:
@@ -54,13 +55,16 @@ def uses_single_scan(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
     )
 
 
-def merge_in_single_scan(run: MergeRun) -> PathResult | None:
+def merge_in_single_scan(run: MergeRun, candidates: tuple[DataFile, ...]) -> PathResult | None:
     """Run the one query, if the merge is small enough.
+
+    Args:
+        run: the merge under way.
+        candidates: the files left by data skipping.
 
     Returns:
         None where two scans have to decide; nothing of this query is used then.
     """
-    candidates = candidate_files(run)
     if not uses_single_scan(run, candidates):
         return None
     join_type = rewriting_join_type(run)
@@ -95,9 +99,7 @@ def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
 
 
 def _result(run: MergeRun, candidates: tuple[DataFile, ...], written: WriteResult, join_type: str) -> PathResult:
-    by_location = {file.location: file for file in candidates}
-    # An unknown name raises KeyError: a file must never drop out of the result silently.
-    removed = tuple(by_location[location_of(name)] for name in written.touched)
+    removed = files_of_names(written.touched, candidates)
     _logger.log(TRACE, "mergeInSingleScan: matched files:\n\t%s", "\n\t".join(file.path for file in removed))
     num_source_rows = run.source.num_rows
     if num_source_rows is None:
