@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 
 from harness.errors import EngineDownError
+from harness.spark_session import PLANS_DESCRIBED, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,8 @@ def recording(spark: SparkSession, plans: list[str] | None) -> Iterator[None]:
         return
     with _asking_spark():
         first = _next_id(spark)
-    yield
+    with settings_of(spark, PLANS_DESCRIBED):
+        yield
     with _asking_spark():
         plans += [plan for plan in _plans(spark, first) if not any(mark in plan for mark in _OF_THE_LOG)]
 

@@ -38,6 +38,11 @@ _SETTINGS = {
 _SESSION = {
     # the optimising compiler and a parallel collector: a large merge repays them, a small case does not
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC",
+    # what Spark takes by default, or nearly; a session for small cases takes less
+    "spark.buffer.pageSize": "32m",
+    "spark.broadcast.blockSize": "4m",
+    "spark.broadcast.compress": "true",
+    "spark.shuffle.compress": "true",
 }
 
 

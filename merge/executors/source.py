@@ -125,7 +125,9 @@ def prepare_source(
     frame = source.toDF(*names).selectExpr(*kept, f"TRUE AS {SOURCE_ROW_PRESENT}")
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
-        frame = frame.localCheckpoint(eager=True, storageLevel=level)
-        num_rows = frame.count()  # once for all scans; an ordinary query, so retries cannot count twice (danger 15)
+        # One job for both: counting fills the checkpoint. Rows are counted once for all scans, and by an ordinary
+        # query, so that retries cannot count twice (danger 15).
+        frame = frame.localCheckpoint(eager=False, storageLevel=level)
+        num_rows = frame.count()
     _logger.debug("prepareMergeSource: %s", reason.value)
     return PreparedSource(frame=frame, reason=reason, num_rows=num_rows, is_stable=is_delta or reason.materializes)
