@@ -7,9 +7,9 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
                   the same row in the final schema (R-610)
 ``source``        sid, s0, s1, ...
 ``pairs``         sid, rid: ON is TRUE (R-003)
-``matched``       sid, rid, clause: the first MATCHED clause that holds, else NULL (R-301)
-``not_matched``   sid, clause: rows of SU (R-004)
-``by_source``     rid, clause: rows of TU
+``matched``       the pairs with their rows, and clause: the first MATCHED clause that holds, else NULL (R-301)
+``not_matched``   rows of SU (R-004), and clause
+``by_source``     rows of TU, and clause
 ``updated``       rid, kind, c0, c1, ...: new values of updated rows, in the final schema
 ``deleted``       rid, kind: distinct rows (R-303, R-530)
 ``inserted``      c0, c1, ...
@@ -20,8 +20,8 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -42,16 +42,18 @@ if TYPE_CHECKING:
     from reference.typed import Typed
 
 FIRED_IN = {
-    Kind.MATCHED: "matched JOIN source USING (sid) JOIN target USING (rid)",
-    Kind.NOT_MATCHED: "not_matched JOIN source USING (sid)",
-    Kind.NOT_MATCHED_BY_SOURCE: "by_source JOIN target USING (rid)",
+    Kind.MATCHED: "matched",
+    Kind.NOT_MATCHED: "not_matched",
+    Kind.NOT_MATCHED_BY_SOURCE: "by_source",
 }
 """The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
 COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
 """The rows of rewritten files that are written as they are (R-412)."""
 _PLAINLY_JOINED = 100_000  # pairs of rows
-_KIND_TABLES = ("matched", "not_matched", "by_source")
-TABLES = ("target", "source", "pairs", *_KIND_TABLES, "updated", "deleted", "inserted", "touched")
+_NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
+_NUMBERED = {"sid": "source", "rid": "target"}
+_PAIRS = "pairs JOIN source USING (sid) JOIN target USING (rid)"
+TABLES = ("target", "source", "pairs", *FIRED_IN.values(), "updated", "deleted", "inserted", "touched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +61,14 @@ class Evaluation:
     """The queries of one merge; call the methods in the order in which they stand.
 
     Attributes:
-        views: tables that are computed anew wherever they are read, because they are too large to be kept.
+        is_large: whole rows are too many to be kept; they are read again by their numbers wherever they are needed.
     """
 
     connection: DuckDBPyConnection
     target: Target
     merge: Resolved
-    views: frozenset[str] = frozenset()
+    is_large: bool = False
+    _answers: dict[str, list[tuple[Any, ...]]] = field(init=False, default_factory=dict, repr=False)
 
     def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
         """Create ``target`` and ``source``."""
@@ -84,8 +87,8 @@ class Evaluation:
 
         The queries must give the same numbers to the same rows whenever they are read.
         """
-        self._create("target", f"SELECT {self._with_old()} FROM ({target})")
-        self._create("source", source)
+        self._create("target", f"SELECT {self._with_old()} FROM ({target})", what="VIEW")
+        self._create("source", source, what="VIEW")
 
     def match(self) -> None:
         """Create ``pairs``: a NULL condition is no match (R-003)."""
@@ -117,12 +120,20 @@ class Evaluation:
 
     def fire(self) -> None:
         """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
-        pairs = "pairs JOIN source USING (sid) JOIN target USING (rid)"
-        self._create("matched", f"SELECT sid, rid, {self._first(Kind.MATCHED)} AS clause FROM {pairs}")
-        unmatched = "source ANTI JOIN pairs USING (sid)"
-        self._create("not_matched", f"SELECT sid, {self._first(Kind.NOT_MATCHED)} AS clause FROM {unmatched}")
-        unmatched = "target ANTI JOIN pairs USING (rid)"
-        self._create("by_source", f"SELECT rid, {self._first(Kind.NOT_MATCHED_BY_SOURCE)} AS clause FROM {unmatched}")
+        self._try(Kind.MATCHED, _PAIRS)
+        self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
+        self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
+
+    def _try(self, kind: Kind, rows: str) -> None:
+        name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
+        if not self.is_large:
+            self._create(name, f"SELECT *, {clause} FROM {rows}")
+            return
+        # A kind without clauses does nothing to its rows, so nobody reads which they are.
+        what = "TABLE" if self.merge.of(kind) else "VIEW"
+        self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}", what=what)
+        again = " ".join(f"JOIN {_NUMBERED[number]} USING ({number})" for number in _NUMBERS[kind])
+        self._create(name, f"SELECT * FROM {name}_numbers {again}", what="VIEW")
 
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
@@ -135,7 +146,7 @@ class Evaluation:
         self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
         deletes = [
             f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {FIRED_IN[clause.kind]} WHERE clause = {index}"
-            for clause, index in self.numbered(Action.DELETE)
+            for clause, index in self._fired_of(Action.DELETE)
         ]
         self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
         inserts = [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)]
@@ -151,8 +162,7 @@ class Evaluation:
             files = "SELECT DISTINCT file FROM pairs JOIN target USING (rid)"
         else:
             holds = " OR ".join(_condition(clause) for clause in self.merge.of(Kind.MATCHED)) or "FALSE"
-            joined = "pairs JOIN source USING (sid) JOIN target USING (rid)"
-            files = f"SELECT DISTINCT file FROM {joined} WHERE {holds}"
+            files = f"SELECT DISTINCT file FROM matched WHERE {holds}"
         self._create("touched", files)
 
     def counts(self) -> dict[str, int]:
@@ -169,20 +179,20 @@ class Evaluation:
             "touched_rows": "target SEMI JOIN touched USING (file)",
         }
         query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
-        return dict(self.connection.execute(query).fetchall())
+        return dict(self.ask(query))
 
     def fired(self) -> tuple[tuple[Kind, int], ...]:
         """List the clauses that fired on some row: their kind, and their position among those of their kind."""
         query = " UNION ALL ".join(
             f"SELECT DISTINCT {number}, clause FROM {table} WHERE clause IS NOT NULL"
-            for number, table in enumerate(_KIND_TABLES)
+            for number, table in enumerate(FIRED_IN.values())
         )
-        kinds = tuple(Kind)
-        return tuple((kinds[number], index) for number, index in sorted(self.connection.execute(query).fetchall()))
+        kinds = tuple(FIRED_IN)
+        return tuple((kinds[number], index) for number, index in sorted(self.ask(query)))
 
     def matches(self) -> frozenset[str]:
         """Name the sorts of matches there are, see ``Facts.matches``."""
-        pairs = self.connection.execute("SELECT sid, rid FROM pairs").fetchall()  # counted here: cheaper than windows
+        pairs = self.ask("SELECT sid, rid FROM pairs")  # counted here: cheaper than windows
         targets_of, sources_of = Counter(sid for sid, _ in pairs), Counter(rid for _, rid in pairs)
         found = {
             "1:1": any(targets_of[sid] == sources_of[rid] == 1 for sid, rid in pairs),
@@ -195,15 +205,13 @@ class Evaluation:
 
     def nulls(self) -> frozenset[str]:
         """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
-        asked = {"ON": [f"FROM source, target WHERE ({self.merge.on.sql}) IS NULL"], "condition": []}
+        asked = {"ON": [f"source, target WHERE ({self.merge.on.sql}) IS NULL"], "condition": []}
         for kind in Kind:
             conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
             if conditions:
                 null = " OR ".join(f"({condition}) IS NULL" for condition in conditions)
-                asked["condition"].append(f"FROM {FIRED_IN[kind]} WHERE {null}")
-        return frozenset(
-            name for name, queries in asked.items() if any(self.count(f"SELECT count(*) {q}") for q in queries)
-        )
+                asked["condition"].append(f"{FIRED_IN[kind]} WHERE {null}")
+        return frozenset(name for name, queries in asked.items() if any(self.has_rows(query) for query in queries))
 
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""
@@ -249,8 +257,13 @@ class Evaluation:
     def _new(self, action: Action) -> list[tuple[ResolvedClause, str]]:
         return [
             (clause, self.new_rows(clause, f"{FIRED_IN[clause.kind]} WHERE clause = {index}"))
-            for clause, index in self.numbered(action)
+            for clause, index in self._fired_of(action)
         ]
+
+    def _fired_of(self, action: Action) -> list[tuple[ResolvedClause, int]]:
+        """List the clauses of an action, without those that fired on no row where it is cheap to know."""
+        fired = None if self.is_large else self.fired()
+        return [(c, index) for c, index in self.numbered(action) if fired is None or (c.kind, index) in fired]
 
     def new_rows(self, clause: ResolvedClause, fired: str) -> str:
         """Write the query of a clause's new rows: the columns of both sides, then c0, c1, ... in some order.
@@ -283,18 +296,26 @@ class Evaluation:
     def _with_old(self) -> str:
         return "*" + "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
 
-    def _load(self, name: str, table: pa.Table, *, select: str = "*") -> None:
-        self.connection.register("incoming", table)
-        self._create(name, f"SELECT {select} FROM incoming")
-        self.connection.unregister("incoming")
+    def _load(self, name: str, incoming: pa.Table, *, select: str = "*") -> None:  # noqa: ARG002 - used in the query
+        # DuckDB looks names up among the variables of the function that calls it: half of what registering takes.
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {select} FROM incoming")
 
-    def _create(self, name: str, query: str) -> None:
-        what = "VIEW" if name in self.views else "TABLE"
+    def _create(self, name: str, query: str, *, what: str = "TABLE") -> None:
         self.connection.execute(f"CREATE OR REPLACE TEMP {what} {name} AS {query}")
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """Run a query of a few rows. Its answer is remembered, since no table changes once it is made."""
+        if query not in self._answers:
+            self._answers[query] = self.connection.execute(query).fetchall()
+        return self._answers[query]
+
+    def has_rows(self, rows: str) -> bool:
+        """Tell whether there are rows in what may follow FROM."""
+        return bool(self.ask(f"SELECT 1 FROM {rows} LIMIT 1"))
 
     def count(self, query: str) -> int:
         """Run a query that gives one number."""
-        return int(self.connection.execute(query).fetchall()[0][0])
+        return int(self.ask(query)[0][0])
 
     def _rows(self, query: str, schema: Schema) -> tuple[Row, ...]:
         return table_to_rows(self.connection.sql(query).to_arrow_table(), schema)

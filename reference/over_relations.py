@@ -27,7 +27,7 @@ from reference.merge_reference import (
 from reference.outcome import Rejection, Unsupported
 from reference.relations import SOURCE_NAME, find_source
 from reference.settings import read_settings
-from reference.statement import Kind, parse_statement
+from reference.statement import parse_statement
 from reference.written_rows import WrittenRows
 
 if TYPE_CHECKING:
@@ -108,10 +108,7 @@ def _evaluate(
     merge = resolver_of(case, statement, source, settings, evolution=False).resolve(statement)
     if any(condition.partial for condition in (merge.on, *(c.condition for c in merge.clauses)) if condition):
         raise UnsupportedByReferenceError("a condition that may fail on some pair of rows, over relations")
-    # a kind without clauses does nothing to its rows, so nobody reads which they are
-    unread = {"by_source"} if not merge.of(Kind.NOT_MATCHED_BY_SOURCE) else set()
-    views = frozenset({"target", "source", *unread})
-    evaluation = Evaluation(connection=connection, target=case.target, merge=merge, views=views)
+    evaluation = Evaluation(connection=connection, target=case.target, merge=merge, is_large=True)
     evaluation.load_relations(relations.target, relations.source)
     on_step("matching")
     evaluation.match()

@@ -45,7 +45,7 @@ def null_on_the_way(e: Evidence) -> bool:
     for assigned, rows in nested(e):
         sql = f"o{_index(e, assigned.path[0])}"
         for part in assigned.path[1:]:
-            if e.holds(f"SELECT 1 FROM {rows} AND ({sql}) IS NULL"):
+            if e.has_rows(f"{rows} AND ({sql}) IS NULL"):
                 return True
             sql = f"({sql}).{identifier(part)}"
     return False
@@ -125,7 +125,7 @@ def null_struct(e: Evidence, *, same: bool) -> bool:
     for given, wanted, assigned, rows in _aligned(e):
         structs = isinstance(given, StructType) and isinstance(wanted, StructType)
         comparable = structs and same_type(given, wanted) is same and (same or e.evolution)
-        if comparable and e.holds(f"SELECT 1 FROM {rows} AND ({assigned.value.sql}) IS NULL"):
+        if comparable and e.has_rows(f"{rows} AND ({assigned.value.sql}) IS NULL"):
             return True
     return False
 
@@ -160,7 +160,7 @@ def lazy(e: Evidence) -> bool:
     for clause, assigned, rows in e.fired_assignments():
         wanted = _wanted(e, assigned)
         partial = assigned.value.partial or (wanted is not None and assigned.value.type == STRING and wanted != STRING)
-        if partial and e.holds(f"SELECT 1 FROM {rows.split(' WHERE ')[0]} WHERE NOT ({rows.split(' WHERE ')[1]})"):
+        if partial and e.has_rows(f"{rows.split(' WHERE ')[0]} WHERE NOT ({rows.split(' WHERE ')[1]})"):
             return clause.condition is not None
     return False
 

@@ -136,12 +136,12 @@ class Evidence:
         """Go through the clauses that fired on some row, with the FROM and WHERE clause of these rows."""
         return ((clause, rows) for clause, rows in self._fired if not actions or clause.action in actions)
 
-    def holds(self, query: str) -> bool:
-        """Tell whether a query over the evaluation's tables returns a row; False where there are no tables."""
+    def has_rows(self, rows: str) -> bool:
+        """Tell whether what may follow FROM has a row in the evaluation's tables; False where there are no tables."""
         if self.evaluation is None:
             return False
         try:
-            return bool(self.evaluation.connection.execute(f"{query} LIMIT 1").fetchall())
+            return self.evaluation.has_rows(rows)
         except duckdb.Error:  # an expression that fails on some row, or a table that was not made
             return False
 

@@ -16,25 +16,22 @@ _NOT_IN_AN_OUTCOME = "an outcome does not show it; tested on the engine"
 
 def _chooses(e: Evidence) -> bool:
     """Look for a kind with several clauses of which one fires."""
-    for kind in Kind:
-        if len(e.resolved(kind)) > 1 and e.holds(f"SELECT 1 FROM {FIRED_IN[kind]} WHERE clause IS NOT NULL"):
-            return e.prediction is not None
-    return False
+    return any(len(e.resolved(clause.kind)) > 1 for clause, _ in e.fired_clauses())
 
 
 def _nothing_fires(e: Evidence) -> bool:
     kinds = (kind for kind in Kind if e.resolved(kind))
-    return e.prediction is not None and any(e.holds(f"SELECT 1 FROM {FIRED_IN[k]} WHERE clause IS NULL") for k in kinds)
+    return e.prediction is not None and any(e.has_rows(f"{FIRED_IN[k]} WHERE clause IS NULL") for k in kinds)
 
 
 def _inserts_equal_rows(e: Evidence) -> bool:
     width = 0 if e.merge is None else len(e.merge.final_schema.columns)
     columns = ", ".join(f"c{index}" for index in range(width))
-    return bool(width) and e.holds(f"SELECT 1 FROM inserted GROUP BY {columns} HAVING count(*) > 1")
+    return bool(width) and e.has_rows(f"inserted GROUP BY {columns} HAVING count(*) > 1")
 
 
 def _null_keys(e: Evidence) -> bool:
-    return e.merge is not None and e.holds(f"SELECT 1 FROM source, target WHERE ({e.merge.on.sql}) IS NULL")
+    return e.merge is not None and e.has_rows(f"source, target WHERE ({e.merge.on.sql}) IS NULL")
 
 
 def _updates_key(e: Evidence) -> bool:
@@ -52,22 +49,14 @@ def same_images(e: Evidence) -> bool:
     """Tell whether an UPDATE gave a row the values that it had (R-310, R-612)."""
     width = 0 if e.merge is None else len(e.merge.final_schema.columns)
     equal = " AND ".join(f"c{i} IS NOT DISTINCT FROM o{i}" for i in range(width))
-    return (
-        bool(width)
-        and e.prediction is not None
-        and e.holds(f"SELECT 1 FROM updated JOIN target USING (rid) WHERE {equal}")
-    )
+    return bool(width) and e.prediction is not None and e.has_rows(f"updated JOIN target USING (rid) WHERE {equal}")
 
 
 def moves_between_partitions(e: Evidence) -> bool:
     """Tell whether an UPDATE changed a partition value (R-311, R-613)."""
     names = e.case.target.schema.names
     moved = " OR ".join(f"c{i} IS DISTINCT FROM o{i}" for i in map(names.index, e.case.target.partition_by))
-    return (
-        bool(moved)
-        and e.prediction is not None
-        and e.holds(f"SELECT 1 FROM updated JOIN target USING (rid) WHERE {moved}")
-    )
+    return bool(moved) and e.prediction is not None and e.has_rows(f"updated JOIN target USING (rid) WHERE {moved}")
 
 
 def _unseen_by_its_clause(e: Evidence) -> bool:
@@ -90,12 +79,12 @@ RULES = (
     Rule(
         number="R-306",
         title="one source row, many target rows",
-        reached=lambda e: e.prediction is not None and e.holds("SELECT 1 FROM pairs GROUP BY sid HAVING count(*) > 1"),
+        reached=lambda e: e.prediction is not None and e.has_rows("pairs GROUP BY sid HAVING count(*) > 1"),
     ),
     Rule(
         number="R-307",
         title="inserted rows are not merged again",
-        reached=lambda e: e.holds("SELECT 1 FROM inserted") and len(e.resolved(Kind.MATCHED)) > 0,
+        reached=lambda e: e.has_rows("inserted") and len(e.resolved(Kind.MATCHED)) > 0,
     ),
     Rule(number="R-308", title="NULL keys", reached=_null_keys),
     Rule(number="R-309", title="the key is updated", reached=_updates_key),

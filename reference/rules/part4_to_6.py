@@ -22,7 +22,7 @@ def _idle_touched_file(e: Evidence) -> bool:
     changed = (
         "SELECT file FROM target SEMI JOIN (SELECT rid FROM updated UNION ALL SELECT rid FROM deleted) USING (rid)"
     )
-    return e.path is MergePath.D and e.holds(f"SELECT 1 FROM touched WHERE file NOT IN ({changed})")
+    return e.path is MergePath.D and e.has_rows(f"touched WHERE file NOT IN ({changed})")
 
 
 def _copies(e: Evidence) -> bool:
