@@ -198,7 +198,7 @@ def error_class(error: dict[str, str]) -> str:
 
 
 def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
-    return [tuple(row.values()) for row in arrow_of(answer).to_pylist()]
+    return [tuple(row) for row in answer["rows"]]
 
 
 def _outcome(case: Case, plain: _Merged, returning: _Merged) -> Outcome | Rejection:

@@ -42,6 +42,11 @@ def ask(name: str, sql: str) -> Step:
     return {"do": "ask", "name": name, "sql": sql}
 
 
+def ask_texts(name: str, sql: str) -> Step:
+    """Make the step that executes a query of texts whose rows, or error, are wanted."""
+    return {"do": "list", "name": name, "sql": sql}
+
+
 def load(name: str, rows: Sequence[Row], schema: Schema) -> Step:
     """Make the step that registers rows as an Arrow table with columns ``c0``, ``c1``, ..."""
     table = rows_to_table(rows, schema)

@@ -11,6 +11,7 @@ from harness.engines.duckdb_native.native_merge import MergeWriter, readable
 from harness.engines.duckdb_native.native_source import SOURCE, GivenSource, give_source
 from harness.engines.duckdb_native.native_tables import (
     ask,
+    ask_texts,
     check_schema,
     create_target,
     insert_rows,
@@ -77,13 +78,13 @@ class Preparation:
         steps += self.source_steps
         steps += [
             run(self.create),
-            ask(COLUMNS_BEFORE, _COLUMNS),
+            ask_texts(COLUMNS_BEFORE, _COLUMNS),
             load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema),
         ]
         steps += self._around(merge)
         if in_file:
             steps += [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
-        return [*steps, ask(ROWS, self._select()), ask(COLUMNS, _COLUMNS)]
+        return [*steps, ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
 
     @property
     def restores(self) -> bool:
