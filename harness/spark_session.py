@@ -16,14 +16,17 @@ import tempfile
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from harness import delta_jars
+from harness.delta_jars import EXTENSION_SETTINGS, delta_jars
 from harness.errors import EngineDownError
 from harness.java import check_java
+from harness.maven_jars import jar_settings
+from harness.s3a_jars import s3a_jars
 from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
+from harness.store_root import StoreRoot, require_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,8 +103,17 @@ def request_delta() -> None:
     _Wanted.delta = True
 
 
+def request_s3a() -> None:
+    """Ask that the session of this process, when it starts, can read S3-compatible stores.
+
+    A table root in a store asks for it by itself.
+    """
+    _Wanted.s3a = True
+
+
 class _Wanted:
     delta = False
+    s3a = False
 
 
 def has_delta(session: SparkSession) -> bool:
@@ -123,10 +135,13 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
             to run; the message says what to do.
+        UserInputError: when the table root is in a store that cannot be used.
     """
     place = current_place()
     note_use()
     _silence_query_log()
+    if isinstance(place.table_root, StoreRoot):
+        require_store(place.table_root)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -145,7 +160,7 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        **(delta_jars.session_settings() if _Wanted.delta else {}),
+        **_extras(place),
         **(settings or {}),
     }
     for name, value in all_settings.items():
@@ -156,10 +171,32 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
+    if isinstance(place.table_root, StoreRoot):
+        _give_secrets(session, place.table_root)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
+
+
+def _extras(place: SparkPlace) -> Mapping[str, str]:
+    """Return the settings of what Spark cannot do by itself, and this process needs."""
+    root = place.table_root if isinstance(place.table_root, StoreRoot) else None
+    sets = [delta_jars()] if _Wanted.delta else []
+    if root is not None or _Wanted.s3a:
+        sets.append(s3a_jars())
+    return {
+        **jar_settings(sets),
+        **(EXTENSION_SETTINGS if _Wanted.delta else {}),
+        **(root.spark_settings() if root is not None else {}),
+    }
+
+
+def _give_secrets(session: SparkSession, root: StoreRoot) -> None:
+    """Hand over the keys of a store to the running JVM; as settings of the application, its command line had them."""
+    hadoop = cast("Any", session.sparkContext)._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no public way
+    for name, value in root.spark_secrets().items():
+        hadoop.set(name, value)
 
 
 def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:

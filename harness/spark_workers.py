@@ -16,8 +16,11 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import obstore
+
 import merge
 from harness.errors import EngineDownError
+from harness.store_root import StoreRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from harness.spark_place import SparkPlace
+    from merge.table.store_access import StoreAccess
 
 ANSWER_SECONDS = 5.0
 """So long a host may take to accept a connection."""
@@ -78,7 +82,8 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
     """
     with _token(place.table_root) as token, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
-        answer = _in_time(lambda: _look(session, token), give_up)
+        access = place.table_root.access if isinstance(place.table_root, StoreRoot) else None
+        answer = _in_time(lambda: _look(session, token, access), give_up)
         if isinstance(answer, Exception):
             raise EngineDownError(_why(answer, place)) from answer
         if answer is None:
@@ -94,21 +99,23 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
             )
         if not all(row["sees_tables"] for row in answer):
             raise EngineDownError(
-                f"the workers at {place.url} do not see {token.parent}, where tables are made. Give --table-root a "
-                "directory that this machine and all workers share under one path."
+                f"the workers at {place.url} do not see {token.rpartition('/')[0]}, where tables are made. Give "
+                "--table-root a directory that this machine and all workers share under one path, or a store that "
+                "all of them reach (their Python needs obstore for it)."
             )
 
 
-def _look(session: SparkSession, token: Path) -> list[Any]:
+def _look(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
     spread = session.range(0, _NUM_LOOKS, 1, _NUM_LOOKS)
-    return spread.mapInArrow(_looking_for(str(token)), _REPORT).collect()
+    return spread.mapInArrow(_looking_for(token, access), _REPORT).collect()
 
 
-def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Make the function that workers run; a nested one travels as code, since they cannot import this module."""
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        import importlib  # noqa: PLC0415 - imports of the worker
+        import contextlib  # noqa: PLC0415 - imports of the worker
+        import importlib  # noqa: PLC0415 - the same
         import os  # noqa: PLC0415 - the same
 
         import pyarrow as pa  # noqa: PLC0415 - the same
@@ -121,7 +128,11 @@ def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                 importlib.import_module(f"merge.table.{name}")
         except ImportError as error:
             problem = f"{type(error).__name__}: {error}"
-        seen = os.path.isfile(token)  # noqa: PTH113 - the same
+        seen = False
+        if problem is None:
+            storage = importlib.import_module("merge.table.storage")
+            with contextlib.suppress(Exception), storage.local_copy(token, access) as path:
+                seen = os.path.isfile(path)  # noqa: PTH113 - the same
         yield pa.RecordBatch.from_pydict(
             {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}
         )
@@ -160,12 +171,20 @@ def _why(error: Exception, place: SparkPlace) -> str:
 
 
 @contextlib.contextmanager
-def _token(root: Path | None) -> Iterator[Path]:
+def _token(root: Path | StoreRoot | None) -> Iterator[str]:
     """Make an empty file where tables are made."""
+    name = f".mergecheck-{uuid.uuid4().hex}"
+    if isinstance(root, StoreRoot):
+        obstore.put(root.open(), name, b"")
+        try:
+            yield f"{root}/{name}"
+        finally:
+            obstore.delete(root.open(), name)
+        return
     folder = Path(tempfile.gettempdir()) if root is None else root
-    path = folder / f".mergecheck-{uuid.uuid4().hex}"
+    path = folder / name
     path.touch()
     try:
-        yield path
+        yield str(path)
     finally:
         path.unlink(missing_ok=True)

@@ -35,6 +35,7 @@ from merge.table.commit import PendingCommit, commit, validate_record_counts
 from merge.table.conflicts import ReadSet
 from merge.table.new_schema import check_new_schema
 from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, read_snapshot
+from merge.table.store_access import store_access
 from merge.table.writing import TableWriter
 from merge.validation import check_source_is_stable, log_metric_invariants
 
@@ -93,7 +94,7 @@ def run_merge(
 
     Args:
         spark: the session, classic or Connect.
-        path: directory of the target table.
+        path: directory of the target table, on a local disk or in a store.
         statement: what to do; its ``target`` and ``source`` texts are not looked at.
         source: the source relation.
         source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
@@ -156,7 +157,8 @@ class _Command:
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
         stopwatch = Stopwatch()
-        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id)
+        access = store_access(self.spark, self.path)
+        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id, access=access)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
