@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.delta_jars import EXTENSION_SETTINGS, delta_jars
-from harness.errors import EngineDownError
+from harness.errors import EngineDownError, UserInputError
 from harness.java import check_java
 from harness.maven_jars import jar_settings
 from harness.s3a_jars import s3a_jars
@@ -134,14 +134,13 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
 
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
-            to run; the message says what to do.
-        UserInputError: when the table root is in a store that cannot be used.
+            to run, or the table root is in a store that cannot be used; the message says what to do.
     """
     place = current_place()
     note_use()
     _silence_query_log()
     if isinstance(place.table_root, StoreRoot):
-        require_store(place.table_root)
+        _require_store(place.table_root)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -190,6 +189,13 @@ def _extras(place: SparkPlace) -> Mapping[str, str]:
         **(EXTENSION_SETTINGS if _Wanted.delta else {}),
         **(root.spark_settings() if root is not None else {}),
     }
+
+
+def _require_store(root: StoreRoot) -> None:
+    try:
+        require_store(root)
+    except UserInputError as error:  # the command line finds it out before any engine, unless a variable named the root
+        raise EngineDownError(str(error)) from error
 
 
 def _give_secrets(session: SparkSession, root: StoreRoot) -> None:

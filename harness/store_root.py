@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
@@ -97,11 +97,13 @@ def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
 def require_store(root: StoreRoot) -> None:
     """Require a store that takes a file, refuses it the second time, and deletes it.
 
-    Commits rest on the second: a store that overwrites what is there would lose them.
+    Commits rest on the second: a store that overwrites what is there would lose them. It is asked once per process.
 
     Raises:
         UserInputError: where it does not.
     """
+    if root in _Tried.good:
+        return
     store = root.open(client_options=_FIRST_REQUEST, retry_config=_FEW_RETRIES)
     name = f".mergecheck-{uuid.uuid4().hex}"
     try:
@@ -109,19 +111,26 @@ def require_store(root: StoreRoot) -> None:
         try:
             obstore.put(store, name, b"", mode="create", use_multipart=False)
         except AlreadyExistsError:
+            _Tried.good.add(root)
             return
         finally:
             obstore.delete(store, name)
     except STORE_ERRORS as error:
         raise UserInputError(
-            f"the table root {root} cannot be used: {_endpoint(root)} says: {brief(error)}. Make the bucket first, and "
-            f"check endpoint and keys. {ALLOWED}"
+            f"the table root {root} cannot be used: {brief(error)}. Make the bucket first, and check endpoint and keys"
+            f"{_given(root)}. {ALLOWED}"
         ) from None
     raise UserInputError(
-        f"the table root {root} cannot be used: {_endpoint(root)} writes a file a second time although it is there "
+        f"the table root {root} cannot be used: its store writes a file a second time although it is there "
         "(it does not know If-None-Match), so two commits could overwrite each other. Choose a store that honours it."
     )
 
 
-def _endpoint(root: StoreRoot) -> str:
-    return root.access.endpoint or "AWS"
+class _Tried:
+    good: ClassVar[set[StoreRoot]] = set()
+
+
+def _given(root: StoreRoot) -> str:
+    endpoint = root.access.endpoint or "none, so that of AWS"
+    keys = "given" if root.access.credentials else "none, so those of this machine were looked for"
+    return f" (endpoint: {endpoint}; keys: {keys})"
