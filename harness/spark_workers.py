@@ -20,6 +20,7 @@ import obstore
 
 import merge
 from harness.errors import EngineDownError
+from harness.s3a_jars import s3a_jars
 from harness.store_root import StoreRoot
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
         give_up: cancels what the session runs.
 
     Raises:
-        EngineDownError: for no worker, one whose Python lacks a package, or one that does not see the table root.
+        EngineDownError: for no worker, one whose Python lacks a package, one that does not see the table root, or a
+            Spark that cannot read the store in which it is.
     """
     with _token(place.table_root) as token, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
@@ -103,6 +105,10 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
                 "--table-root a directory that this machine and all workers share under one path, or a store that "
                 "all of them reach (their Python needs obstore for it)."
             )
+        if isinstance(place.table_root, StoreRoot):
+            problem = _in_time(lambda: session.read.text(token).collect(), give_up)
+            if not isinstance(problem, list):
+                raise EngineDownError(_without_store(problem, place)) from problem
 
 
 def _look(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
@@ -167,6 +173,17 @@ def _why(error: Exception, place: SparkPlace) -> str:
     return (
         f"the workers at {place.url} cannot run Python: {text}\nThey need pyarrow and the Python version of this "
         "process; PYSPARK_PYTHON names it (in the server's environment, for Spark Connect)."
+    )
+
+
+def _without_store(problem: Exception | None, place: SparkPlace) -> str:
+    lines = (line.strip() for line in str(problem or "no answer").splitlines())
+    packages = ",".join(s3a_jars().coordinates)
+    return (
+        f"Spark at {place.url} cannot read {place.table_root}: {next((line for line in lines if line), '')}\nA Spark "
+        f"Connect server must be started with S3A (--packages {packages} --conf "
+        f"spark.jars.excludes={','.join(s3a_jars().excluded)}) and with the store's endpoint and keys "
+        "(spark.hadoop.fs.s3a.*); to a cluster they are given from here."
     )
 
 

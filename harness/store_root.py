@@ -90,7 +90,9 @@ def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
     try:
         uri = table_location(text)
     except UnsupportedTableError as error:
-        raise UserInputError(f"the table root {error.where!r} cannot be used: {error.features[0]}. {ALLOWED}") from None
+        raise UserInputError(
+            f"the table root {error.where!r} cannot be used: {error.features[0]} is not supported. {ALLOWED}"
+        ) from None
     return StoreRoot(uri=uri, access=access_by_environment(environment))
 
 

@@ -103,7 +103,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--table-root",
-            metavar="DIR|URI",
+            metavar="PLACE",
             help="Where tables are made: a directory that Spark's workers share, or s3a://BUCKET/PREFIX. "
             f"[env: {TABLE_ROOT_VARIABLE}]",
         ),
