@@ -5,20 +5,21 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
-from obstore.store import S3Store
 
 from harness.errors import UserInputError
 from merge.errors import UnsupportedTableError
-from merge.table.object_store import STORE_ERRORS, brief
+from merge.table.object_store import STORE_ERRORS, brief, new_client
 from merge.table.paths import bucket_and_key, table_location
 from merge.table.store_access import CREDENTIAL_SETTINGS, StoreAccess, access_by_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from obstore.store import S3Store
 
 ALLOWED = (
     "Allowed: a directory or its file:// URI, or s3a://BUCKET/PREFIX of an S3-compatible store whose endpoint and keys "
@@ -52,10 +53,8 @@ class StoreRoot:
             options: of the client.
         """
         bucket, key = bucket_and_key(self.uri)
-        client = {"allow_http": self.access.allows_http, **options.pop("client_options", {})}
-        config = cast("Any", self.access.client_settings(bucket))  # the names of variables are not in its type
         path = "/".join(part for part in (key, prefix) if part)
-        return S3Store(bucket, prefix=path or None, config=config, client_options=cast("Any", client), **options)
+        return new_client(bucket, path or None, self.access, **options)
 
     def spark_settings(self) -> Mapping[str, str]:
         """Write the settings of a Spark that reaches the store, apart from secrets."""

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from merge.cast_errors import explain
 from merge.conf import MergeConf
-from merge.errors import ExecutionError, from_spark
+from merge.errors import ExecutionError, UncertainCommitError, from_spark
 from merge.executors.classic import find_touched_files, write_all_changes
 from merge.executors.insert_only import write_only_inserts
 from merge.executors.run import (
@@ -107,6 +107,7 @@ def run_merge(
         AnalysisError: the statement is wrong for these tables.
         ExecutionError: the data make the merge fail.
         ConcurrentModificationError: another commit is in the way.
+        StoreError: the store in which the table lies refuses, or does not answer.
         UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
         In each case the table is as it was.
     """
@@ -175,6 +176,8 @@ class _Command:
             result = execute(run)
             check_source_is_stable(run, result)
             return self._commit(run, result)
+        except UncertainCommitError:
+            raise  # a commit may mention the files
         except BaseException as error:
             writer.remove_orphans()
             if isinstance(error, PySparkException) and not _lost_source(error):

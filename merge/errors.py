@@ -94,6 +94,17 @@ class StoreError(MergeError, OSError):
         return (_rebuild_store_error, (self.reason, self.where))
 
 
+class UncertainCommitError(StoreError):
+    """The store failed while the commit was written, so that it may be there; the merge's files stay, too."""
+
+    def __init__(self, reason: str, *, where: str) -> None:
+        StoreError.__init__(self, f"{reason} (perhaps the commit was made: look at the table's history)", where=where)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_uncertain_commit, (self.reason, self.where))
+
+
 class UnsupportedTableError(MergeError, NotImplementedError):
     """The table uses features that this package cannot read or write, so it is left alone.
 
@@ -148,6 +159,10 @@ def multiple_source_rows_matched() -> ExecutionError:
 
 def _rebuild_store_error(reason: str, where: str) -> StoreError:
     return StoreError(reason, where=where)
+
+
+def _rebuild_uncertain_commit(reason: str, where: str) -> UncertainCommitError:
+    return UncertainCommitError(reason, where=where)
 
 
 def _rebuild_unsupported_table(features: tuple[str, ...], where: str) -> UnsupportedTableError:

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import obstore
 from obstore.exceptions import AlreadyExistsError
 
+from merge.errors import StoreError, UncertainCommitError
 from merge.table.object_store import store_errors
 from merge.table.storage import open_store
 
@@ -54,13 +55,19 @@ class LogStore:
             found |= {unquote(a[kind]["path"]) for a in actions for kind in ("add", "cdc") if kind in a}
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
-        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written."""
+        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written.
+
+        Raises:
+            UncertainCommitError: a store failed, and may have written it, or may do so yet.
+        """
         # Characters stand for themselves: deltalake 1.6 reads an escaped surrogate pair as another character.
         lines = "\n".join(json.dumps(action, separators=(",", ":"), ensure_ascii=False) for action in actions)
         content = lines.encode()
         try:
             with store_errors(self.location):
                 obstore.put(self._store(), log_file(version), content, mode="create", use_multipart=False)
+        except StoreError as error:
+            raise UncertainCommitError(error.reason, where=error.where) from error
         except AlreadyExistsError:
             # A client whose first request was answered by an error asks again, although it may have been heard.
             return self.access is not None and self._content(version) == content

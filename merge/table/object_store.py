@@ -44,8 +44,21 @@ def open_objects(location: str, access: StoreAccess | None) -> S3Store:
 @functools.lru_cache(maxsize=_OPEN_STORES)
 def _open_bucket(bucket: str, prefix: str | None, access: StoreAccess) -> S3Store:
     """Open a store, or take the one that is open: its connections last."""
+    return new_client(bucket, prefix, access)
+
+
+def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: Any) -> S3Store:  # noqa: ANN401 - obstore's own
+    """Make a client of a prefix of a bucket.
+
+    Args:
+        bucket: its name.
+        prefix: None for the whole bucket.
+        access: how the store is reached.
+        options: of the client, besides these.
+    """
+    client_options = {"allow_http": access.allows_http, **options.pop("client_options", {})}
     config = cast("Any", access.client_settings(bucket))  # the names of variables are not in its type
-    return S3Store(bucket, prefix=prefix, config=config, client_options={"allow_http": access.allows_http})
+    return S3Store(bucket, prefix=prefix, config=config, client_options=cast("Any", client_options), **options)
 
 
 @contextlib.contextmanager

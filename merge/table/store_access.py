@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _PREFIXES = ("fs.s3a.", "spark.hadoop.fs.s3a.")
 """S3A's settings in a session: of the session itself, and of the application."""
+_AWS_ENDPOINT = re.compile(r"//s3[.-]([a-z0-9-]+)\.amazonaws\.com")
 _ENDPOINT, _REGION, _SECRET_KEY = "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SECRET_ACCESS_KEY"
 CREDENTIAL_SETTINGS: Mapping[str, str] = {
     "AWS_ACCESS_KEY_ID": "access.key",
@@ -109,7 +111,9 @@ def store_access(spark: SparkSession, path: str, *, environment: Mapping[str, st
     if endpoint := setting("endpoint"):
         endpoint = endpoint if "://" in endpoint else f"{_protocol(setting)}://{endpoint}"
         path_style = (setting("path.style.access") or "").lower() == "true" or _is_address(endpoint)
-        access = replace(access, endpoint=endpoint, path_style=path_style)
+        of_aws = _AWS_ENDPOINT.search(endpoint)
+        region = access.region or (of_aws[1] if of_aws else None)
+        access = replace(access, endpoint=endpoint, path_style=path_style, region=region)
     # All parts come from one place: keys of one account and a token of another would open nothing.
     keys = {name: setting(own) for name, own in CREDENTIAL_SETTINGS.items()}
     return replace(access, credentials=_known(keys)) if keys[_SECRET_KEY] else access

@@ -13,6 +13,7 @@ import obstore
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from obstore.exceptions import GenericError
 from s3_store import SECRET, Bucket, s3_bucket
 
 from harness.check import check_case
@@ -25,7 +26,7 @@ from harness.store_root import store_root
 from harness.verdict import Verdict
 from merge import DeltaTable, ExecutionError, merge_sql
 from merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
-from merge.errors import AnalysisError, ConcurrentModificationError, StoreError
+from merge.errors import AnalysisError, ConcurrentModificationError, StoreError, UncertainCommitError
 from merge.executors import classic
 from merge.metrics import ExecutionPath
 from merge.table import commit, object_store
@@ -215,6 +216,22 @@ def test_a_commit_whose_answer_was_lost_is_known_again(bucket: Bucket) -> None:
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
     assert not log.try_create(0, [{"commitInfo": {"txnId": "another's"}}])
+
+
+def test_files_stay_where_a_commit_may_have_been_made(spark: SparkSession, bucket: Bucket, tmp_path: Path) -> None:
+    """The request got through, its answer did not: whoever deleted the files then would break the table."""
+    _, stored = twins(bucket, tmp_path)
+    put = obstore.put
+
+    def lost(store: Any, path: str, *arguments: Any, **options: Any) -> Any:
+        put(store, path, *arguments, **options)
+        if path.startswith("_delta_log"):
+            raise GenericError("no answer")
+
+    failing = mock.patch.object(obstore, "put", lost)
+    with failing, pytest.raises(UncertainCommitError, match="perhaps the commit was made"):
+        merge_sql(spark, UPSERT, tables={"target": stored})
+    assert len(rows_of(spark, stored)) == len(ROWS) + 1
 
 
 def test_what_a_store_refuses_is_named(spark: SparkSession, bucket: Bucket) -> None:

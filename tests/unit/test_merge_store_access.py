@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from merge.errors import StoreError, UnsupportedTableError
+from merge.errors import StoreError, UncertainCommitError, UnsupportedTableError
 from merge.table.object_store import brief
 from merge.table.paths import file_location, table_location
 from merge.table.scan import location_of
@@ -120,6 +120,16 @@ def test_the_endpoint_is_spark_s(settings: dict[str, str], endpoint: str, is_vir
     assert (found["AWS_ENDPOINT_URL"], found["AWS_VIRTUAL_HOSTED_STYLE_REQUEST"]) == (endpoint, is_virtual)
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "region"),
+    [("s3.eu-central-1.amazonaws.com", "eu-central-1"), ("https://s3.amazonaws.com", None), ("https://minio", None)],
+)
+def test_the_region_is_that_of_the_endpoint(endpoint: str, region: str | None) -> None:
+    """As S3A finds it out, unless a setting or a variable says it."""
+    assert access({STATIC + "endpoint": endpoint}).region == region
+    assert access({STATIC + "endpoint": endpoint, STATIC + "endpoint.region": "mars"}).region == "mars"
+
+
 def test_nothing_shows_a_secret() -> None:
     """Workers get the credentials, and nobody who prints a task does."""
     found = access({}, ENVIRONMENT)
@@ -128,9 +138,9 @@ def test_nothing_shows_a_secret() -> None:
 
 
 def test_an_error_of_a_store_survives_pickling() -> None:
-    error = StoreError("403 Forbidden", where="s3a://b/t")
-    again: Any = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    assert (again.error_class, again.message, again.where) == (error.error_class, error.message, "s3a://b/t")
+    for error in (StoreError("403", where="s3a://b/t"), UncertainCommitError("500", where="s3a://b/t")):
+        again: Any = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+        assert (type(again), again.message, again.where) == (type(error), error.message, "s3a://b/t")
 
 
 def test_a_client_s_error_is_one_line() -> None:
