@@ -16,7 +16,6 @@ import obstore
 
 from harness.errors import EngineDownError
 from harness.spark_place import current_place
-from harness.store_root import StoreRoot
 from merge.table.object_store import STORE_ERRORS, brief
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def placed_tables() -> Iterator[PlacedTables]:
     Raises:
         EngineDownError: where the store is gone.
     """
-    root = current_place().table_root
-    if not isinstance(root, StoreRoot):
+    root = current_place().store
+    if root is None:
         yield _LocalTables()
         return
     prefix = f"mergecheck-{uuid.uuid4().hex}"

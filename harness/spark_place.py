@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import UserInputError
-from harness.store_root import ALLOWED, StoreRoot, store_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from harness.store_root import StoreRoot
 
 MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
 """Environment variable that names another Spark master than ``local[2]``."""
@@ -50,6 +51,11 @@ class SparkPlace:
     master: str = DEFAULT_MASTER
     remote: str | None = None
     table_root: Path | StoreRoot | None = None
+
+    @property
+    def store(self) -> StoreRoot | None:
+        """The table root, where it is in a store."""
+        return None if self.table_root is None or isinstance(self.table_root, Path) else self.table_root
 
     @property
     def is_here(self) -> bool:
@@ -192,10 +198,10 @@ def _checked_root(text: str | None, environment: Mapping[str, str]) -> Path | St
         return None
     given = text
     scheme = _SCHEME.match(text)
-    if scheme and "://" in text and scheme[1].lower() != "file":
-        return store_root(text, environment)
     if scheme and scheme[1].lower() != "file":
-        raise UserInputError(f"the table root {given!r} has the scheme {scheme[1]}: without //. {ALLOWED}")
+        from harness.store_root import store_root  # noqa: PLC0415 - it brings PySpark's errors, which take their time
+
+        return store_root(text, environment)
     if scheme:
         text = "/" + unquote(text.split(":", 1)[1]).lstrip("/")
     root = Path(text).absolute()

@@ -26,7 +26,6 @@ from harness.s3a_jars import s3a_jars
 from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
-from harness.store_root import StoreRoot, require_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from harness.spark_place import SparkPlace
+    from harness.store_root import StoreRoot
 
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
@@ -139,8 +139,8 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     place = current_place()
     note_use()
     _silence_query_log()
-    if isinstance(place.table_root, StoreRoot):
-        _require_store(place.table_root)
+    if place.store is not None:
+        _require_store(place.store)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -170,8 +170,8 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
-    if isinstance(place.table_root, StoreRoot):
-        _give_secrets(session, place.table_root)
+    if place.store is not None:
+        _give_secrets(session, place.store)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
         _prepare_workers(session, place, scratch)
@@ -180,20 +180,19 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
 
 def _extras(place: SparkPlace) -> Mapping[str, str]:
     """Return the settings of what Spark cannot do by itself, and this process needs."""
-    root = place.table_root if isinstance(place.table_root, StoreRoot) else None
     sets = [delta_jars()] if _Wanted.delta else []
-    if root is not None or _Wanted.s3a:
+    if place.store is not None or _Wanted.s3a:
         sets.append(s3a_jars())
     return {
         **jar_settings(sets),
         **(EXTENSION_SETTINGS if _Wanted.delta else {}),
-        **(root.spark_settings() if root is not None else {}),
+        **(place.store.spark_settings() if place.store is not None else {}),
     }
 
 
 def _require_store(root: StoreRoot) -> None:
     try:
-        require_store(root)
+        root.require()
     except UserInputError as error:  # the command line finds it out before any engine, unless a variable named the root
         raise EngineDownError(str(error)) from error
 

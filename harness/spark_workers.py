@@ -21,7 +21,6 @@ import obstore
 import merge
 from harness.errors import EngineDownError
 from harness.s3a_jars import s3a_jars
-from harness.store_root import StoreRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,9 +81,9 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
         EngineDownError: for no worker, one whose Python lacks a package, one that does not see the table root, or a
             Spark that cannot read the store in which it is.
     """
-    with _token(place.table_root) as token, warnings.catch_warnings():
+    with _token(place) as token, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
-        access = place.table_root.access if isinstance(place.table_root, StoreRoot) else None
+        access = place.store.access if place.store is not None else None
         answer = _in_time(lambda: _look(session, token, access), give_up)
         if isinstance(answer, Exception):
             raise EngineDownError(_why(answer, place)) from answer
@@ -105,7 +104,7 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
                 "--table-root a directory that this machine and all workers share under one path, or a store that "
                 "all of them reach (their Python needs obstore for it)."
             )
-        if isinstance(place.table_root, StoreRoot):
+        if place.store is not None:
             problem = _in_time(lambda: session.read.text(token).collect(), give_up)
             if not isinstance(problem, list):
                 raise EngineDownError(_without_store(problem, place)) from problem
@@ -188,17 +187,17 @@ def _without_store(problem: Exception | None, place: SparkPlace) -> str:
 
 
 @contextlib.contextmanager
-def _token(root: Path | StoreRoot | None) -> Iterator[str]:
+def _token(place: SparkPlace) -> Iterator[str]:
     """Make an empty file where tables are made."""
     name = f".mergecheck-{uuid.uuid4().hex}"
-    if isinstance(root, StoreRoot):
-        obstore.put(root.open(), name, b"")
+    if place.store is not None:
+        obstore.put(place.store.open(), name, b"")
         try:
-            yield f"{root}/{name}"
+            yield f"{place.store}/{name}"
         finally:
-            obstore.delete(root.open(), name)
+            obstore.delete(place.store.open(), name)
         return
-    folder = Path(tempfile.gettempdir()) if root is None else root
+    folder = place.table_root if isinstance(place.table_root, Path) else Path(tempfile.gettempdir())
     path = folder / name
     path.touch()
     try:

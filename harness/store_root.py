@@ -79,6 +79,18 @@ class StoreRoot:
             **{f"fs.s3a.{CREDENTIAL_SETTINGS[name]}": value for name, value in own.items()},
         }
 
+    def require(self) -> None:
+        """Require a store that takes a file, refuses it the second time, and deletes it.
+
+        Commits rest on the second: a store that overwrites what is there would lose them. It is asked once per process.
+
+        Raises:
+            UserInputError: where it does not.
+        """
+        if self not in _Tried.good:
+            _try_out(self)
+            _Tried.good.add(self)
+
 
 def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
     """Read a table root in a store; nobody is asked yet.
@@ -86,6 +98,8 @@ def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
     Raises:
         UserInputError: for a scheme that is not supported, no bucket, or credentials in the URI.
     """
+    if "://" not in text:
+        raise UserInputError(f"the table root {text!r} has a scheme without //. {ALLOWED}")
     try:
         uri = table_location(text)
     except UnsupportedTableError as error:
@@ -95,16 +109,7 @@ def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
     return StoreRoot(uri=uri, access=access_by_environment(environment))
 
 
-def require_store(root: StoreRoot) -> None:
-    """Require a store that takes a file, refuses it the second time, and deletes it.
-
-    Commits rest on the second: a store that overwrites what is there would lose them. It is asked once per process.
-
-    Raises:
-        UserInputError: where it does not.
-    """
-    if root in _Tried.good:
-        return
+def _try_out(root: StoreRoot) -> None:
     store = root.open(client_options=_FIRST_REQUEST, retry_config=_FEW_RETRIES)
     name = f".mergecheck-{uuid.uuid4().hex}"
     try:
@@ -112,7 +117,6 @@ def require_store(root: StoreRoot) -> None:
         try:
             obstore.put(store, name, b"", mode="create", use_multipart=False)
         except AlreadyExistsError:
-            _Tried.good.add(root)
             return
         finally:
             obstore.delete(store, name)

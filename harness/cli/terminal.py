@@ -24,7 +24,6 @@ from harness.spark_place import (
     use_place,
     was_used,
 )
-from harness.store_root import StoreRoot, require_store
 from harness.verdict import Oracle
 
 if TYPE_CHECKING:
@@ -92,8 +91,8 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def at_a_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click's
         place = spark_place(master=master, remote=remote, table_root=table_root)
-        if isinstance(place.table_root, StoreRoot):
-            require_store(place.table_root)
+        if place.store is not None:
+            place.store.require()
         use_place(place)
         answer = command(**values)
         if (master or remote or table_root) and not was_used():

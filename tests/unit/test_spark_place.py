@@ -59,7 +59,7 @@ def test_urls_of_both_kinds(
         ({"master": "local", "remote": "sc://h"}, "--master and --remote are both given"),
         ({"table_root": "gs://bucket/tables"}, "storage by gs:// is not supported. Allowed: a directory"),
         ({"table_root": "s3a:///tables"}, "no bucket in the path"),
-        ({"table_root": "hdfs:/tables"}, "the scheme hdfs: without //. Allowed: a directory"),
+        ({"table_root": "hdfs:/tables"}, "a scheme without //. Allowed: a directory"),
         ({"table_root": "/no/such/place"}, "mkdir -p /no/such/place"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.errors import UserInputError
-from harness.store_root import StoreRoot, require_store, store_root
+from harness.store_root import StoreRoot, store_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +62,8 @@ def answering(*codes: int) -> Iterator[StoreRoot]:
 def test_a_good_store_is_asked_once() -> None:
     """It takes a file, refuses it the second time, and has no more answers for a third."""
     with answering(200, 412) as root:
-        require_store(root)
-        require_store(root)
+        root.require()
+        root.require()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_good_store_is_asked_once() -> None:
 )
 def test_a_store_that_cannot_hold_tables(codes: tuple[int, ...], message: str) -> None:
     with answering(*codes) as root, pytest.raises(UserInputError, match=message) as caught:
-        require_store(root)
+        root.require()
     assert "s3a://bucket/some/where" in str(caught.value)
     assert SECRET not in str(caught.value)
 
