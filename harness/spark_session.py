@@ -16,13 +16,11 @@ import tempfile
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from harness.delta_jars import EXTENSION_SETTINGS, delta_jars
-from harness.errors import EngineDownError, UserInputError
+from harness.errors import EngineDownError
 from harness.java import check_java
-from harness.maven_jars import jar_settings
-from harness.s3a_jars import s3a_jars
+from harness.spark_extras import extra_settings, give_secrets, require_root
 from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from harness.spark_place import SparkPlace
-    from harness.store_root import StoreRoot
 
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
@@ -95,32 +92,6 @@ _LOOPBACK_SETTINGS: Mapping[str, str] = {
 }
 
 
-def request_delta() -> None:
-    """Ask that the session of this process, when it starts, can run Delta Lake too.
-
-    Jars can only be given to a JVM that is not running yet; so whoever needs Delta Lake says so before.
-    """
-    _Wanted.delta = True
-
-
-def request_s3a() -> None:
-    """Ask that the session of this process, when it starts, can read S3-compatible stores.
-
-    A table root in a store asks for it by itself.
-    """
-    _Wanted.s3a = True
-
-
-class _Wanted:
-    delta = False
-    s3a = False
-
-
-def has_delta(session: SparkSession) -> bool:
-    """Tell whether a session was started with Delta Lake."""
-    return "DeltaSparkSessionExtension" in (session.conf.get("spark.sql.extensions", "") or "")
-
-
 def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark, or return the session that runs.
 
@@ -139,8 +110,7 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     place = current_place()
     note_use()
     _silence_query_log()
-    if place.store is not None:
-        _require_store(place.store)
+    require_root(place)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -159,7 +129,7 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        **_extras(place),
+        **extra_settings(place),
         **(settings or {}),
     }
     for name, value in all_settings.items():
@@ -170,38 +140,11 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
-    if place.store is not None:
-        _give_secrets(session, place.store)
+    give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
         _prepare_workers(session, place, scratch)
     return session
-
-
-def _extras(place: SparkPlace) -> Mapping[str, str]:
-    """Return the settings of what Spark cannot do by itself, and this process needs."""
-    sets = [delta_jars()] if _Wanted.delta else []
-    if place.store is not None or _Wanted.s3a:
-        sets.append(s3a_jars())
-    return {
-        **jar_settings(sets),
-        **(EXTENSION_SETTINGS if _Wanted.delta else {}),
-        **(place.store.spark_settings() if place.store is not None else {}),
-    }
-
-
-def _require_store(root: StoreRoot) -> None:
-    try:
-        root.require()
-    except UserInputError as error:  # the command line finds it out before any engine, unless a variable named the root
-        raise EngineDownError(str(error)) from error
-
-
-def _give_secrets(session: SparkSession, root: StoreRoot) -> None:
-    """Hand over the keys of a store to the running JVM; as settings of the application, its command line had them."""
-    hadoop = cast("Any", session.sparkContext)._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no public way
-    for name, value in root.spark_secrets().items():
-        hadoop.set(name, value)
 
 
 def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:

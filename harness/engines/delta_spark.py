@@ -35,9 +35,10 @@ from harness.engines.spark_case import (
 from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
 from harness.placed_tables import placed_tables
+from harness.spark_extras import has_delta, request_delta
 from harness.spark_place import current_place, table_folder
 from harness.spark_remote import is_remote
-from harness.spark_session import Profile, another_session, apply_profile, has_delta, request_delta, start_session
+from harness.spark_session import Profile, another_session, apply_profile, start_session
 from reference.arrow import table_to_rows
 from reference.outcome import Outcome, Rejection, Unsupported
 from reference.types import STRING, Field, Schema
