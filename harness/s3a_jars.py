@@ -1,7 +1,7 @@
 """S3A for the Spark that is installed: Hadoop's file system for S3, and the parts of the AWS SDK that it uses.
 
-Hadoop asks for the SDK's ``bundle``, which holds every service of AWS in 600 MB. The few modules that S3A calls are
-13 MB.
+Hadoop asks for the SDK's ``bundle``, which holds every service of AWS in more than 500 MB. What S3A needs
+of it is 13 MB.
 """
 
 from __future__ import annotations
