@@ -25,7 +25,7 @@ from benchmarks.planted_mutants import planted
 from harness.engines.pyspark import PySparkEngine
 from harness.selfcheck.trial import run_seed
 from harness.session import WARM_UP, stream_for
-from harness.spark_session import request_delta
+from harness.spark_extras import request_delta, request_s3a
 from reference.case_file import load_cases
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
     if options.tests:
-        request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
+        request_delta()  # as the tests do; a session that runs already cannot be given further classes
+        request_s3a()
     random = Random(options.seed)  # noqa: S311 - a choice of mutants, no secret
     mutants = [
         one

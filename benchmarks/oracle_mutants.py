@@ -27,7 +27,7 @@ from harness.check import check_case
 from harness.reference_engine import ReferenceAsEngine
 from harness.relations.oracle import check_relations
 from harness.selfcheck.fault import watched
-from harness.spark_session import request_delta
+from harness.spark_extras import request_delta, request_s3a
 from harness.verdict import Verdict
 from reference.case_file import load_cases
 from strategies import samples
@@ -87,7 +87,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="so many mutants of each part, drawn from all")
     parser.add_argument("--only", default="", help="modules whose name contains this text")
     options = parser.parse_args()
-    request_delta()  # as the tests do; a session that runs already cannot be given the catalog's classes
+    request_delta()  # as the tests do; a session that runs already cannot be given further classes
+    request_s3a()
     for part in PARTS:
         _part(part, options)
 

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.delta_jars import cache_directory
 from harness.errors import EngineDownError, UserInputError
+from harness.maven_jars import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,12 +20,14 @@ from harness.errors import UserInputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from harness.store_root import StoreRoot
+
 MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
 """Environment variable that names another Spark master than ``local[2]``."""
 REMOTE_VARIABLE = "MERGECHECK_SPARK_REMOTE"
 """Environment variable that names a Spark Connect server."""
 TABLE_ROOT_VARIABLE = "MERGECHECK_TABLE_ROOT"
-"""Environment variable that names the directory in which tables are made."""
+"""Environment variable that names the directory, or the place in a store, in which tables are made."""
 
 DEFAULT_MASTER = "local[2]"
 DEFAULT_REMOTE_PORT = 15002
@@ -42,12 +44,18 @@ class SparkPlace:
     Attributes:
         master: ``local[N]`` or ``spark://HOST:PORT``; not looked at where ``remote`` is given.
         remote: ``sc://HOST:PORT`` of a Spark Connect server; None for a Spark of this process.
-        table_root: the directory in which tables are made; None for one of this machine's temporary directories.
+        table_root: the directory or the place in a store in which tables are made; None for one of this machine's
+            temporary directories.
     """
 
     master: str = DEFAULT_MASTER
     remote: str | None = None
-    table_root: Path | None = None
+    table_root: Path | StoreRoot | None = None
+
+    @property
+    def store(self) -> StoreRoot | None:
+        """The table root, where it is in a store."""
+        return None if self.table_root is None or isinstance(self.table_root, Path) else self.table_root
 
     @property
     def is_here(self) -> bool:
@@ -89,7 +97,8 @@ def spark_place(
     Args:
         master: ``local``, ``local[N]`` or ``spark://HOST:PORT`` (several, with commas, for standby masters).
         remote: ``sc://HOST[:PORT]``, with Spark Connect's own parameters behind it.
-        table_root: an existing directory, or its ``file:`` URI. On a cluster, one that all workers share.
+        table_root: an existing directory, or its ``file:`` URI; on a cluster, one that all workers share. Or
+            ``s3a://BUCKET/PREFIX``, whose store is first asked when Spark starts.
         environment: the variables.
 
     Raises:
@@ -108,7 +117,7 @@ def spark_place(
     return SparkPlace(
         master=DEFAULT_MASTER if master is None else _checked_master(master),
         remote=None if remote is None else _checked_remote(remote),
-        table_root=_checked_root(table_root or environment.get(TABLE_ROOT_VARIABLE) or None),
+        table_root=_checked_root(table_root or environment.get(TABLE_ROOT_VARIABLE) or None, environment),
     )
 
 
@@ -128,9 +137,10 @@ def current_place() -> SparkPlace:
 
 @contextmanager
 def table_folder() -> Iterator[Path]:
-    """Make a directory for tables under the table root; it goes with all that is in it."""
+    """Make a directory for tables under the table root, or a local one where that is in a store; it goes again."""
     root = current_place().table_root
-    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=root, ignore_cleanup_errors=True) as folder:
+    parent = root if isinstance(root, Path) else None
+    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
@@ -183,17 +193,15 @@ def _checked_remote(url: str) -> str:
     )
 
 
-def _checked_root(text: str | None) -> Path | None:
+def _checked_root(text: str | None, environment: Mapping[str, str]) -> Path | StoreRoot | None:
     if text is None:
         return None
     given = text
     scheme = _SCHEME.match(text)
     if scheme and scheme[1].lower() != "file":
-        raise UserInputError(
-            f"the table root {given!r} lies in a store of the scheme {scheme[1]}:, and tables can be made only where "
-            "the file system of this machine and of Spark's workers reaches. Allowed: a directory, for instance of a "
-            "network mount that all workers share, or its file:// URI."
-        )
+        from harness.store_root import store_root  # noqa: PLC0415 - it brings PySpark's errors, which take their time
+
+        return store_root(text, environment)
     if scheme:
         text = "/" + unquote(text.split(":", 1)[1]).lstrip("/")
     root = Path(text).absolute()

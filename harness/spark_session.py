@@ -18,10 +18,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import delta_jars
 from harness.errors import EngineDownError
 from harness.java import check_java
 from harness.java_classes import remember_classes
+from harness.spark_extras import extra_settings, give_secrets, require_root
 from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
@@ -110,23 +110,6 @@ _LOOPBACK_SETTINGS: Mapping[str, str] = {
 }
 
 
-def request_delta() -> None:
-    """Ask that the session of this process, when it starts, can run Delta Lake too.
-
-    Jars can only be given to a JVM that is not running yet; so whoever needs Delta Lake says so before.
-    """
-    _Wanted.delta = True
-
-
-class _Wanted:
-    delta = False
-
-
-def has_delta(session: SparkSession) -> bool:
-    """Tell whether a session was started with Delta Lake."""
-    return "DeltaSparkSessionExtension" in (session.conf.get("spark.sql.extensions", "") or "")
-
-
 def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark, or return the session that runs.
 
@@ -140,11 +123,12 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
 
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
-            to run; the message says what to do.
+            to run, or the table root is in a store that cannot be used; the message says what to do.
     """
     place = current_place()
     note_use()
     _silence_query_log()
+    require_root(place)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -163,7 +147,7 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        **(delta_jars.session_settings() if _Wanted.delta else {}),
+        **extra_settings(place),
         **(settings or {}),
     }
     for name, value in all_settings.items():
@@ -175,6 +159,7 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
     remember_classes(session)
+    give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
         _prepare_workers(session, place, scratch)

@@ -16,8 +16,11 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import obstore
+
 import merge
 from harness.errors import EngineDownError
+from harness.s3a_jars import s3a_jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from harness.spark_place import SparkPlace
+    from merge.table.store_access import StoreAccess
 
 ANSWER_SECONDS = 5.0
 """So long a host may take to accept a connection."""
@@ -74,11 +78,13 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
         give_up: cancels what the session runs.
 
     Raises:
-        EngineDownError: for no worker, one whose Python lacks a package, or one that does not see the table root.
+        EngineDownError: for no worker, one whose Python lacks a package, one that does not see the table root, or a
+            Spark that cannot read the store in which it is.
     """
-    with _token(place.table_root) as token, warnings.catch_warnings():
+    with _token(place) as token, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
-        answer = _in_time(lambda: _look(session, token), give_up)
+        access = place.store.access if place.store is not None else None
+        answer = _in_time(lambda: _look(session, token, access), give_up)
         if isinstance(answer, Exception):
             raise EngineDownError(_why(answer, place)) from answer
         if answer is None:
@@ -94,21 +100,27 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
             )
         if not all(row["sees_tables"] for row in answer):
             raise EngineDownError(
-                f"the workers at {place.url} do not see {token.parent}, where tables are made. Give --table-root a "
-                "directory that this machine and all workers share under one path."
+                f"the workers at {place.url} do not see {token.rpartition('/')[0]}, where tables are made. Give "
+                "--table-root a directory that this machine and all workers share under one path, or a store that "
+                "all of them reach (their Python needs obstore for it)."
             )
+        if place.store is not None:
+            problem = _in_time(lambda: session.read.text(token).collect(), give_up)
+            if not isinstance(problem, list):
+                raise EngineDownError(_without_store(problem, place)) from problem
 
 
-def _look(session: SparkSession, token: Path) -> list[Any]:
+def _look(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
     spread = session.range(0, _NUM_LOOKS, 1, _NUM_LOOKS)
-    return spread.mapInArrow(_looking_for(str(token)), _REPORT).collect()
+    return spread.mapInArrow(_looking_for(token, access), _REPORT).collect()
 
 
-def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Make the function that workers run; a nested one travels as code, since they cannot import this module."""
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        import importlib  # noqa: PLC0415 - imports of the worker
+        import contextlib  # noqa: PLC0415 - imports of the worker
+        import importlib  # noqa: PLC0415 - the same
         import os  # noqa: PLC0415 - the same
 
         import pyarrow as pa  # noqa: PLC0415 - the same
@@ -121,7 +133,11 @@ def _looking_for(token: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                 importlib.import_module(f"merge.table.{name}")
         except ImportError as error:
             problem = f"{type(error).__name__}: {error}"
-        seen = os.path.isfile(token)  # noqa: PTH113 - the same
+        seen = False
+        if problem is None:
+            storage = importlib.import_module("merge.table.storage")
+            with contextlib.suppress(Exception), storage.local_copy(token, access) as path:
+                seen = os.path.isfile(path)  # noqa: PTH113 - the same
         yield pa.RecordBatch.from_pydict(
             {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}
         )
@@ -159,13 +175,32 @@ def _why(error: Exception, place: SparkPlace) -> str:
     )
 
 
+def _without_store(problem: Exception | None, place: SparkPlace) -> str:
+    lines = (line.strip() for line in str(problem or "no answer").splitlines())
+    packages = ",".join(s3a_jars().coordinates)
+    return (
+        f"Spark at {place.url} cannot read {place.table_root}: {next((line for line in lines if line), '')}\nA Spark "
+        f"Connect server must be started with S3A (--packages {packages} --conf "
+        f"spark.jars.excludes={','.join(s3a_jars().excluded)}) and with the store's endpoint and keys "
+        "(spark.hadoop.fs.s3a.*); to a cluster they are given from here."
+    )
+
+
 @contextlib.contextmanager
-def _token(root: Path | None) -> Iterator[Path]:
+def _token(place: SparkPlace) -> Iterator[str]:
     """Make an empty file where tables are made."""
-    folder = Path(tempfile.gettempdir()) if root is None else root
-    path = folder / f".mergecheck-{uuid.uuid4().hex}"
+    name = f".mergecheck-{uuid.uuid4().hex}"
+    if place.store is not None:
+        obstore.put(place.store.open(), name, b"")
+        try:
+            yield f"{place.store}/{name}"
+        finally:
+            obstore.delete(place.store.open(), name)
+        return
+    folder = place.table_root if isinstance(place.table_root, Path) else Path(tempfile.gettempdir())
+    path = folder / name
     path.touch()
     try:
-        yield path
+        yield str(path)
     finally:
         path.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ConcurrentModificationError,
         ExecutionError,
         MergeError,
+        StoreError,
         UnsupportedStatementError,
         UnsupportedTableError,
     )
@@ -28,6 +29,7 @@ __all__ = [
     "DeltaTable",
     "ExecutionError",
     "MergeError",
+    "StoreError",
     "UnsupportedStatementError",
     "UnsupportedTableError",
     "merge_sql",
@@ -42,6 +44,7 @@ _MODULES = {
     "DeltaTable": "merge.builder",
     "ExecutionError": "merge.errors",
     "MergeError": "merge.errors",
+    "StoreError": "merge.errors",
     "UnsupportedStatementError": "merge.errors",
     "UnsupportedTableError": "merge.errors",
     "merge_sql": "merge.sql",

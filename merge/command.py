@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from merge.cast_errors import explain
 from merge.conf import MergeConf
-from merge.errors import ExecutionError, from_spark
+from merge.errors import ExecutionError, UncertainCommitError, from_spark
 from merge.executors.classic import find_touched_files, write_all_changes
 from merge.executors.insert_only import write_only_inserts
 from merge.executors.run import (
@@ -35,6 +35,7 @@ from merge.table.commit import PendingCommit, commit, validate_record_counts
 from merge.table.conflicts import ReadSet
 from merge.table.new_schema import check_new_schema
 from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, read_snapshot
+from merge.table.store_access import store_access
 from merge.table.writing import TableWriter
 from merge.validation import check_source_is_stable, log_metric_invariants
 
@@ -93,7 +94,7 @@ def run_merge(
 
     Args:
         spark: the session, classic or Connect.
-        path: directory of the target table.
+        path: directory of the target table, on a local disk or in a store.
         statement: what to do; its ``target`` and ``source`` texts are not looked at.
         source: the source relation.
         source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
@@ -106,6 +107,7 @@ def run_merge(
         AnalysisError: the statement is wrong for these tables.
         ExecutionError: the data make the merge fail.
         ConcurrentModificationError: another commit is in the way.
+        StoreError: the store in which the table lies refuses, or does not answer.
         UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
         In each case the table is as it was.
     """
@@ -156,7 +158,8 @@ class _Command:
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
         stopwatch = Stopwatch()
-        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id)
+        access = store_access(self.spark, self.path)
+        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id, access=access)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
@@ -173,6 +176,8 @@ class _Command:
             result = execute(run)
             check_source_is_stable(run, result)
             return self._commit(run, result)
+        except UncertainCommitError:
+            raise  # a commit may mention the files
         except BaseException as error:
             writer.remove_orphans()
             if isinstance(error, PySparkException) and not _lost_source(error):

@@ -72,6 +72,39 @@ class ConcurrentModificationError(MergeError, RuntimeError):
         return (type(self), (self.kind, self.message))
 
 
+class StoreError(MergeError, OSError):
+    """The object store in which a table lies refuses or does not answer; nothing was committed that is known of.
+
+    Attributes:
+        where: the table.
+        reason: what the store or its client says.
+    """
+
+    def __init__(self, reason: str, *, where: str) -> None:
+        self.where = where
+        self.reason = reason
+        MergeError.__init__(
+            self,
+            "STORE_NOT_ACCESSIBLE",
+            f"The store of the table {where} cannot be used: {reason}. Check that the bucket exists, and endpoint and "
+            "credentials: Spark's settings spark.hadoop.fs.s3a.*, else the environment variables AWS_*.",
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_store_error, (self.reason, self.where))
+
+
+class UncertainCommitError(StoreError):
+    """The store failed while the commit was written, so that it may be there; the merge's files stay, too."""
+
+    def __init__(self, reason: str, *, where: str) -> None:
+        StoreError.__init__(self, f"{reason} (perhaps the commit was made: look at the table's history)", where=where)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_uncertain_commit, (self.reason, self.where))
+
+
 class UnsupportedTableError(MergeError, NotImplementedError):
     """The table uses features that this package cannot read or write, so it is left alone.
 
@@ -122,6 +155,14 @@ multiple matches."""
 def multiple_source_rows_matched() -> ExecutionError:
     """Build the error of R-323; the rule for raising it is R-320."""
     return ExecutionError("DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE", _MULTIPLE_MATCHES_TEXT)
+
+
+def _rebuild_store_error(reason: str, where: str) -> StoreError:
+    return StoreError(reason, where=where)
+
+
+def _rebuild_uncertain_commit(reason: str, where: str) -> UncertainCommitError:
+    return UncertainCommitError(reason, where=where)
 
 
 def _rebuild_unsupported_table(features: tuple[str, ...], where: str) -> UnsupportedTableError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from harness.spark_session import request_delta
+from harness.spark_extras import request_delta, request_s3a
 
 # Timing belongs to benchmarks: a first call that loads a library would break any deadline.
 settings.register_profile("mergecheck", deadline=None, derandomize=True, database=None)
 settings.load_profile("mergecheck")
 
-# One JVM runs all tests; whoever starts it first must start it with Delta Lake.
+# One JVM runs all tests; whoever starts it first must start it with Delta Lake and S3A.
 request_delta()
+request_s3a()

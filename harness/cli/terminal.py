@@ -90,7 +90,10 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def at_a_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click's
-        use_place(spark_place(master=master, remote=remote, table_root=table_root))
+        place = spark_place(master=master, remote=remote, table_root=table_root)
+        if place.store is not None:
+            place.store.require()
+        use_place(place)
         answer = command(**values)
         if (master or remote or table_root) and not was_used():
             notice("--master, --remote and --table-root are about Spark, which no engine of this run uses")
@@ -99,8 +102,9 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--table-root",
-            metavar="DIR",
-            help=f"Where tables are made: a directory that Spark's workers share. [env: {TABLE_ROOT_VARIABLE}]",
+            metavar="PLACE",
+            help="Where tables are made: a directory that Spark's workers share, or s3a://BUCKET/PREFIX. "
+            f"[env: {TABLE_ROOT_VARIABLE}]",
         ),
         click.option(
             "--remote", metavar="URL", help=f"A Spark Connect server, sc://HOST:PORT. [env: {REMOTE_VARIABLE}]"

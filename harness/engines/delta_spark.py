@@ -34,9 +34,11 @@ from harness.engines.spark_case import (
 )
 from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
+from harness.placed_tables import placed_tables
+from harness.spark_extras import has_delta, request_delta
 from harness.spark_place import current_place, table_folder
 from harness.spark_remote import is_remote
-from harness.spark_session import Profile, another_session, apply_profile, has_delta, request_delta, start_session
+from harness.spark_session import Profile, another_session, apply_profile, start_session
 from reference.arrow import table_to_rows
 from reference.outcome import Outcome, Rejection, Unsupported
 from reference.types import STRING, Field, Schema
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from harness.placed_tables import PlacedTables
     from reference.case import Case, Row
     from reference.outcome import EngineResult
 
@@ -122,6 +125,7 @@ class DeltaSparkEngine:
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())
+            placed = stack.enter_context(placed_tables())
             path = table or directory / _TARGET
             try:
                 if table is None:
@@ -130,15 +134,18 @@ class DeltaSparkEngine:
                 return Unsupported(f"table: {error}")
             stack.enter_context(case_settings(spark, case))
             since = newest_version(path)
+            place = placed.publish(path)
             try:
-                stack.enter_context(_tables(spark, case, directory, path))
+                stack.enter_context(_tables(spark, case, directory, place, placed))
                 with recording(spark, plans):
                     spark.sql(in_sql_order(case.sql))
             except EngineDownError:
                 raise
             except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
+                placed.bring_back(path)
                 return _rejection(spark, case, path, error, since)
-            return _observed(spark, case, path, since)
+            placed.bring_back(path)
+            return _observed(spark, case, path, place, since)
 
     def beside(self) -> DeltaSparkEngine:
         """Return another engine on the same Spark, for another thread; its tables have a database of their own.
@@ -196,12 +203,12 @@ def _without_delta(spark: SparkSession) -> str:
 
 
 @contextmanager
-def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> Iterator[None]:
+def _tables(spark: SparkSession, case: Case, directory: Path, target: str, placed: PlacedTables) -> Iterator[None]:
     """Name the case's tables ``target`` and ``source`` while this lasts."""
     spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{target}'")
     try:
         if case.source is not None:
-            _source(spark, case, directory)
+            _source(spark, case, directory, placed)
         yield
     finally:
         with suppress(Exception):  # a JVM that is gone is found out by whoever asks next
@@ -209,14 +216,14 @@ def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> I
             spark.catalog.dropTempView(SOURCE_VIEW)
 
 
-def _source(spark: SparkSession, case: Case, directory: Path) -> None:
+def _source(spark: SparkSession, case: Case, directory: Path, placed: PlacedTables) -> None:
     source = case.source
     if source is None:
         return
     if reads_source_from_table(case):
         with suppress(UnwritableTableError):  # a local relation holds what no table can: VOID, two columns of one name
             write_source(source, directory / SOURCE_VIEW)
-            path = str(directory / SOURCE_VIEW)
+            path = placed.publish(directory / SOURCE_VIEW)
             spark.read.format("delta").load(path).createOrReplaceTempView(SOURCE_VIEW)
             return
     local_relation(spark, source)
@@ -262,45 +269,45 @@ def error_message(error: Exception) -> str:
     return text.split("\n\tat ")[0]
 
 
-def _observed(spark: SparkSession, case: Case, path: Path, since: int) -> Outcome | Rejection:
+def _observed(spark: SparkSession, case: Case, path: Path, place: str, since: int) -> Outcome | Rejection:
     seen = observe(path, metrics={}, taken=None, since=since)
     if isinstance(seen, Rejection):
         return seen
     try:
-        if draw(case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, path)) is not None:
+        if draw(case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
             return other
         if not seen.committed:
             return seen
-        changes = _change_feed(spark, seen, path, version=since + 1)
-        return replace(seen, metrics=_history_metrics(spark, path), cdf=changes)
+        changes = _change_feed(spark, seen, place, version=since + 1)
+        return replace(seen, metrics=_history_metrics(spark, place), cdf=changes)
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
         message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {error_message(error)}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def _other_rows(spark: SparkSession, seen: Outcome, path: Path) -> Rejection | None:
+def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:
     """Read the table by Spark too; None where it sees the same rows as the files show."""
     if not seen.schema.columns:
         return None
-    rows = _collect(spark.read.format("delta").load(str(path)), seen.schema)
+    rows = _collect(spark.read.format("delta").load(place), seen.schema)
     if same_rows(seen.rows, rows, seen.schema):
         return None
     message = f"Spark reads {len(rows)} rows that differ from the {len(seen.rows)} rows of the table's files"
     return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def _history_metrics(spark: SparkSession, path: Path) -> dict[str, int]:
-    history = spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").select("operationMetrics").first()
+def _history_metrics(spark: SparkSession, place: str) -> dict[str, int]:
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{place}` LIMIT 1").select("operationMetrics").first()
     metrics = {} if history is None else history[0] or {}
     return {name: int(text) for name, text in metrics.items()}
 
 
-def _change_feed(spark: SparkSession, seen: Outcome, path: Path, *, version: int) -> tuple[Row, ...] | None:
+def _change_feed(spark: SparkSession, seen: Outcome, place: str, *, version: int) -> tuple[Row, ...] | None:
     if seen.cdf is None:
         return None
     reader = spark.read.format("delta").option("readChangeFeed", "true")
-    feed = reader.option("startingVersion", version).option("endingVersion", version).load(str(path))
+    feed = reader.option("startingVersion", version).option("endingVersion", version).load(place)
     schema = Schema((*seen.schema.columns, Field("_change_type", STRING)))
     return _collect(feed.drop("_commit_version", "_commit_timestamp"), schema)
 

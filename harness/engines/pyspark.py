@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -26,20 +25,24 @@ from harness.engines.spark_case import (
     reads_source_from_table,
     require_alive,
 )
+from harness.errors import EngineDownError
 from harness.observation import is_unchanged, observe
+from harness.placed_tables import placed_tables
 from harness.spark_place import table_folder
 from harness.spark_remote import is_remote, make_active
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
 from merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
-from merge.errors import MergeError, UnsupportedStatementError, UnsupportedTableError
-from reference.outcome import MergePath, Outcome, Rejection, Unsupported
+from merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError
+from reference.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from harness.placed_tables import PlacedTables
     from merge.command import MergeResult
     from reference.case import Case
     from reference.outcome import EngineResult
@@ -104,16 +107,21 @@ class PySparkEngine:
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())
+            placed = stack.enter_context(placed_tables())
+            path = table or directory / "target"
             try:
                 if table is None:
-                    write_target(case.target, directory / "target")
-                tables = stack.enter_context(_tables(spark, case, directory, table or directory / "target"))
+                    write_target(case.target, path)
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
+            tables = {"target": placed.publish(path)}
+            tables |= stack.enter_context(_source(spark, case, directory, placed))
             stack.enter_context(case_settings(spark, case))
-            since = newest_version(Path(tables["target"]))
+            since = newest_version(path)
             with recording(spark, plans):
-                return _merge(spark, case, tables, since=since)
+                result = _merge(spark, case, tables)
+            placed.bring_back(path)
+            return _answer(case, path, result, since)
 
     def beside(self) -> PySparkEngine:
         """Return another engine on the same Spark, for another thread.
@@ -154,11 +162,10 @@ def _is_known(setting: str) -> bool:
 
 
 @contextmanager
-def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> Iterator[dict[str, str]]:
-    """Give the paths of the case's tables by name; a source that is no table is a view while this lasts."""
-    tables = {"target": str(target)}
+def _source(spark: SparkSession, case: Case, directory: Path, placed: PlacedTables) -> Iterator[dict[str, str]]:
+    """Give the path of the case's source by name; a source that is no table is a view while this lasts."""
     if case.source is None:
-        yield tables
+        yield {}
         return
     if reads_source_from_table(case):
         try:
@@ -166,35 +173,39 @@ def _tables(spark: SparkSession, case: Case, directory: Path, target: Path) -> I
         except UnwritableTableError:
             pass  # a local relation holds what no table can: VOID columns, two columns of one name
         else:
-            yield {**tables, "source": str(directory / "source")}
+            yield {"source": placed.publish(directory / "source")}
             return
     with down_if_gone(spark):
         local_relation(spark, case.source)
     try:
-        yield tables
+        yield {}
     finally:
         spark.catalog.dropTempView(SOURCE_VIEW)
 
 
-def _merge(spark: SparkSession, case: Case, tables: dict[str, str], *, since: int) -> EngineResult:
-    path = Path(tables["target"])
+def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> MergeResult | Exception:
+    """Run the merge; what escapes from it is its answer, and compared."""
     try:
         # the text of a case also stands for a call of the builder, which may interleave the kinds (R-102)
-        result = merge_sql(spark, case.sql, tables=tables, interleaved=True)
-    except (UnsupportedTableError, UnsupportedStatementError) as error:
-        return Unsupported(_unsupported_reason(error))
+        return merge_sql(spark, case.sql, tables=tables, interleaved=True)
+    except StoreError as error:
+        raise EngineDownError(error.message) from error
     except MergeError as error:
-        return Rejection(
-            error_class=error.error_class, message=error.message, unchanged=is_unchanged(case.target, path, since=since)
-        )
-    except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer, and compared
+        return error
+    except Exception as error:  # noqa: BLE001 - the same
         require_alive(spark, error)
+        return error
+
+
+def _answer(case: Case, path: Path, result: MergeResult | Exception, since: int) -> EngineResult:
+    if isinstance(result, UnsupportedTableError | UnsupportedStatementError):
+        return Unsupported(_unsupported_reason(result))
+    if isinstance(result, Exception):
+        error_class, message = class_of(result), str(result)
+        if isinstance(result, MergeError):
+            error_class, message = result.error_class, result.message
         unchanged = is_unchanged(case.target, path, since=since)
-        return Rejection(error_class=class_of(error), message=str(error), unchanged=unchanged)
-    return _observed(path, result, since)
-
-
-def _observed(path: Path, result: MergeResult, since: int) -> Outcome | Rejection:
+        return Rejection(error_class=error_class, message=message, unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
     return observe(path, metrics=result.metrics, taken=taken, since=since)
 

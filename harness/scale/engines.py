@@ -12,7 +12,8 @@ from harness.engines.pyspark import PySparkEngine
 from harness.engines.spark_case import class_of, require_alive
 from harness.errors import UserInputError
 from harness.scale.judge import Merged
-from harness.spark_session import PROFILE_SETTINGS, Profile, request_delta, start_session
+from harness.spark_extras import request_delta
+from harness.spark_session import PROFILE_SETTINGS, Profile, start_session
 from merge import merge_sql
 from merge.errors import MergeError
 from reference.outcome import Rejection

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from merge.table.log_store import Action
+    from merge.table.store_access import StoreAccess
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,14 +36,18 @@ def is_columnless(error: Exception) -> bool:
     return "empty schema" in str(error)
 
 
-def read_columnless(location: str) -> ColumnlessTable:
+def read_columnless(location: str, access: StoreAccess | None = None) -> ColumnlessTable:
     """Read the log of a table without columns from its first version on.
+
+    Args:
+        location: of the table.
+        access: how its store is reached; None for a local table.
 
     Raises:
         UnsupportedTableError: the log does not begin with version 0, or the table has columns or files after all.
     """
     table = ColumnlessTable()
-    for version, actions in _versions(LogStore(location=location)):
+    for version, actions in _versions(LogStore(location=location, access=access)):
         table.version = version
         for action in actions:
             _apply(table, action)

@@ -99,9 +99,10 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
     if pending.is_empty and skip_empty:
         return None
     _check_append_only(pending)
-    log = LogStore(location=pending.read.snapshot.location)
+    snapshot = pending.read.snapshot
+    log = LogStore(location=snapshot.location, access=snapshot.access)
     actions = pending.actions()
-    version = pending.read.snapshot.version + 1
+    version = snapshot.version + 1
     for _ in range(MAX_COMMIT_ATTEMPTS):
         if log.try_create(version, actions):
             return version

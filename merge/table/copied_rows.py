@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from merge.table.row_positions import unpack
 from merge.table.rows import ACTION, RowAction
+from merge.table.storage import local_copy
 from merge.table.writer import write_tables
 
 if TYPE_CHECKING:
@@ -54,7 +55,10 @@ def copy_groups(
 
 def _rows(task: WriteTask, stored: frozenset[str], file: FileToCopy) -> Iterator[pa.Table]:
     left_out = unpack(file.left_out)
-    with pq.ParquetFile(file.location, coerce_int96_timestamp_unit="us") as parquet:
+    with (
+        local_copy(file.location, task.access) as path,
+        pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet,
+    ):
         first = 0
         for group in range(parquet.num_row_groups):
             rows = parquet.read_row_group(group, use_threads=False)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -16,9 +17,12 @@ from pyspark.sql.types import StructType
 from merge.errors import AnalysisError
 from merge.table.columnless import is_columnless, read_columnless
 from merge.table.features import check_features
+from merge.table.object_store import store_errors
 from merge.table.partition_values import PartitionValue  # noqa: TC001 - the same
-from merge.table.paths import file_location, local_path
+from merge.table.paths import bucket_and_key, file_location, table_location
 from merge.table.protocol import Protocol
+from merge.table.storage import is_in_store
+from merge.table.store_access import StoreAccess
 
 CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
 APPEND_ONLY = "delta.appendOnly"
@@ -44,7 +48,7 @@ class DataFile:
 
     Attributes:
         path: as the log spells it, percent-encoded, relative to the table unless absolute.
-        location: the absolute path on disk, decoded.
+        location: the absolute path on disk or the URI in a store, decoded.
         size: bytes.
         partition_values: typed value by partition column.
     """
@@ -71,7 +75,8 @@ class Snapshot:
     """A table at one version (R-001).
 
     Attributes:
-        location: absolute path of the table's directory.
+        location: absolute path of the table's directory, or its URI in a store.
+        access: how the store is reached; None for a local table.
         transactions: version by application id, for the ids that were asked for (R-715).
     """
 
@@ -84,6 +89,7 @@ class Snapshot:
     transactions: Mapping[str, int] = field(default_factory=dict)
     metadata: TableMetadata = field(default_factory=TableMetadata)
     protocol: Protocol = field(default_factory=Protocol)
+    access: StoreAccess | None = None
 
     @property
     def change_data_feed(self) -> bool:
@@ -111,21 +117,27 @@ class Snapshot:
         return self.properties.get(name, "false").lower() == "true"
 
 
-def read_snapshot(path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
+def read_snapshot(
+    path: str, *, version: int | None = None, app_id: str | None = None, access: StoreAccess | None = None
+) -> Snapshot:
     """Read a table's snapshot, the latest unless ``version`` is given.
 
     Args:
-        path: directory of the table on a local disk, also as ``file:`` URI.
+        path: directory of the table, also as ``file:`` URI, or its URI in a store.
         version: None for the latest.
         app_id: the application whose last transaction is wanted (R-715).
+        access: how the store is reached; without it, by the environment alone.
 
     Raises:
         AnalysisError: there is no Delta table at the path (R-140).
-        UnsupportedTableError: the table has features that this package lacks, or does not lie on a local disk.
+        StoreError: the store refuses, or does not answer.
+        UnsupportedTableError: the table has features that this package lacks, or lies in a store that cannot be read.
     """
-    location = local_path(path)
+    location = table_location(path)
+    if access is None and is_in_store(location):
+        access = StoreAccess()
     try:
-        table = DeltaTable(location, version=version)
+        table = _open_log(location, version, access)
     except TableNotFoundError as error:
         raise AnalysisError(
             "DELTA_MISSING_DELTA_TABLE",
@@ -134,7 +146,7 @@ def read_snapshot(path: str, *, version: int | None = None, app_id: str | None =
     except DeltaError as error:
         if not is_columnless(error):
             raise
-        return _columnless_snapshot(location)
+        return _columnless_snapshot(location, access)
     metadata = table.metadata()
     protocol = _protocol(table)
     schema = StructType.fromJson(json.loads(table.schema().to_json()))
@@ -163,11 +175,21 @@ def read_snapshot(path: str, *, version: int | None = None, app_id: str | None =
             created_time=metadata.created_time,
         ),
         protocol=protocol,
+        access=access,
     )
 
 
-def _columnless_snapshot(location: str) -> Snapshot:
-    table = read_columnless(location)
+def _open_log(location: str, version: int | None, access: StoreAccess | None) -> DeltaTable:
+    if access is None:
+        return DeltaTable(location, version=version)
+    bucket, key = bucket_and_key(location)
+    with store_errors(location):
+        settings = access.log_reader_settings(bucket)
+        return DeltaTable(f"s3://{bucket}/{quote(key)}", version=version, storage_options=settings)
+
+
+def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
+    table = read_columnless(location, access)
     properties = table.metadata.get("configuration") or {}
     schema = StructType()
     check_features(
@@ -193,6 +215,7 @@ def _columnless_snapshot(location: str) -> Snapshot:
             created_time=table.metadata.get("createdTime"),
         ),
         protocol=table.protocol,
+        access=access,
     )
 
 

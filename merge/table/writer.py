@@ -8,7 +8,6 @@ are counted: metrics stay exact when tasks are retried (danger 15).
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,11 +21,14 @@ from merge.table.partition_split import split_by_partition
 from merge.table.partition_values import directory
 from merge.table.rows import ACTION, Route
 from merge.table.statistics import StatisticsCollector
+from merge.table.storage import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from merge.table.partition_split import PartitionKey
+    from merge.table.storage import NewFile
+    from merge.table.store_access import StoreAccess
 
 CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
@@ -58,7 +60,7 @@ class WriteTask:
     """Everything that a worker must know.
 
     Attributes:
-        location: the table's directory.
+        location: the table's directory, or its URI in a store.
         write_id: unique per merge, part of every file name, so that a failed merge finds its orphans.
         schema: the table's columns; the input has them in this order under positional names.
         partition_columns: in partitioning order.
@@ -66,6 +68,7 @@ class WriteTask:
         not_null: paths of columns and struct fields that must not be NULL (R-741).
         checked: the input ends with a column that says of each row what CHECK it violates (R-742).
         num_indexed_columns: leaf columns with statistics; None writes no statistics at all.
+        access: how the table's store is reached; None for a local table.
     """
 
     location: str
@@ -76,6 +79,7 @@ class WriteTask:
     not_null: tuple[tuple[str, ...], ...] = ()
     checked: bool = False
     num_indexed_columns: int | None = 32
+    access: StoreAccess | None = None
 
 
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -176,8 +180,8 @@ class _OpenFile:
     kind: str
     key: PartitionKey
     name: str
-    _path: str = field(init=False)
     _relative: str = field(init=False)
+    _file: NewFile = field(init=False)
     _writer: pq.ParquetWriter | None = field(init=False, default=None)
     _statistics: StatisticsCollector | None = field(init=False, default=None)
     _buffered: list[pa.Table] = field(init=False, default_factory=list)
@@ -192,7 +196,7 @@ class _OpenFile:
             # nothing, since the log has the partition values, so it is spelled with plain characters only.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
         self._relative = "/".join([*directories, self.name])
-        self._path = os.path.join(self.task.location, self._relative)  # noqa: PTH118 - a plain string for pyarrow
+        self._file = new_file(self.task.location, self._relative, self.task.access)
 
     def add(self, rows: pa.Table) -> None:
         self._buffered.append(rows)
@@ -204,9 +208,8 @@ class _OpenFile:
         rows = pa.concat_tables(self._buffered)
         self._buffered, self._num_buffered = [], 0
         if self._writer is None:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)  # noqa: PTH103, PTH120 - the same
             self._writer = pq.ParquetWriter(
-                self._path,
+                self._file.begin(),
                 rows.schema,
                 compression="snappy",
                 store_schema=False,
@@ -229,7 +232,7 @@ class _OpenFile:
         return {
             "kind": self.kind,
             "name": self._relative,
-            "size": os.path.getsize(self._path),  # noqa: PTH202 - the same
+            "size": self._file.finish(),
             "num_records": self._num_records,
             "partition_values": list(zip(self.task.partition_columns, self.key, strict=True)),
             "stats": None if self._statistics is None else self._statistics.to_json(),
@@ -239,8 +242,7 @@ class _OpenFile:
         if self._writer is not None:
             with contextlib.suppress(OSError):  # the first failure is the one to report
                 self._writer.close()
-            with contextlib.suppress(OSError):
-                os.remove(self._path)  # noqa: PTH107 - the same
+        self._file.discard()
 
 
 def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merge.errors import AnalysisError, ExecutionError
@@ -18,7 +17,9 @@ from merge.table.constraints import not_null_paths
 from merge.table.copied_rows import copy_groups
 from merge.table.log_store import LogStore
 from merge.table.modified_rows import MODIFIED_ROWS, write_modified_rows
+from merge.table.object_store import STORE_ERRORS, brief
 from merge.table.rows import RowAction, routes
+from merge.table.storage import delete_files
 from merge.table.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 from merge.table.workers import run_in_workers
 from merge.table.writer import (
@@ -196,15 +197,14 @@ class TableWriter:
 
         The log is asked first: an interrupt may come when the commit has been made already.
         """
-        kept = LogStore(location=self.snapshot.location).paths_after(self.snapshot.version)
-        root = Path(self.snapshot.location)
-        for path in root.rglob(f"part-*{self.write_id}*"):
-            if str(path.relative_to(root)) in kept:
-                continue
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                _logger.warning("Orphan file %s could not be deleted: %s", path, error)
+        location, access = self.snapshot.location, self.snapshot.access
+        try:
+            kept = LogStore(location=location, access=access).paths_after(self.snapshot.version)
+            failed = delete_files(location, containing=self.write_id, access=access, kept=kept)
+        except STORE_ERRORS as error:  # a store that is gone; the merge has failed for a reason of its own
+            failed = {f"*{self.write_id}*": brief(error)}
+        for path, reason in failed.items():
+            _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
 
     def _task(self, *, change_data: bool) -> WriteTask:
         partition_columns = self.snapshot.partition_columns
@@ -223,6 +223,7 @@ class TableWriter:
             not_null=tuple(not_null_paths(self.schema)),
             checked=bool(self.checks),
             num_indexed_columns=self._num_indexed_columns(),
+            access=self.snapshot.access,
         )
 
     def _num_indexed_columns(self) -> int | None:

@@ -45,7 +45,7 @@ BAD_ARGUMENTS = {
     "two-places": ("fuzz", "--master", "spark://a:7077", "--remote", "sc://b:15002"),
     "no-master": ("run", "case.json", "--master", "sc://a:15002"),
     "no-remote": ("replay", "case.json", "--remote", "a:15002"),
-    "no-table-root": ("fuzz", "--table-root", "s3://bucket/tables"),
+    "no-table-root": ("fuzz", "--table-root", "gs://bucket/tables"),
     "steered-jobs": ("fuzz", "--steer", "--jobs", "2"),
     "sql-and-json": ("cases", "show", "case.json", "--sql", "--json"),
     "scale-engine": ("scale", "--engine", "duckdb"),

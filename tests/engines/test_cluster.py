@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from away_cases import expected_counts, write_cases
+from s3_store import s3_bucket
 from spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
 
 if TYPE_CHECKING:
@@ -48,7 +49,13 @@ def test_random_cases_agree_on_a_cluster(spark_cluster: Cluster, tmp_path: Path)
 
 @pytest.mark.spark
 def test_every_path_and_error_is_the_same_on_a_cluster(spark_cluster: Cluster, tmp_path: Path) -> None:
-    """Paths A to D with the change feed, a materialised source, and errors from the analysis, tasks and the writer."""
+    """Paths A to D with the change feed, a materialised source, and errors from the analysis, tasks and the writer.
+
+    Their tables are in a store: the workers get S3A and its keys from here.
+    """
     cases = write_cases(tmp_path / "cases")
-    replayed = mergecheck_json(tmp_path, "replay", str(cases), "--master", spark_cluster.url)
+    with s3_bucket() as bucket:
+        place = ("--master", spark_cluster.url, "--table-root", f"s3a://{bucket.name}/tables")
+        replayed = mergecheck_json(tmp_path, "replay", str(cases), *place, environment=bucket.environment)
+        assert bucket.keys() == []
     assert {name: count for name, count in replayed["counts"].items() if count} == expected_counts()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from away_cases import expected_counts, write_cases
+from s3_store import s3_bucket
 from spark_servers import bare_python, connect_server, mergecheck_json
 
 if TYPE_CHECKING:
@@ -47,4 +48,15 @@ def test_delta_spark_says_what_a_server_lacks(server: str, tmp_path: Path) -> No
     message = r"exit code 3[\s\S]*without Delta Lake.*--packages io\.delta:delta-spark_"
     with pytest.raises(AssertionError, match=message) as caught:
         mergecheck_json(tmp_path, *arguments)
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.spark
+def test_a_store_that_the_server_cannot_read_is_named(server: str, tmp_path: Path) -> None:
+    """Workers reach the store, but the server has no S3A: the message says how to start one that has."""
+    message = r"exit code 3[\s\S]*cannot read s3a://[\s\S]*--packages org\.apache\.hadoop:hadoop-aws:"
+    with s3_bucket() as bucket:
+        place = ("--remote", server, "--table-root", f"s3a://{bucket.name}/tables")
+        with pytest.raises(AssertionError, match=message) as caught:
+            mergecheck_json(tmp_path, "fuzz", "--max-cases", "1", *place, environment=bucket.environment)
     assert "Traceback" not in str(caught.value)

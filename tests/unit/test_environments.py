@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness import environments
-from harness.delta_jars import CACHE_VARIABLE
 from harness.environments import environment_python
 from harness.errors import EngineDownError, UserInputError
+from harness.maven_jars import CACHE_VARIABLE
 
 
 class Installer:

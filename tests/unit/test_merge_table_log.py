@@ -113,9 +113,9 @@ def test_unsupported_tables_are_refused_by_name(
 
 
 def test_other_storage_is_refused() -> None:
-    """A table that is not on a local disk is refused before anything is read."""
-    with pytest.raises(UnsupportedTableError, match="storage by s3://"):
-        read_snapshot("s3://bucket/table")
+    """A table in a store that is not supported is refused before anything is read."""
+    with pytest.raises(UnsupportedTableError, match="storage by gs://"):
+        read_snapshot("gs://bucket/table")
 
 
 def condition(text: str) -> ResolvedExpression:

@@ -57,14 +57,15 @@ def test_urls_of_both_kinds(
         ({"remote": "sc://"}, "Allowed: sc://HOST:PORT"),
         ({"remote": "sc://h:port"}, "Allowed: sc://HOST:PORT"),
         ({"master": "local", "remote": "sc://h"}, "--master and --remote are both given"),
-        ({"table_root": "s3://bucket/tables"}, "a store of the scheme s3:"),
-        ({"table_root": "hdfs:/tables"}, "a store of the scheme hdfs:"),
+        ({"table_root": "gs://bucket/tables"}, "storage by gs:// is not supported. Allowed: a directory"),
+        ({"table_root": "s3a:///tables"}, "no bucket in the path"),
+        ({"table_root": "hdfs:/tables"}, "a scheme without //. Allowed: a directory"),
         ({"table_root": "/no/such/place"}, "mkdir -p /no/such/place"),
     ],
 )
 def test_what_is_no_place(given: dict[str, str], message: str) -> None:
     """The message says what was given, what is allowed and what to do."""
-    with pytest.raises(UserInputError, match=r"(local|spark://h|sc://|s3://|hdfs:/|/no/such)") as caught:
+    with pytest.raises(UserInputError, match=r"(local|spark://h|sc://|gs://|s3a://|hdfs:/|/no/such)") as caught:
         spark_place(**given, environment={})  # type: ignore[arg-type] # options by name
     assert message in str(caught.value)
 
