@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 WORK_DIRECTORY = Path(".mergecheck")
 FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"
-ID_LENGTH = 6
 
 # The first of these that differs names the fault: a wrong table usually drags metrics and changes along.
 _PRECEDENCE = (
@@ -109,16 +107,6 @@ def fingerprint(report: CaseReport) -> Fingerprint | None:
     elif isinstance(report.reference.answer, Rejection):
         detail = report.reference.answer.error_class  # the rule that the engine does not know
     return Fingerprint(engine=report.engine, check=first.check, against=first.against, kind=first.kind, detail=detail)
-
-
-def content_digest(case: Case) -> str:
-    """Hash what a case holds, whatever its id is."""
-    return hashlib.blake2b(dump_case(replace(case, id="-")).encode(), digest_size=16).hexdigest()
-
-
-def with_content_id(case: Case) -> Case:
-    """Name a case after its content: equal content, equal id."""
-    return replace(case, id=content_digest(case)[:ID_LENGTH])
 
 
 class FindingsDirectory:

@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.content_id import content_digest, with_content_id
 from harness.errors import HarnessBugError
-from harness.findings import content_digest, with_content_id
 from harness.interrupts import interrupts_kept
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from harness.content_id import with_content_id
 from harness.errors import EngineDownError
-from harness.findings import fingerprint, with_content_id
+from harness.findings import fingerprint
 from harness.interrupts import interrupts_kept
 from harness.matrix_features import features_of
 from harness.odd_one_out import votes

@@ -17,9 +17,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from harness.arrow_schema import plain_table, schema_of
+from harness.content_id import with_content_id
 from harness.delta_schema import as_nullable, schema_from_json
 from harness.errors import HarnessBugError, UserInputError
-from harness.findings import with_content_id
 from reference.arrow import arrow_schema, table_to_rows
 from reference.case import Case, Source, Target
 

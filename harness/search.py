@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from hypothesis.errors import Flaky
 
 from harness import events
-from harness.findings import Finding, content_digest, fingerprint, with_content_id
+from harness.content_id import content_digest, with_content_id
+from harness.findings import Finding, fingerprint
 from harness.known_findings import KnownFindings
 from harness.report import mismatch_report, set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, is_small, num_rows, shrink

@@ -9,11 +9,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import strategies
+from harness.content_id import with_content_id
 from harness.deviations import Deviations
 from harness.drawing import Draws
 from harness.engines import load_engine
 from harness.errors import UserInputError
-from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase, with_content_id
+from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
 from harness.interrupts import interrupts_kept
 from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead

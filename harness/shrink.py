@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.findings import content_digest, fingerprint, with_content_id
+from harness.content_id import content_digest, with_content_id
+from harness.findings import fingerprint
 from harness.shrink_layout import plainer_layouts
 from harness.shrink_names import plainer_names
 from harness.shrink_schema import without_columns, without_fields, without_own_values

@@ -132,7 +132,7 @@ class _Progress(StatusLine):
 
 
 def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
-    from harness.findings import with_content_id  # noqa: PLC0415 - slow imports, as above
+    from harness.content_id import with_content_id  # noqa: PLC0415 - slow imports, as above
     from harness.statistics import Statistics  # noqa: PLC0415 - the same
 
     for _ in itertools.count() if max_cases is None else range(max_cases):

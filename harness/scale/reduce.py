@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from harness.findings import Finding, FindingsDirectory, with_content_id
+from harness.content_id import with_content_id
+from harness.findings import Finding, FindingsDirectory
 from harness.report import mismatch_report
 from harness.scale.generate import write_tables
 from harness.scale.observed import observe_table

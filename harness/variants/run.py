@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.findings import fingerprint, with_content_id
+from harness.content_id import with_content_id
+from harness.findings import fingerprint
 from harness.report import set_aside_report
 from harness.shrink import Attempts, ShrinkLimits, shrink
 from harness.variants import selection

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.content_id import content_digest, with_content_id
 from harness.corpus import find_case_file, load_corpus
 from harness.engines import engine_names, load_engine
 from harness.errors import UserInputError
-from harness.findings import FindingsDirectory, content_digest, fingerprint, primary_mismatch, with_content_id
+from harness.findings import FindingsDirectory, fingerprint, primary_mismatch
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
 from reference.case import Case, Target
 from reference.ddl import parse_schema

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from harness import events
 from harness.batch import PAIR
+from harness.content_id import with_content_id
 from harness.drawing import Draws
 from harness.errors import EngineDownError, UserInputError
-from harness.findings import FindingsDirectory, Fingerprint, RunningCase, with_content_id
+from harness.findings import FindingsDirectory, Fingerprint, RunningCase
 from harness.outcome_json import summary_json
 from harness.search import Budget, Search
 from harness.shrink import ShrinkLimits
