@@ -135,6 +135,17 @@ def current_place() -> SparkPlace:
     return _Chosen.place if _Chosen.place is not None else spark_place()
 
 
+def require_place() -> None:
+    """Require, before anything starts, that what was chosen or the environment says can be used.
+
+    Raises:
+        UserInputError: for variables that cannot be used, and for a table root in a store that refuses.
+    """
+    store = current_place().store
+    if store is not None:
+        store.require()
+
+
 @contextmanager
 def table_folder() -> Iterator[Path]:
     """Make a directory for tables under the table root, or a local one where that is in a store; it goes again."""

@@ -89,11 +89,13 @@ def selfcheck(
 ) -> int:
     """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
     from harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - slow imports that --help need not wait for
+    from harness.spark_place import require_place  # noqa: PLC0415 - the same
 
     faults = chosen(names)
     if as_list:
         _list(faults, as_json=as_json)
         return ExitCode.AGREE
+    require_place()  # the processes that run Spark could only say that they did not start
     found = _run(
         faults,
         tuple(range(first_seed, first_seed + seeds)),

@@ -20,6 +20,7 @@ from harness.spark_place import (
     MASTER_VARIABLE,
     REMOTE_VARIABLE,
     TABLE_ROOT_VARIABLE,
+    require_place,
     spark_place,
     use_place,
     was_used,
@@ -90,10 +91,8 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def at_a_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click's
-        place = spark_place(master=master, remote=remote, table_root=table_root)
-        if place.store is not None:
-            place.store.require()
-        use_place(place)
+        use_place(spark_place(master=master, remote=remote, table_root=table_root))
+        require_place()
         answer = command(**values)
         if (master or remote or table_root) and not was_used():
             notice("--master, --remote and --table-root are about Spark, which no engine of this run uses")

@@ -36,7 +36,7 @@ from harness.errors import EngineDownError
 from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
 from harness.placed_tables import placed_tables
 from harness.spark_extras import has_delta, request_delta
-from harness.spark_place import current_place, table_folder
+from harness.spark_place import current_place, require_place, table_folder
 from harness.spark_remote import is_remote
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from reference.arrow import table_to_rows
@@ -77,6 +77,9 @@ class DeltaSparkEngine:
 
     Args:
         spark: the session to use, started with Delta Lake; without one, the session of this process.
+
+    Raises:
+        UserInputError: without a session, where Spark's place or the table root cannot be used.
     """
 
     name = "delta-spark"
@@ -89,6 +92,7 @@ class DeltaSparkEngine:
         self._profile: Profile | None = None
         self._database: str | None = None
         if spark is None:
+            require_place()
             request_delta()
 
     def run(self, case: Case) -> EngineResult:

@@ -28,7 +28,7 @@ from harness.engines.spark_case import (
 from harness.errors import EngineDownError
 from harness.observation import is_unchanged, observe
 from harness.placed_tables import placed_tables
-from harness.spark_place import table_folder
+from harness.spark_place import require_place, table_folder
 from harness.spark_remote import is_remote, make_active
 from harness.spark_session import Profile, another_session, apply_profile, start_session
 from merge import merge_sql
@@ -57,6 +57,9 @@ class PySparkEngine:
 
     Args:
         spark: the session to use; without one, a session starts with the first case and stops with ``close``.
+
+    Raises:
+        UserInputError: without a session, where Spark's place or the table root cannot be used.
     """
 
     name = "pyspark"
@@ -72,6 +75,8 @@ class PySparkEngine:
         self._spark = spark
         self._owns_session = spark is None
         self._profile: Profile | None = None
+        if spark is None:
+            require_place()
 
     def run(self, case: Case) -> EngineResult:
         """Run one case in a table of its own, which is gone afterwards.

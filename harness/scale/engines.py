@@ -13,6 +13,7 @@ from harness.engines.spark_case import class_of, require_alive
 from harness.errors import UserInputError
 from harness.scale.judge import Merged
 from harness.spark_extras import request_delta
+from harness.spark_place import require_place
 from harness.spark_session import PROFILE_SETTINGS, Profile, start_session
 from merge import merge_sql
 from merge.errors import MergeError
@@ -78,7 +79,7 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
         driver_memory: heap of Spark's JVM, as Spark spells it.
 
     Raises:
-        UserInputError: for another name.
+        UserInputError: for another name, or where Spark's place cannot be used.
         EngineDownError: where Spark does not start.
     """
     engines: dict[str, Callable[[SparkSession], ScaleEngine]] = {
@@ -89,6 +90,7 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
         raise UserInputError(f"--engine {name}: large tables can be merged by {' and '.join(engines)} only")
     if name == DeltaSparkEngine.name:
         request_delta()
+    require_place()
     spark = start_session(Profile.PRODUCTION, settings={**_SESSION, "spark.driver.memory": driver_memory})
     return engines[name](spark)
 

@@ -58,3 +58,20 @@ def test_a_store_that_cannot_be_used_is_the_user_s_error(
     assert "starting engine" not in said
     assert "Traceback" not in said
     assert SECRET not in said
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [("variants", "--max-cases", "1"), ("selfcheck", "--seeds", "1", "--max-cases", "1"), ("scale", "--rows", "1000")],
+    ids=lambda verb: verb[0],
+)
+@pytest.mark.parametrize("root", ["s3a://no-such-bucket/x", "/no/such/directory"])
+def test_verbs_that_know_the_root_by_its_variable_say_the_same(
+    bucket: Bucket, tmp_path: Path, *, verb: tuple[str, ...], root: str
+) -> None:
+    """Exit code 2 from them, too, and no traceback of a process that did not start."""
+    with pytest.raises(AssertionError, match="exit code 2") as caught:
+        mergecheck_json(tmp_path, *verb, environment={**bucket.environment, TABLE_ROOT_VARIABLE: root})
+    said = str(caught.value)
+    assert root in said
+    assert "Traceback" not in said
