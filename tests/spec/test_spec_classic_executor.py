@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, arrow, create
 
-from harness.spark_session import settings_of
+from harness.spark_session import PLANS_DESCRIBED, settings_of
 from merge.conf import SINGLE_SCAN
 from merge.errors import ExecutionError
 from merge.executors.classic import find_touched_files, write_all_changes
@@ -97,13 +97,14 @@ def test_find_touched_files_tells_how_often_a_sole_delete_would_overcount(table:
     ids=["upsert", "condition-not-needed", "matched-only", "by-source"],
 )
 def test_find_touched_files_reads_few_columns(
-    table: Table, sql: str, columns: str, join: str, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, table: Table, sql: str, columns: str, join: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The scan reads what ON, and in a matched-only merge the conditions, mention (R-422), and joins by R-404."""
     run = table.prepared(sql, [(1, "x")])
     query = scan_for_matches(run, run.snapshot.files)
     assert query is not None
-    query.explain()
+    with settings_of(spark, PLANS_DESCRIBED):
+        query.explain()
     plan = capsys.readouterr().out
     assert f"ReadSchema: struct<{columns},_tmp_metadata_row_index:bigint>" in plan
     assert re.search(rf"Join .*\b{join}\b", plan)

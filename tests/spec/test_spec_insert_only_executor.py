@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from merge_tables import DELTA, INSERT, ON, UPSERT, resolved
 
-from harness.spark_session import settings_of
+from harness.spark_session import PLANS_DESCRIBED, settings_of
 from merge.executors.classic import find_touched_files
 from merge.executors.insert_only import (
     generate_inserts_only_output_df,
@@ -83,13 +83,14 @@ def test_write_only_inserts_counts_source_rows_before_any_condition(
 
 
 def test_write_only_inserts_puts_a_single_condition_before_the_join(
-    table: Table, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One insert clause: a filter below the anti join, and no column for the condition (R-424)."""
     run = table.prepared(INSERT.replace("NOT MATCHED", "NOT MATCHED AND s.v = 'in'"), [(7, "in"), (8, None), (1, "in")])
     prepared = prepare_rows_to_insert(run, run.snapshot.files)
     assert [row["source_0"] for row in prepared.collect()] == [7]
-    prepared.explain(mode="extended")
+    with settings_of(spark, PLANS_DESCRIBED):
+        prepared.explain(mode="extended")
     parsed = capsys.readouterr().out.split("== Analyzed Logical Plan ==")[0]
     assert parsed.index("LeftAnti") < parsed.index("Filter")  # a plan is printed from its root down
     assert "_condition_" not in parsed

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 from merge_tables import DELETE_AND_INSERT, INSERT, ON, UPSERT, arrow, create
 
-from harness.spark_session import settings_of
+from harness.spark_session import PLANS_DESCRIBED, settings_of
 from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS
 from merge.errors import ExecutionError
 from merge.executors import classic, insert_only
@@ -219,7 +219,7 @@ def test_a_small_source_is_broadcast_to_large_tables(spark: SparkSession, table:
     """The number of its rows decides, not Spark's estimate of its bytes."""
     plans = []
     for settings in (LARGE, CLASSIC):
-        with settings_of(spark, {**settings, "spark.sql.autoBroadcastJoinThreshold": "-1"}):
+        with settings_of(spark, {**settings, **PLANS_DESCRIBED, "spark.sql.autoBroadcastJoinThreshold": "-1"}):
             run = table.prepared(UPSERT, SOURCE)
             query = scan_for_matches(run, run.snapshot.files)
             assert query is not None
