@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.case_predicates import WORDS, BadPredicateError, Predicate, parse_predicate
 from harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
-from harness.expected_differences import BadDifferenceError, parse_difference, parts_of
+from harness.expected_differences import BadDifferenceError, is_about_together, parse_difference, parts_of
 from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 from reference.errors import CaseFormatError
@@ -103,7 +103,11 @@ class Deviations:
         fitting = [entry for entry in self.entries if entry.fits(report)]
         explained: dict[str, Deviation] = {}
         for mismatch in report.mismatches:
-            expected = [(e, wanted) for e in fitting for wanted in e.difference if wanted.is_about(mismatch, report)]
+            named = [(e, wanted) for e in fitting for wanted in e.difference if wanted.names(mismatch)]
+            expected = [(e, wanted) for e, wanted in named if wanted.is_about(mismatch, report)]
+            if not expected:
+                kept = [(e, wanted) for e, wanted in named if wanted.columns is not None]
+                expected = kept if is_about_together([wanted for _, wanted in kept], mismatch, report) else []
             for part in parts_of(mismatch):
                 entries = [entry for entry, wanted in expected if wanted.covers(mismatch, part, report)]
                 if not entries:

@@ -66,11 +66,15 @@ class ExpectedDifference:
 
     def is_about(self, mismatch: Mismatch, report: CaseReport) -> bool:
         """Tell whether a mismatch of a report is of this sort as a whole; ``covers`` says it of each part."""
-        if not fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what):
+        if not self.names(mismatch):
             return False
         if self.columns is None or mismatch.kind not in _WHOLE_ROWS:
             return True
         return _is_same_without(self.columns.names(report), mismatch.check, report)
+
+    def names(self, mismatch: Mismatch) -> bool:
+        """Tell whether a mismatch is of this check and kind."""
+        return fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what)
 
     def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
         """Tell whether one part of a mismatch that this is about is of this sort."""
@@ -79,6 +83,20 @@ class ExpectedDifference:
             if not part.startswith(cells):
                 return False
         return self.each is None or self.each.search(part) is not None
+
+
+def is_about_together(wanted: Sequence[ExpectedDifference], mismatch: Mismatch, report: CaseReport) -> bool:
+    """Tell whether missing or extra rows differ in the columns of several differences, where one alone is not enough.
+
+    Args:
+        wanted: differences that are kept to columns and name the mismatch.
+        mismatch: of the report.
+        report: the case and its answers.
+    """
+    if mismatch.kind not in _WHOLE_ROWS:
+        return False
+    names = {name for one in wanted if one.columns is not None for name in one.columns.names(report)}
+    return bool(names) and _is_same_without(names, mismatch.check, report)
 
 
 def parts_of(mismatch: Mismatch) -> tuple[str, ...]:

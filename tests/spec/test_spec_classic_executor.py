@@ -97,13 +97,13 @@ def test_find_touched_files_tells_how_often_a_sole_delete_would_overcount(table:
     ids=["upsert", "condition-not-needed", "matched-only", "by-source"],
 )
 def test_find_touched_files_reads_few_columns(
-    spark: SparkSession, table: Table, sql: str, columns: str, join: str, capsys: pytest.CaptureFixture[str]
+    table: Table, sql: str, columns: str, join: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The scan reads what ON, and in a matched-only merge the conditions, mention (R-422), and joins by R-404."""
     run = table.prepared(sql, [(1, "x")])
     query = scan_for_matches(run, run.snapshot.files)
     assert query is not None
-    with settings_of(spark, PLANS_DESCRIBED):
+    with settings_of(run.spark, PLANS_DESCRIBED):
         query.explain()
     plan = capsys.readouterr().out
     assert f"ReadSchema: struct<{columns},_tmp_metadata_row_index:bigint>" in plan

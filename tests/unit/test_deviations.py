@@ -166,6 +166,40 @@ def test_missing_and_extra_rows_must_be_the_same_but_for_the_columns(
     assert bool(known.explain(report)) is explained
 
 
+@pytest.mark.parametrize(
+    ("rows", "entries", "explained"),
+    [
+        ([(9, "x", 5), (2, "b", 6)], "both", ["adds", "not-null"]),
+        ([(9, "x", 5), (2, "b", 6)], "one", []),
+        ([(9, "y", 5), (2, "b", 6)], "both", []),
+        ([(9, "x", 5), (2, "b", 6), (2, "b", 6)], "both", []),
+    ],
+    ids=["both", "one-of-them", "another-cell", "doubled"],
+)
+def test_two_entries_share_the_columns_of_missing_and_extra_rows(
+    tmp_path: Path, rows: list[tuple[Any, ...]], entries: str, explained: list[str]
+) -> None:
+    """Each explains other columns of the same rows; what neither is about stays unexplained."""
+
+    def entry(name: str, columns: str) -> str:
+        wanted = f'[{{ what = "rows *_rows", columns = "{columns}" }}]'
+        return _ENTRY.replace("loses-a-row", name).replace('["rows missing_rows", "rows P-9"]', wanted)
+
+    known = _load(tmp_path, entry("adds", "added") + (entry("not-null", "not null") if entries == "both" else ""))
+    tables = {
+        "target": {"schema": "id INT NOT NULL, v STRING", "files": _CASE["target"]["files"]},
+        "source": {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]},
+    }
+    evolving = _case(**tables, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION"))
+    report = check_case(evolving, Losing())
+    assert isinstance(report.result, Outcome)
+    schema = parse_schema("id INT NOT NULL, v STRING, extra INT")
+    pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
+    result = replace(report.result, rows=tuple(rows), schema=schema)
+    found = known.explain(replace(report, result=result, mismatches=tuple(pair)))
+    assert [one.id for one in found] == explained
+
+
 @pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
 def test_another_version_is_not_explained(known: Deviations, version: str) -> None:
     assert known.explain(check_case(_case(), Losing(version))) == ()
