@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.case_predicates import WORDS, BadPredicateError, Predicate, parse_predicate
 from harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
-from harness.expected_differences import BadDifferenceError, is_about_together, parse_difference, parts_of
+from harness.expected_differences import BadDifferenceError, cover_rows, parse_difference, parts_of
 from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 from reference.errors import CaseFormatError
@@ -104,10 +104,9 @@ class Deviations:
         explained: dict[str, Deviation] = {}
         for mismatch in report.mismatches:
             named = [(e, wanted) for e in fitting for wanted in e.difference if wanted.names(mismatch)]
-            expected = [(e, wanted) for e, wanted in named if wanted.is_about(mismatch, report)]
-            if not expected:
-                kept = [(e, wanted) for e, wanted in named if wanted.columns is not None]
-                expected = kept if is_about_together([wanted for _, wanted in kept], mismatch, report) else []
+            expected = [(e, wanted) for e, wanted in named if cover_rows([wanted], mismatch, report)]
+            if not expected and cover_rows([wanted for _, wanted in named], mismatch, report):
+                expected = named  # each is about other columns of the same rows
             for part in parts_of(mismatch):
                 entries = [entry for entry, wanted in expected if wanted.covers(mismatch, part, report)]
                 if not entries:

@@ -64,20 +64,12 @@ class ExpectedDifference:
     each: re.Pattern[str] | None = None
     columns: Columns | None = None
 
-    def is_about(self, mismatch: Mismatch, report: CaseReport) -> bool:
-        """Tell whether a mismatch of a report is of this sort as a whole; ``covers`` says it of each part."""
-        if not self.names(mismatch):
-            return False
-        if self.columns is None or mismatch.kind not in _WHOLE_ROWS:
-            return True
-        return _is_same_without(self.columns.names(report), mismatch.check, report)
-
     def names(self, mismatch: Mismatch) -> bool:
-        """Tell whether a mismatch is of this check and kind."""
+        """Tell whether a mismatch is of this check and kind; ``covers`` says it of each of its parts."""
         return fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what)
 
     def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
-        """Tell whether one part of a mismatch that this is about is of this sort."""
+        """Tell whether one part of a mismatch that this names is of this sort; of whole rows, see ``cover_rows``."""
         if self.columns is not None and mismatch.kind not in _WHOLE_ROWS:
             cells = tuple(f"{name}: " for name in self.columns.names(report))
             if not part.startswith(cells):
@@ -85,18 +77,18 @@ class ExpectedDifference:
         return self.each is None or self.each.search(part) is not None
 
 
-def is_about_together(wanted: Sequence[ExpectedDifference], mismatch: Mismatch, report: CaseReport) -> bool:
-    """Tell whether missing or extra rows differ in the columns of several differences, where one alone is not enough.
+def cover_rows(wanted: Sequence[ExpectedDifference], mismatch: Mismatch, report: CaseReport) -> bool:
+    """Tell whether missing or extra rows differ in columns of these differences only; True for any other mismatch.
 
     Args:
-        wanted: differences that are kept to columns and name the mismatch.
+        wanted: differences that name the mismatch; one that is kept to no columns covers any rows.
         mismatch: of the report.
         report: the case and its answers.
     """
-    if mismatch.kind not in _WHOLE_ROWS:
-        return False
-    names = {name for one in wanted if one.columns is not None for name in one.columns.names(report)}
-    return bool(names) and _is_same_without(names, mismatch.check, report)
+    kept = [one.columns for one in wanted if one.columns is not None]
+    if mismatch.kind not in _WHOLE_ROWS or len(kept) < len(wanted):
+        return True
+    return _is_same_without({name for columns in kept for name in columns.names(report)}, mismatch.check, report)
 
 
 def parts_of(mismatch: Mismatch) -> tuple[str, ...]:

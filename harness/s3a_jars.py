@@ -6,10 +6,9 @@ of it is 13 MB.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
-
-import pyspark
 
 from harness.errors import EngineDownError
 from harness.maven_jars import JarSet
@@ -28,7 +27,8 @@ def hadoop_version() -> str:
     Raises:
         EngineDownError: where it brings none.
     """
-    jars = Path(pyspark.__file__).parent / "jars"
+    spec = importlib.util.find_spec("pyspark")  # importing it takes half a second, which only Spark runs need
+    jars = Path((spec and spec.origin) or "pyspark").parent / "jars"
     found = [match[1] for jar in jars.glob("hadoop-client-api-*.jar") if (match := _CLIENT_JAR.fullmatch(jar.name))]
     if not found:
         raise EngineDownError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.delta_jars import EXTENSION_SETTINGS, delta_jars
-from harness.errors import EngineDownError, UserInputError
 from harness.maven_jars import jar_settings
 from harness.s3a_jars import s3a_jars
 
@@ -57,19 +56,6 @@ def extra_settings(place: SparkPlace) -> Mapping[str, str]:
         **(EXTENSION_SETTINGS if _Wanted.delta else {}),
         **(place.store.spark_settings() if place.store is not None else {}),
     }
-
-
-def require_root(place: SparkPlace) -> None:
-    """Require that a table root in a store can be used.
-
-    Raises:
-        EngineDownError: where it cannot. The command line finds it out before, unless a variable named the root.
-    """
-    try:
-        if place.store is not None:
-            place.store.require()
-    except UserInputError as error:
-        raise EngineDownError(str(error)) from error
 
 
 def give_secrets(session: SparkSession, place: SparkPlace) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from harness.errors import EngineDownError
 from harness.java import check_java
 from harness.java_classes import remember_classes
-from harness.spark_extras import extra_settings, give_secrets, require_root
+from harness.spark_extras import extra_settings, give_secrets
 from harness.spark_place import current_place, note_use
 from harness.spark_remote import another_remote, is_remote, start_remote
 from harness.spark_workers import package_of_merge, require_answer, require_workers
@@ -87,21 +87,23 @@ _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=512m -XX:+UseSerialGC -XX:-UsePerfData "
     "-Xss4m -Duser.timezone=UTC"
 )
-_FIXED_SETTINGS: Mapping[str, str] = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
+JVM_FOR_SMALL_DATA: Mapping[str, str] = {
     "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
+    "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
     # Every sort and every broadcast takes one of these, 32 MiB and 4 MiB by default, whatever it holds.
     "spark.buffer.pageSize": "1m",
     "spark.broadcast.blockSize": "64k",
     "spark.broadcast.compress": "false",
     "spark.shuffle.compress": "false",
+}
+_FIXED_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
     # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
     # every task with a Python function pays. Windows' Python has no such sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
-    "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
-    "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
     **PLANS_UNDESCRIBED,
 }
 _LOOPBACK_SETTINGS: Mapping[str, str] = {
@@ -110,7 +112,7 @@ _LOOPBACK_SETTINGS: Mapping[str, str] = {
 }
 
 
-def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str] | None = None) -> SparkSession:
+def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
     """Start Spark, or return the session that runs.
 
     Where it runs, ``spark_place`` says: in this process, on a cluster, or behind Spark Connect. The JVM's own output
@@ -119,16 +121,15 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
 
     Args:
         profile: the SQL settings to begin with.
-        settings: more of them, or others; those of the JVM only count where none runs yet.
+        jvm: settings that a JVM is born with; they count where none runs yet.
 
     Raises:
         EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
-            to run, or the table root is in a store that cannot be used; the message says what to do.
+            to run; the message says what to do.
     """
     place = current_place()
     note_use()
     _silence_query_log()
-    require_root(place)
     if place.remote is not None:
         return start_remote(place, PROFILE_SETTINGS[profile])
     check_java()
@@ -142,13 +143,13 @@ def start_session(profile: Profile = Profile.TINY, *, settings: Mapping[str, str
     log = scratch / "spark.log"
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {
+        **jvm,
         **_FIXED_SETTINGS,
         **(_LOOPBACK_SETTINGS if place.is_loopback else {}),
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         **extra_settings(place),
-        **(settings or {}),
     }
     for name, value in all_settings.items():
         builder = builder.config(name, value)

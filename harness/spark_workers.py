@@ -16,8 +16,6 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import obstore
-
 import merge
 from harness.errors import EngineDownError
 from harness.s3a_jars import s3a_jars
@@ -191,11 +189,14 @@ def _token(place: SparkPlace) -> Iterator[str]:
     """Make an empty file where tables are made."""
     name = f".mergecheck-{uuid.uuid4().hex}"
     if place.store is not None:
-        obstore.put(place.store.open(), name, b"")
+        import obstore  # noqa: PLC0415 - for tables in a store only
+
+        store = place.store.open()
+        obstore.put(store, name, b"")
         try:
             yield f"{place.store}/{name}"
         finally:
-            obstore.delete(place.store.open(), name)
+            obstore.delete(store, name)
         return
     folder = place.table_root if isinstance(place.table_root, Path) else Path(tempfile.gettempdir())
     path = folder / name

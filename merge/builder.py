@@ -30,8 +30,7 @@ from merge.source_alias import find_source_alias
 from merge.sql_dialect import parse_expression, parse_name
 from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 from merge.table.scan import read_table, schema_with_nullability
-from merge.table.snapshot import read_snapshot
-from merge.table.store_access import store_access
+from merge.table.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +68,7 @@ class DeltaTable:
 
     def toDF(self) -> DataFrame:
         """Read the table as it is now, under its alias if it has one."""
-        snapshot = read_snapshot(self.path, access=store_access(self.spark, self.path))
+        snapshot = open_snapshot(self.spark, self.path)
         frame = read_table(self.spark, snapshot)
         frame = frame.alias(self.name) if self.name else frame
         _SNAPSHOTS[frame] = snapshot

@@ -34,8 +34,7 @@ from merge.table.checks import table_checks
 from merge.table.commit import PendingCommit, commit, validate_record_counts
 from merge.table.conflicts import ReadSet
 from merge.table.new_schema import check_new_schema
-from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, read_snapshot
-from merge.table.store_access import store_access
+from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
 from merge.table.writing import TableWriter
 from merge.validation import check_source_is_stable, log_metric_invariants
 
@@ -158,8 +157,7 @@ class _Command:
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
         stopwatch = Stopwatch()
-        access = store_access(self.spark, self.path)
-        snapshot = read_snapshot(self.path, app_id=self.conf.txn_app_id, access=access)
+        snapshot = open_snapshot(self.spark, self.path, app_id=self.conf.txn_app_id)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)

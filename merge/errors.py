@@ -6,6 +6,7 @@ and from the builtin that a caller would catch for that kind of failure.
 
 from __future__ import annotations
 
+import functools
 import re
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ class StoreError(MergeError, OSError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_store_error, (self.reason, self.where))
+        return (functools.partial(type(self), where=self.where), (self.reason,))
 
 
 class UncertainCommitError(StoreError):
@@ -100,9 +101,6 @@ class UncertainCommitError(StoreError):
     def __init__(self, reason: str, *, where: str) -> None:
         StoreError.__init__(self, f"{reason} (perhaps the commit was made: look at the table's history)", where=where)
         self.reason = reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_uncertain_commit, (self.reason, self.where))
 
 
 class UnsupportedTableError(MergeError, NotImplementedError):
@@ -123,7 +121,7 @@ class UnsupportedTableError(MergeError, NotImplementedError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_unsupported_table, (self.features, self.where))
+        return (functools.partial(type(self), where=self.where), (self.features,))
 
 
 class UnsupportedStatementError(MergeError, NotImplementedError):
@@ -140,7 +138,7 @@ class UnsupportedStatementError(MergeError, NotImplementedError):
         MergeError.__init__(self, "UNSUPPORTED_FEATURE.MERGE", f"{text} {hint}" if hint else text)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_unsupported_statement, (self.feature, self.hint))
+        return (functools.partial(type(self), hint=self.hint), (self.feature,))
 
 
 _MULTIPLE_MATCHES_TEXT = """\
@@ -155,22 +153,6 @@ multiple matches."""
 def multiple_source_rows_matched() -> ExecutionError:
     """Build the error of R-323; the rule for raising it is R-320."""
     return ExecutionError("DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE", _MULTIPLE_MATCHES_TEXT)
-
-
-def _rebuild_store_error(reason: str, where: str) -> StoreError:
-    return StoreError(reason, where=where)
-
-
-def _rebuild_uncertain_commit(reason: str, where: str) -> UncertainCommitError:
-    return UncertainCommitError(reason, where=where)
-
-
-def _rebuild_unsupported_table(features: tuple[str, ...], where: str) -> UnsupportedTableError:
-    return UnsupportedTableError(features, where=where)
-
-
-def _rebuild_unsupported_statement(feature: str, hint: str) -> UnsupportedStatementError:
-    return UnsupportedStatementError(feature, hint=hint)
 
 
 # SQLSTATE classes that blame the system and not the statement or the data.

@@ -16,8 +16,7 @@ from merge.source_query import plan_query
 from merge.sql_dialect import parse_name
 from merge.subqueries import bind_subqueries
 from merge.table.scan import read_table, schema_with_nullability
-from merge.table.snapshot import read_snapshot
-from merge.table.store_access import store_access
+from merge.table.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from merge.command import MergeResult
     from merge.errors import MergeError
     from merge.statement import MergeStatement
-    from merge.table.snapshot import Snapshot
 
 
 def merge_sql(
@@ -58,7 +56,7 @@ def run_statement(
     if target is None:
         raise _no_target(spark, statement.target, paths)
     bound = bind_subqueries(statement, lambda parts: _path(parts, paths))
-    views = {view: read_table(spark, _snapshot(spark, path)) for view, path in bound.views.items()}
+    views = {view: read_table(spark, open_snapshot(spark, path)) for view, path in bound.views.items()}
     with _source(spark, statement, paths) as source, _views(spark, views):
         return run_merge(
             spark,
@@ -94,7 +92,7 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
         return
     path = _path(parse_name(statement.source), paths)
     if path is not None:
-        snapshot = _snapshot(spark, path)
+        snapshot = open_snapshot(spark, path)
         frame = read_table(spark, snapshot)
         schema = schema_with_nullability(frame, snapshot)
         yield _Source(frame=frame, schema=schema, is_delta=True, num_rows=snapshot.num_records)
@@ -107,17 +105,13 @@ def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator
     """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
     query = plan_query(text, lambda parts: _path(parts, paths))
     select = f"SELECT * FROM {query.text}"
-    snapshots = {view: _snapshot(spark, path) for view, path in query.views.items()}
+    snapshots = {view: open_snapshot(spark, path) for view, path in query.views.items()}
     schema = None
     if any(demands_values_inside(snapshot.schema) for snapshot in snapshots.values()):
         with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
             schema = _analyzed(spark.sql, select).schema
     with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
         yield _Source(frame=_analyzed(spark.sql, select), schema=schema, is_delta=query.is_repeatable)
-
-
-def _snapshot(spark: SparkSession, path: str) -> Snapshot:
-    return read_snapshot(path, access=store_access(spark, path))
 
 
 @contextmanager

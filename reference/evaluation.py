@@ -51,8 +51,7 @@ COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) AN
 """The rows of rewritten files that are written as they are (R-412)."""
 _PLAINLY_JOINED = 100_000  # pairs of rows
 _NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
-_NUMBERED = {"sid": "source", "rid": "target"}
-_PAIRS = "pairs JOIN source USING (sid) JOIN target USING (rid)"
+_TABLE_OF = {"sid": "source", "rid": "target"}
 TABLES = ("target", "source", "pairs", *FIRED_IN.values(), "updated", "deleted", "inserted", "touched")
 
 
@@ -120,7 +119,7 @@ class Evaluation:
 
     def fire(self) -> None:
         """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
-        self._try(Kind.MATCHED, _PAIRS)
+        self._try(Kind.MATCHED, "pairs JOIN source USING (sid) JOIN target USING (rid)")
         self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
         self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
 
@@ -132,7 +131,7 @@ class Evaluation:
         # A kind without clauses does nothing to its rows, so nobody reads which they are.
         what = "TABLE" if self.merge.of(kind) else "VIEW"
         self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}", what=what)
-        again = " ".join(f"JOIN {_NUMBERED[number]} USING ({number})" for number in _NUMBERS[kind])
+        again = " ".join(f"JOIN {_TABLE_OF[number]} USING ({number})" for number in _NUMBERS[kind])
         self._create(name, f"SELECT * FROM {name}_numbers {again}", what="VIEW")
 
     def act(self) -> None:

@@ -37,15 +37,9 @@ _SETTINGS = {
     # Delta Lake's own default suits logs of a hundred thousand files
     "spark.databricks.delta.snapshotPartitions": _NUM_PARTITIONS,
 }
-_SESSION = {
-    # the optimising compiler and a parallel collector: a large merge repays them, a small case does not
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC",
-    # what Spark takes by default, or nearly; a session for small cases takes less
-    "spark.buffer.pageSize": "32m",
-    "spark.broadcast.blockSize": "4m",
-    "spark.broadcast.compress": "true",
-    "spark.shuffle.compress": "true",
-}
+# The optimising compiler and a parallel collector: a large merge repays them, a small case does not.
+_JAVA_OPTIONS = "-XX:+UseParallelGC -XX:-UsePerfData -Xss4m -Duser.timezone=UTC"
+_JVM = {"spark.driver.extraJavaOptions": _JAVA_OPTIONS, "spark.executor.extraJavaOptions": _JAVA_OPTIONS}
 
 
 class ScaleEngine(Protocol):
@@ -91,7 +85,7 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
     if name == DeltaSparkEngine.name:
         request_delta()
     require_place()
-    spark = start_session(Profile.PRODUCTION, settings={**_SESSION, "spark.driver.memory": driver_memory})
+    spark = start_session(Profile.PRODUCTION, jvm={**_JVM, "spark.driver.memory": driver_memory})
     return engines[name](spark)
 
 

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -22,7 +22,10 @@ from merge.table.partition_values import PartitionValue  # noqa: TC001 - the sam
 from merge.table.paths import bucket_and_key, file_location, table_location
 from merge.table.protocol import Protocol
 from merge.table.storage import is_in_store
-from merge.table.store_access import StoreAccess
+from merge.table.store_access import StoreAccess, store_access
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
 APPEND_ONLY = "delta.appendOnly"
@@ -177,6 +180,11 @@ def read_snapshot(
         protocol=protocol,
         access=access,
     )
+
+
+def open_snapshot(spark: SparkSession, path: str, *, app_id: str | None = None) -> Snapshot:
+    """Read a table's latest snapshot, reaching its store as the session does; see ``read_snapshot``."""
+    return read_snapshot(path, app_id=app_id, access=store_access(spark, path))
 
 
 def _open_log(location: str, version: int | None, access: StoreAccess | None) -> DeltaTable:

@@ -7,7 +7,7 @@ import urllib.request
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import obstore
 from moto.server import ThreadedMotoServer
@@ -51,15 +51,8 @@ class Bucket:
 
     def open(self, prefix: str | None = None) -> S3Store:
         """Open a prefix by a client of the test's own."""
-        return S3Store(
-            self.name,
-            prefix=prefix,
-            endpoint=self.endpoint,
-            region="us-east-1",
-            access_key_id="somebody",
-            secret_access_key=SECRET,
-            client_options={"allow_http": True},
-        )
+        config = cast("Any", self.environment)  # the names of variables are not in its type
+        return S3Store(self.name, prefix=prefix, config=config, client_options={"allow_http": True})
 
     def keys(self, prefix: str | None = None) -> list[str]:
         """List the objects below a prefix, relative to it."""

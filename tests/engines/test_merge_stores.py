@@ -32,7 +32,7 @@ from merge.metrics import ExecutionPath
 from merge.table import commit, object_store
 from merge.table.log_store import LogStore
 from merge.table.scan import read_table
-from merge.table.snapshot import read_snapshot
+from merge.table.snapshot import open_snapshot
 from merge.table.store_access import StoreAccess, store_access
 from strategies.sampling import samples
 
@@ -85,12 +85,12 @@ def twins(
 
 
 def rows_of(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
-    frame = read_table(spark, read_snapshot(path, access=store_access(spark, path)))
+    frame = read_table(spark, open_snapshot(spark, path))
     return sorted(tuple(row) for row in frame.collect())
 
 
 def actions_of(spark: SparkSession, path: str, version: int) -> list[dict[str, Any]]:
-    location = read_snapshot(path, access=store_access(spark, path)).location
+    location = open_snapshot(spark, path).location
     return list(LogStore(location=location, access=store_access(spark, path)).read(version))
 
 
@@ -182,7 +182,7 @@ def test_a_failing_merge_leaves_no_object_behind(
         merge_sql(spark, UPSERT, tables={"target": stored})
     assert written[0] > 1, "files had been put when the interrupt came"
     assert objects_of(bucket, stored) == before
-    assert read_snapshot(stored, access=store_access(spark, stored)).version == 1
+    assert open_snapshot(spark, stored).version == 1
 
 
 def test_two_writers_at_one_version(spark: SparkSession, bucket: Bucket, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_two_writers_at_one_version(spark: SparkSession, bucket: Bucket, tmp_pat
     assert _with_another_first(spark, stored, own, other).version == 3
     with pytest.raises(ConcurrentModificationError):
         _with_another_first(spark, stored, UPSERT, DELETE)
-    assert read_snapshot(stored, access=store_access(spark, stored)).version == 4
+    assert open_snapshot(spark, stored).version == 4
 
 
 def _with_another_first(spark: SparkSession, table: str, sql: str, other: str) -> Any:
