@@ -132,8 +132,10 @@ class _Item(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,  # noqa: ANN401 - pytest's own choice of words, not public
     ) -> str | TerminalRepr:
-        """Show the failure report of a mismatch; anything else as pytest does."""
-        if isinstance(excinfo.value, CaseFailedError):
+        """Show the failure report of a mismatch, or what is wrong with an option; anything else as pytest does."""
+        from harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
+
+        if isinstance(excinfo.value, CaseFailedError | UserInputError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style=style)
 
