@@ -85,7 +85,11 @@ def _numbered(
     varied = [
         place
         for place, column in enumerate(columns)
-        if column.summable and not column.bounded and column.name not in fixed and place != key_place
+        if column.summable
+        and not column.bounded
+        and column.computed is None
+        and column.name not in fixed
+        and place != key_place
     ]
     computed = [place for place, column in enumerate(columns) if column.computed is not None]
     rows = []

@@ -16,7 +16,7 @@ from harness.compare_rows import same_rows
 from harness.engine import Capabilities
 from harness.engines.duckdb_native.manner import CONF_DOMAIN, read_manner
 from harness.engines.duckdb_native.native_tables import arrow_of, rows_of
-from harness.engines.duckdb_native.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, ROWS, prepare
+from harness.engines.duckdb_native.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
 from harness.engines.duckdb_native.returned import METRIC_NAMES, read_returned
 from harness.environments import environment_python
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
@@ -154,6 +154,8 @@ def _read(preparation: Preparation, reply: dict[str, Any], *, returning: bool) -
             return Unsupported("rows that no primary key allows")
         return Unsupported(f"setup: {error_class(reply['failed'])}")
     answers, schema = reply["answers"], preparation.case.target.schema
+    if answers.get(MISFITS) not in (None, {"rows": []}):
+        return Unsupported("a stored value that its generated column does not compute")
     for name in (MERGE, COMMIT):
         if "error" in answers.get(name, {}):
             return _rejection(preparation, answers[name]["error"], answers)

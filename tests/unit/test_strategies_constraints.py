@@ -40,6 +40,20 @@ def test_the_table_keeps_its_own_rules_at_first(drawn: tuple[DrawnCase, ...]) ->
             assert all(evaluator(check.condition, found)(row, ()) is True for check in schemas.checks)
 
 
+def test_added_rows_of_large_tables_compute_their_generated_columns() -> None:
+    """A generated column that holds small numbers is not varied as other numbers are."""
+    profile = Profile().favouring(Feature.GENERATED_COLUMNS, Feature.LARGE_TABLES, percent=100)
+    found = []
+    for each in islice(samples(5, profile=profile), 60):
+        schemas = each.merge.schemas
+        at = places(schemas.target, ())
+        computed = [(place, column.computed) for place, column in enumerate(schemas.target) if column.computed]
+        for row in each.case.target.rows[1_000:1_010]:
+            found += [row[place] == evaluator(expression, at)(row, ()) for place, expression in computed]
+    assert len(found) > 50
+    assert all(found)
+
+
 def test_every_demand_reaches_the_case(drawn: tuple[DrawnCase, ...]) -> None:
     """NOT NULL, DEFAULT, GENERATED stand in the schema, CHECK in properties; new source columns may be NOT NULL."""
     columns = [column for each in drawn for column in each.case.target.schema.columns]

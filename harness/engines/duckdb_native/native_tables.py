@@ -101,9 +101,7 @@ def create_target(target: Target, *, temporary: bool, primary_key: str | None, c
     Raises:
         UnsupportedByReferenceError: for an expression of a column or a constraint that cannot be translated.
     """
-    values = tuple(identifier(column.name) for column in target.schema.columns)
-    row = Relation(side=Side.TARGET, qualifier="", schema=target.schema, values=values)
-    translator = Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))
+    translator = _translator(target.schema, case_sensitive=case_sensitive)
     parts = [_column(column, translator) for column in target.schema.columns]
     if primary_key is not None:
         parts.append(f"PRIMARY KEY ({identifier(primary_key)})")
@@ -118,15 +116,38 @@ def create_target(target: Target, *, temporary: bool, primary_key: str | None, c
     return f'CREATE {"TEMP " if temporary else ""}TABLE "target" ({", ".join(parts)})'
 
 
+def misfits(schema: Schema, incoming: str, *, case_sensitive: bool) -> str | None:
+    """Write the query of registered rows whose generated columns hold what is not computed; None without such columns.
+
+    A case may say so, and Delta keeps it; DuckDB computes the column anew, so that its table is another one.
+    """
+    translator = _translator(schema, case_sensitive=case_sensitive)
+    wrong = [
+        f"{identifier(column.name)} IS DISTINCT FROM {_computed(column, column.generated, translator)}"
+        for column in schema.columns
+        if column.generated is not None
+    ]
+    return f"SELECT 'misfit' FROM ({renamed(schema, incoming)}) WHERE {' OR '.join(wrong)} LIMIT 1" if wrong else None
+
+
+def _translator(schema: Schema, *, case_sensitive: bool) -> Translator:
+    values = tuple(identifier(column.name) for column in schema.columns)
+    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=values)
+    return Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))
+
+
+def _computed(column: Field, generated: str, translator: Translator) -> str:
+    try:
+        value = translator.translate(parsed(generated))
+    except RejectedError:
+        raise UnsupportedByReferenceError("a column expression that does not resolve") from None
+    return f"({without_lambdas(cast(value.sql, value.type, column.type, Failure.ERROR, _OVERFLOW))})"
+
+
 def _column(column: Field, translator: Translator) -> str:
     text = f"{identifier(column.name)} {duckdb_type(column.type)}"
     if column.generated is not None:
-        try:
-            value = translator.translate(parsed(column.generated))
-        except RejectedError:
-            raise UnsupportedByReferenceError("a column expression that does not resolve") from None
-        computed = cast(value.sql, value.type, column.type, Failure.ERROR, _OVERFLOW)
-        return f"{text} GENERATED ALWAYS AS ({without_lambdas(computed)}) VIRTUAL"
+        return f"{text} GENERATED ALWAYS AS {_computed(column, column.generated, translator)} VIRTUAL"
     if column.default is not None:
         text += f" DEFAULT ({without_lambdas(default_value(column).sql)})"
     return text if column.nullable else f"{text} NOT NULL"

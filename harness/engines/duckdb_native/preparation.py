@@ -16,6 +16,7 @@ from harness.engines.duckdb_native.native_tables import (
     create_target,
     insert_rows,
     load,
+    misfits,
     run,
 )
 from harness.engines.duckdb_native.written_statement import extension, read_statement
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _TARGET, _INCOMING_TARGET = "target", "incoming_target"
 MERGE, COMMIT, ROWS, COLUMNS_BEFORE, COLUMNS = "merge", "commit", "rows", "columns before", "columns"
 """Names of the answers: of MERGE and COMMIT, the table's rows afterwards, its columns before and afterwards."""
+MISFITS = "misfits"
+"""The answer that has a row where the table's rows hold what its generated columns do not compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Preparation:
     Attributes:
         merge: the MERGE without RETURNING; ``prefix`` is what stands before it.
         key: the column that an index is made on.
+        misfits: the query of rows with values that the table would not compute; None where it computes none.
         extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; where DuckDB merges,
             its answer cannot be held against a rule.
     """
@@ -61,6 +65,7 @@ class Preparation:
     key: str
     extension: str
     create: str
+    misfits: str | None
     source_steps: tuple[Step, ...]
 
     def steps(self, directory: Path, *, returning: bool) -> list[Step]:
@@ -81,6 +86,8 @@ class Preparation:
             ask_texts(COLUMNS_BEFORE, _COLUMNS),
             load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema),
         ]
+        if self.misfits is not None:
+            steps.append(ask_texts(MISFITS, self.misfits))
         steps += self._around(merge)
         if in_file:
             steps += [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
@@ -193,6 +200,7 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
         key=key,
         extension=extension(statement) or ("names in any case" if settings.case_sensitive else ""),
         create=create,
+        misfits=misfits(case.target.schema, _INCOMING_TARGET, case_sensitive=settings.case_sensitive),
         source_steps=given.steps,
     )
 
