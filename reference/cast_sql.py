@@ -7,7 +7,8 @@ from enum import Enum
 
 from reference.typed import string_literal
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_SHORT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|CAST\((?:-?[0-9]+|'[^']*') AS [A-Z0-9(),]+\)")
+_BOUND = re.compile(r"\bx\b")
 
 
 class Failure(Enum):
@@ -45,6 +46,11 @@ def let(sql: str, body: str) -> str:
     return f"(list_transform([{sql}], lambda x: {body})[1])"
 
 
-def is_name(sql: str) -> bool:
-    """Tell whether an operand is a plain column."""
-    return _NAME.fullmatch(sql) is not None
+def is_short(sql: str) -> bool:
+    """Tell whether an operand is a plain column or literal, which may be written again and again."""
+    return _SHORT.fullmatch(sql) is not None
+
+
+def is_used_once(body: str) -> bool:
+    """Tell whether ``x`` stands at most once in what ``let`` would bind it in."""
+    return len(_BOUND.findall(body)) <= 1

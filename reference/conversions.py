@@ -6,7 +6,7 @@ A cast that must fail raises inside DuckDB with the error class as its message. 
 
 from __future__ import annotations
 
-from reference.cast_sql import Failure, fail, guarded, is_name, let, malformed, unsupported
+from reference.cast_sql import Failure, fail, guarded, is_short, is_used_once, let, malformed, unsupported
 from reference.casts_to_text import to_text
 from reference.errors import UnsupportedByReferenceError
 from reference.implicit_casts import INTEGER_DIGITS, common_type, is_numeric, type_word
@@ -75,9 +75,10 @@ def cast(sql: str, source: DataType, target: DataType, failure: Failure, overflo
         return to_text(sql, source, failure)
     if source == DATE and target not in _TIMES:  # only LEGACY has these casts
         return typed_null(target)
-    if is_name(sql):
+    body = _cast("x", source, target, failure, overflow)
+    if is_short(sql) or is_used_once(body):  # binding a lambda takes DuckDB longer than anything else in a cast
         return _cast(sql, source, target, failure, overflow)
-    return let(sql, _cast("x", source, target, failure, overflow))
+    return let(sql, body)
 
 
 def _cast(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:

@@ -52,7 +52,6 @@ COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) AN
 _PLAINLY_JOINED = 100_000  # pairs of rows
 _NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
 _TABLE_OF = {"sid": "source", "rid": "target"}
-TABLES = ("target", "source", "pairs", *FIRED_IN.values(), "updated", "deleted", "inserted", "touched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ class Evaluation:
 
     def has_multi_matched(self) -> bool:
         """Tell whether a target row has two or more matching source rows (R-320)."""
-        return self.count("SELECT count(*) FROM (SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1)") > 0
+        return self.has_rows("pairs GROUP BY rid HAVING count(*) > 1")
 
     def multi_matched_may_be_pruned(self) -> bool:
         """Tell whether every multi-matched row makes all target-only clause predicates other than TRUE (R-322)."""
@@ -180,18 +179,22 @@ class Evaluation:
         query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
         return dict(self.ask(query))
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Read the matches: sid and rid; counted in Python, which is cheaper than windows are on small tables."""
+        return self.ask("SELECT sid, rid FROM pairs")
+
+    def tried(self, kind: Kind) -> list[int | None]:
+        """Read the rows on which the clauses of a kind are tried: which of them fired on each, None for none."""
+        return [clause for (clause,) in self.ask(f"SELECT clause FROM {FIRED_IN[kind]}")]
+
     def fired(self) -> tuple[tuple[Kind, int], ...]:
         """List the clauses that fired on some row: their kind, and their position among those of their kind."""
-        query = " UNION ALL ".join(
-            f"SELECT DISTINCT {number}, clause FROM {table} WHERE clause IS NOT NULL"
-            for number, table in enumerate(FIRED_IN.values())
-        )
-        kinds = tuple(FIRED_IN)
-        return tuple((kinds[number], index) for number, index in sorted(self.ask(query)))
+        indexes = {kind: {index for index in self.tried(kind) if index is not None} for kind in FIRED_IN}
+        return tuple((kind, index) for kind, found in indexes.items() for index in sorted(found))
 
     def matches(self) -> frozenset[str]:
         """Name the sorts of matches there are, see ``Facts.matches``."""
-        pairs = self.ask("SELECT sid, rid FROM pairs")  # counted here: cheaper than windows
+        pairs = self.pairs()
         targets_of, sources_of = Counter(sid for sid, _ in pairs), Counter(rid for _, rid in pairs)
         found = {
             "1:1": any(targets_of[sid] == sources_of[rid] == 1 for sid, rid in pairs),
@@ -207,7 +210,7 @@ class Evaluation:
         asked = {"ON": [f"source, target WHERE ({self.merge.on.sql}) IS NULL"], "condition": []}
         for kind in Kind:
             conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
-            if conditions:
+            if conditions and self.tried(kind):
                 null = " OR ".join(f"({condition}) IS NULL" for condition in conditions)
                 asked["condition"].append(f"{FIRED_IN[kind]} WHERE {null}")
         return frozenset(name for name, queries in asked.items() if any(self.has_rows(query) for query in queries))

@@ -18,7 +18,7 @@ from reference.constructors import constructed
 from reference.ddl import parse_schema
 from reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from reference.functions import function, same_type
-from reference.literals import cast_literal, decimal_literal, integer_literal, text_literal
+from reference.literals import cast_literal, decimal_literal, integer_literal, narrow_literal, text_literal
 from reference.nested_casts import cast_value
 from reference.statement import is_name, name_parts
 from reference.typed import Typed, combine
@@ -167,10 +167,8 @@ class Translator:
         return decimal_literal(text)
 
     def _negative(self, node: exp.Expr) -> Typed:
-        inner = node.this
-        if isinstance(inner, exp.Literal) and not inner.is_string and str(inner.this).isdigit():
-            return integer_literal(-int(inner.this))
-        return negative(self.translate(inner))
+        number = _whole_number(node)
+        return negative(self.translate(node.this)) if number is None else integer_literal(number)
 
     def _not(self, node: exp.Expr) -> Typed:
         operand = self._boolean(node.this)
@@ -244,7 +242,9 @@ class Translator:
                 # DATE 'text' and CAST('text' AS DATE) look alike here, but fail at different times.
                 if target in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
                     raise
-        return cast_value(self.translate(inner), target)
+        number = _whole_number(inner)
+        narrowed = None if number is None else narrow_literal(number, target)
+        return cast_value(self.translate(inner), target) if narrowed is None else narrowed
 
     def _hex(self, node: exp.Expr) -> Typed:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
@@ -256,6 +256,14 @@ class Translator:
         if isinstance(node, exp.IntDiv):
             return divide_whole(left, right)
         return arithmetic(node, left, right)
+
+
+def _whole_number(node: exp.Expr) -> int | None:
+    """Read a whole number that is written with or without a sign; None for anything else."""
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
+        return None
+    return int(literal.this) * (1 if literal is node else -1)
 
 
 def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:

@@ -43,10 +43,21 @@ def text_literal(text: str) -> str:
 def integer_literal(value: int) -> Typed:
     """Type a whole number as Spark does: INT, else BIGINT, else DECIMAL(n,0)."""
     for data_type in (INT, BIGINT):
-        limit = 1 << (INTEGER_BITS[data_type] - 1)
-        if -limit <= value < limit:
+        if _fits(value, data_type):
             return Typed(sql=f"CAST({value} AS {duckdb_type(data_type)})", type=data_type)
     return decimal_literal(str(value))
+
+
+def narrow_literal(value: int, target: DataType) -> Typed | None:
+    """Translate ``CAST(number AS type)`` where a whole number stands and fits an integer type; else None."""
+    if target not in INTEGER_BITS or not _fits(value, target):
+        return None
+    return Typed(sql=f"CAST({value} AS {duckdb_type(target)})", type=target)
+
+
+def _fits(value: int, target: DataType) -> bool:
+    limit = 1 << (INTEGER_BITS[target] - 1)
+    return -limit <= value < limit
 
 
 def decimal_literal(text: str) -> Typed:

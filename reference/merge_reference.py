@@ -12,7 +12,7 @@ from reference.alignment import Aligner, StoreAssignmentPolicy
 from reference.clause_names import ClauseNames
 from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.evaluation import TABLES, Evaluation
+from reference.evaluation import Evaluation
 from reference.failures import rejection_of
 from reference.metrics import predict_metrics
 from reference.names import Relation, Side
@@ -117,7 +117,7 @@ class _Run:
         resolver = resolver_of(case, statement, source, settings, evolution=self.evolution)
         merge = resolver.resolve(statement)
         _check_reserved_names(merge.final_schema, case)
-        self.evaluation = Evaluation(connection=connection(), target=case.target, merge=merge)
+        self.evaluation = Evaluation(connection=connection().cursor(), target=case.target, merge=merge)
         return _run(self.evaluation, case, settings, source)
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
@@ -152,8 +152,7 @@ class _Run:
 
     def close(self) -> None:
         if self.evaluation is not None:
-            for table in TABLES:
-                self.evaluation.connection.execute(f"DROP TABLE IF EXISTS {table}")
+            self.evaluation.connection.close()
 
 
 def _check_reserved_names(schema: Schema, case: Case) -> None:

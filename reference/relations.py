@@ -21,10 +21,13 @@ _LOCAL = threading.local()
 
 
 def connection() -> duckdb.DuckDBPyConnection:
-    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly."""
+    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly.
+
+    A cursor of it has the same settings, and temporary tables of its own, which end with it.
+    """
     if not hasattr(_LOCAL, "connection"):
         _LOCAL.connection = duckdb.connect(":memory:")
-        _LOCAL.connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
+        _LOCAL.connection.execute("SET GLOBAL TimeZone = 'UTC'; SET threads = 1")
     found: duckdb.DuckDBPyConnection = _LOCAL.connection
     return found
 

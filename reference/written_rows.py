@@ -78,11 +78,11 @@ class WrittenRows:
         return self._violations(f"({' UNION ALL '.join(written)})")
 
     def _violations(self, rows: str) -> frozenset[str]:
-        found = set()
-        for check in self.checks:
-            if self.evaluation.count(f"SELECT count(*) FROM {rows} WHERE NOT ({check.sql})"):
-                found.add(check.error_class)
-        return frozenset(found)
+        if not self.checks:
+            return frozenset()
+        broken = ", ".join(f"count(*) FILTER (WHERE NOT ({check.sql}))" for check in self.checks)
+        (counts,) = self.evaluation.ask(f"SELECT {broken} FROM {rows}")
+        return frozenset(check.error_class for check, count in zip(self.checks, counts, strict=True) if count)
 
     def num_written_tuples(self, *, rewrites: bool) -> Bound:
         """Count the partition tuples of the rows that are written (R-543)."""

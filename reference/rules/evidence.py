@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 from sqlglot import exp
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from reference.resolution import Resolved, ResolvedClause
     from reference.statement import Clause, Statement
     from reference.types import Schema
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,10 @@ class Evidence:
         """Inserted, updated and deleted rows."""
         return self.reference.facts.num_changed_rows
 
+    def counted(self, metric: str) -> int:
+        """The least value of an operation metric; 0 where the merge fails."""
+        return 0 if self.prediction is None else self.prediction.metrics[metric].low
+
     @property
     def change_feed(self) -> bool:
         """Whether the merge succeeds on a table with its change data feed on."""
@@ -136,14 +142,25 @@ class Evidence:
         """Go through the clauses that fired on some row, with the FROM and WHERE clause of these rows."""
         return ((clause, rows) for clause, rows in self._fired if not actions or clause.action in actions)
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Give the matches as pairs of numbers of rows; none where the rows were not matched."""
+        return self._asked(lambda evaluation: evaluation.pairs()) or []
+
+    def tried(self, kind: Kind) -> list[int | None]:
+        """Say of each row of a kind which clause fired on it, None for none; no rows where no clause was tried."""
+        return self._asked(lambda evaluation: evaluation.tried(kind)) or []
+
     def has_rows(self, rows: str) -> bool:
         """Tell whether what may follow FROM has a row in the evaluation's tables; False where there are no tables."""
+        return self._asked(lambda evaluation: evaluation.has_rows(rows)) or False
+
+    def _asked(self, question: Callable[[Evaluation], _Answer]) -> _Answer | None:
         if self.evaluation is None:
-            return False
+            return None
         try:
-            return self.evaluation.has_rows(rows)
+            return question(self.evaluation)
         except duckdb.Error:  # an expression that fails on some row, or a table that was not made
-            return False
+            return None
 
     def names(self) -> Iterator[tuple[str, ...]]:
         """Go through the column names that the statement mentions, assigned ones included."""

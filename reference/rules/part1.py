@@ -72,11 +72,11 @@ def _mentions(e: Evidence, *names: str) -> bool:
 RULES = (
     Rule(number="R-001", title="inputs of a merge", reached=lambda e: e.statement is not None),
     Rule(number="R-002", title="rows are occurrences, not values", reached=_has_equal_rows),
-    Rule(number="R-003", title="a pair matches where ON is TRUE", reached=lambda e: e.has_rows("pairs")),
+    Rule(number="R-003", title="a pair matches where ON is TRUE", reached=lambda e: bool(e.pairs())),
     Rule(
         number="R-004",
         title="matched and unmatched rows of both sides",
-        reached=lambda e: e.has_rows("not_matched") or e.has_rows("by_source"),
+        reached=lambda e: bool(e.tried(Kind.NOT_MATCHED) or e.tried(Kind.NOT_MATCHED_BY_SOURCE)),
     ),
     Rule(number="R-005", title="three kinds of clauses", reached=lambda e: bool(e.resolved())),
     Rule(number="R-006", title="shapes of statements", reached=lambda e: bool(e.resolved())),

@@ -22,12 +22,11 @@ def _idle_touched_file(e: Evidence) -> bool:
     changed = (
         "SELECT file FROM target SEMI JOIN (SELECT rid FROM updated UNION ALL SELECT rid FROM deleted) USING (rid)"
     )
-    return e.path is MergePath.D and e.has_rows(f"touched WHERE file NOT IN ({changed})")
+    return e.path is MergePath.D and _copies(e) and e.has_rows(f"touched WHERE file NOT IN ({changed})")
 
 
 def _copies(e: Evidence) -> bool:
-    prediction = e.prediction
-    return prediction is not None and prediction.metrics["numTargetRowsCopied"].low > 0
+    return e.counted("numTargetRowsCopied") > 0
 
 
 def _target_only_on(e: Evidence) -> bool:
@@ -57,7 +56,7 @@ def _repartitions(e: Evidence) -> bool:
 
 
 def _writes(e: Evidence) -> bool:
-    return e.prediction is not None and e.prediction.metrics["numOutputRows"].low > 0
+    return e.counted("numOutputRows") > 0
 
 
 def _computed_images(e: Evidence) -> bool:
