@@ -66,7 +66,10 @@ def parse(text: str | None, data_type: DataType) -> Value:
     if data_type in (types.FLOAT, types.DOUBLE):
         return float(text)
     if isinstance(data_type, DecimalType):
-        return Decimal(text).quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
+        try:
+            return Decimal(text).quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
+        except ArithmeticError:
+            raise ValueError(f"{text!r} is no {data_type.ddl()}") from None
     if data_type == types.DATE:
         return dt.date.fromisoformat(text)
     if data_type == types.TIMESTAMP:

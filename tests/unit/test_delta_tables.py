@@ -369,6 +369,15 @@ def test_partition_values_round_trip(value: Any, data_type: Any) -> None:
     assert same_rows([(value,)], [(parse(serialize(value, data_type), data_type),)], schema)
 
 
+@pytest.mark.parametrize(
+    ("text", "ddl"), [("-1.-25", "DECIMAL(4,2)"), ("1.5", "INT"), ("x", "DOUBLE"), ("2020-13-01", "DATE")]
+)
+def test_a_partition_value_of_no_type_is_a_wrong_value(text: str, ddl: str) -> None:
+    """Tables of other engines hold such texts; a reader tells them from its own mistakes by the class."""
+    with pytest.raises(ValueError, match=r".+"):
+        parse(text, parse_schema(f"c {ddl}").columns[0].type)
+
+
 def test_directories_never_outgrow_the_file_system() -> None:
     """A long value is cut in the directory's name, which carries no meaning."""
     assert directory(["p", "q"], ["é" * 200, None]).encode().index(b"/") <= 255
