@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot.dialects.databricks import Databricks
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _SYNONYMS = {"BYTE": "TINYINT", "SHORT": "SMALLINT", "INTEGER": "INT", "LONG": "BIGINT", "REAL": "FLOAT"}
 _DECIMAL_WORDS = frozenset({"DECIMAL", "DEC", "NUMERIC"})
 _DEFAULT_DECIMAL = (10, 0)
+_DIALECT = Databricks()
 
 
 def parse_schema(ddl: str) -> Schema:
@@ -34,6 +36,16 @@ def parse_schema(ddl: str) -> Schema:
     return Schema(tuple(columns))
 
 
+@lru_cache(maxsize=256)
+def parse_type(text: str) -> DataType:
+    """Parse a type as it stands in a CAST.
+
+    Raises:
+        CaseFormatError: where case files have no such type.
+    """
+    return parse_schema(f"x {text}").columns[0].type
+
+
 class _Reader:
     """A recursive descent over sqlglot's tokens."""
 
@@ -41,7 +53,7 @@ class _Reader:
         self._ddl = ddl
         self._next = 0
         try:
-            self._tokens: list[Token] = list(Databricks().tokenize(ddl))
+            self._tokens: list[Token] = list(_DIALECT.tokenize(ddl))
         except SqlglotError as error:
             raise CaseFormatError(f"schema {ddl!r} cannot be read: {error}") from error
 

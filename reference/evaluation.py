@@ -3,8 +3,8 @@
 Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by value, R-002):
 
 ================  ====================================================================================
-``target``        rid, file, t0, t1, ..., o0, o1, ...: every row before the merge, the file that holds it, and
-                  the same row in the final schema (R-610)
+``target``        rid, file, t0, t1, ..., and o0, ...: every row before the merge, the file that holds it, and
+                  those columns that are otherwise in the final schema (R-610)
 ``source``        sid, s0, s1, ...
 ``pairs``         sid, rid: ON is TRUE (R-003)
 ``matched``       the pairs with their rows, and clause: the first MATCHED clause that holds, else NULL (R-301)
@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from reference.arrow import numbered_rows, table_to_rows
 from reference.case_file import change_schema
+from reference.cast_sql import is_short
 from reference.layout import physical_files
 from reference.statement import Action, Kind
 from reference.typed import duckdb_type
@@ -108,6 +109,8 @@ class Evaluation:
 
     def has_multi_matched(self) -> bool:
         """Tell whether a target row has two or more matching source rows (R-320)."""
+        if not self.is_large:
+            return max(Counter(rid for _, rid in self.pairs()).values(), default=0) > 1
         return self.has_rows("pairs GROUP BY rid HAVING count(*) > 1")
 
     def multi_matched_may_be_pruned(self) -> bool:
@@ -135,7 +138,7 @@ class Evaluation:
 
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
-        new = self.columns("c")
+        new = self.columns()
         updates = [
             f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})"
             for clause, rows in self._new(Action.UPDATE)
@@ -223,9 +226,9 @@ class Evaluation:
         """Write the query of the rows after the merge: columns c0, c1, ..."""
         kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
         return f"""
-            SELECT {self.columns("o", named="c")} FROM {kept}
-            UNION ALL SELECT {self.columns("c")} FROM updated
-            UNION ALL SELECT {self.columns("c")} FROM inserted
+            SELECT {self.old_columns()} FROM {kept}
+            UNION ALL SELECT {self.columns()} FROM updated
+            UNION ALL SELECT {self.columns()} FROM inserted
         """
 
     def changes(self) -> tuple[Row, ...]:
@@ -234,7 +237,7 @@ class Evaluation:
 
     def change_query(self) -> str:
         """Write the query of the change rows: columns c0, c1, ... and the type of the change."""
-        old, new = self.columns("o", named="c"), self.columns("c")
+        old, new = self.old_columns(), self.columns()
         return f"""
             SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
             UNION ALL SELECT {new}, 'update_postimage' FROM updated
@@ -290,13 +293,22 @@ class Evaluation:
         columns = enumerate(self.merge.final_schema.columns)
         return ", ".join(f"CAST(NULL AS {duckdb_type(column.type)}) AS c{index}" for index, column in columns)
 
-    def columns(self, prefix: str, *, named: str = "") -> str:
-        """List the columns of a row, old (``o``) or new (``c``), for a SELECT."""
-        width = len(self.merge.final_schema.columns)
-        return ", ".join(f"{prefix}{i}" + (f" AS {named}{i}" if named else "") for i in range(width))
+    def columns(self) -> str:
+        """List the columns of a new row for a SELECT."""
+        return ", ".join(f"c{index}" for index in range(len(self.merge.final_schema.columns)))
+
+    def old_columns(self) -> str:
+        """List the columns of an old row in the final schema for a SELECT, named as those of new rows."""
+        return ", ".join(f"{self.old(index)} AS c{index}" for index in range(len(self.merge.final_schema.columns)))
+
+    def old(self, index: int) -> str:
+        """Name the column of ``target`` that holds a column of the final schema before the merge."""
+        sql = self.merge.old[index].sql
+        return sql if is_short(sql) else f"o{index}"
 
     def _with_old(self) -> str:
-        return "*" + "".join(f", {value.sql} AS o{index}" for index, value in enumerate(self.merge.old))
+        others = [(index, value) for index, value in enumerate(self.merge.old) if not is_short(value.sql)]
+        return "*" + "".join(f", {value.sql} AS o{index}" for index, value in others)
 
     def _load(self, name: str, incoming: pa.Table, *, select: str = "*") -> None:  # noqa: ARG002 - used in the query
         # DuckDB looks names up among the variables of the function that calls it: half of what registering takes.

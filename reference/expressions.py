@@ -15,7 +15,7 @@ from sqlglot import exp
 from reference.arithmetic import arithmetic, divide, divide_whole, negative
 from reference.array_functions import array_call
 from reference.constructors import constructed
-from reference.ddl import parse_schema
+from reference.ddl import parse_type
 from reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from reference.functions import function, same_type
 from reference.literals import cast_literal, decimal_literal, integer_literal, narrow_literal, text_literal
@@ -69,6 +69,7 @@ class Translator:
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
     _cases: dict[type[exp.Expr], Callable[[exp.Expr], Typed]] = field(init=False, default_factory=dict)
+    _translated: dict[int, tuple[exp.Expr, Typed]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         cases: dict[type[exp.Expr], Callable[[Any], Typed]] = {
@@ -105,6 +106,11 @@ class Translator:
             RejectedError: where a name does not resolve.
             UnsupportedByReferenceError: where the meaning in DuckDB is not known to be Spark's.
         """
+        if id(node) not in self._translated:  # the node is kept with it, so that no other one gets its number
+            self._translated[id(node)] = node, self._translate(node)
+        return self._translated[id(node)][1]
+
+    def _translate(self, node: exp.Expr) -> Typed:
         translate = self._cases.get(type(node))
         if translate is not None:
             return translate(node)
@@ -231,7 +237,7 @@ class Translator:
 
     def _cast(self, node: exp.Expr) -> Typed:
         try:
-            target = parse_schema(f"x {node.args['to'].sql(dialect='databricks')}").columns[0].type
+            target = parse_type(node.args["to"].sql(dialect="databricks"))
         except CaseFormatError:
             raise UnsupportedByReferenceError("CAST to a type that case files do not have") from None
         inner = node.this

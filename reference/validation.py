@@ -36,29 +36,29 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
         RejectedError: with the class of the first rule broken.
         UnsupportedByReferenceError: where the rules do not say which class comes first.
     """
-    text = node.sql(dialect="databricks")
     for query in node.find_all(exp.Query):
         _check_tables(query, tables)
-    outside = list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
-    _check_generators(outside, text)
-    if any(isinstance(part, exp.Window) for part in node.walk()):
-        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {text}")
+    outside = _functions(node, inside_queries=False)
+    everywhere = _functions(node, inside_queries=True)
+    _check_generators(outside, node)
+    if any(isinstance(part, exp.Window) for part in everywhere):
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"window function in the {place}: {_text(node)}")
     _check_window_only(outside)
     if any(_names(part) & _UNORDERED for part in outside):
         raise UnsupportedByReferenceError("an aggregate in a condition that depends on the order of rows")
-    if any(_names(part) & _NON_DETERMINISTIC for part in node.walk()):
+    if any(_names(part) & _NON_DETERMINISTIC for part in everywhere):
         raise RejectedError(
             "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED",
-            f"Non-deterministic functions are not supported in the {place} (condition = {text}).",
+            f"Non-deterministic functions are not supported in the {place} (condition = {_text(node)}).",
         )
     if any(_is_aggregate(part) for part in outside):
         raise RejectedError(
             "DELTA_AGGREGATION_NOT_SUPPORTED",
-            f"Aggregate functions are not supported in the {place} (condition = {text}).",
+            f"Aggregate functions are not supported in the {place} (condition = {_text(node)}).",
         )
     if node.find(exp.Query) is not None:
         raise RejectedError(
-            "DELTA_UNSUPPORTED_SUBQUERY", f"Subqueries are not supported in the {place} (condition = {text})."
+            "DELTA_UNSUPPORTED_SUBQUERY", f"Subqueries are not supported in the {place} (condition = {_text(node)})."
         )
 
 
@@ -69,19 +69,28 @@ def check_value(node: exp.Expr) -> None:
         RejectedError: for aggregates, window functions and generators.
         UnsupportedByReferenceError: for a window function without its window.
     """
-    text = node.sql(dialect="databricks")
-    outside = list(node.walk(prune=lambda part: isinstance(part, exp.Query)))
-    _check_generators(outside, text)
+    outside = _functions(node, inside_queries=False)
+    _check_generators(outside, node)
     if any(isinstance(part, exp.Window) for part in outside):
-        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {text}")
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {_text(node)}")
     _check_window_only(outside)
     if any(_is_aggregate(part) for part in outside):
-        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {text}")
+        raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {_text(node)}")
 
 
-def _check_generators(parts: list[exp.Expr], text: str) -> None:
+def _text(node: exp.Expr) -> str:
+    return node.sql(dialect="databricks")
+
+
+def _functions(node: exp.Expr, *, inside_queries: bool) -> list[exp.Expr]:
+    """List the functions and windows of an expression; those of its subqueries where they are asked for."""
+    parts = node.walk(prune=lambda part: isinstance(part, exp.Query) and not inside_queries)
+    return [part for part in parts if isinstance(part, exp.Func | exp.Window)]
+
+
+def _check_generators(parts: list[exp.Expr], node: exp.Expr) -> None:
     if any(_names(part) & _GENERATORS for part in parts):
-        raise RejectedError("UNSUPPORTED_GENERATOR", f"a generator outside the SELECT clause: {text}")
+        raise RejectedError("UNSUPPORTED_GENERATOR", f"a generator outside the SELECT clause: {_text(node)}")
 
 
 def _check_window_only(parts: list[exp.Expr]) -> None:

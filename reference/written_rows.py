@@ -68,7 +68,7 @@ class WrittenRows:
 
     def violations(self, *, rewrites: bool) -> frozenset[str]:
         """Name the error classes of the constraints that a written row breaks (R-740); copied rows are written too."""
-        new, old = self.evaluation.columns("c"), self.evaluation.columns("o", named="c")
+        new, old = self.evaluation.columns(), self.evaluation.old_columns()
         written = [f"SELECT {new} FROM updated", f"SELECT {new} FROM inserted"]
         if rewrites:
             written.append(f"SELECT {old} FROM {COPIED}")
@@ -87,10 +87,10 @@ class WrittenRows:
     def num_written_tuples(self, *, rewrites: bool) -> Bound:
         """Count the partition tuples of the rows that are written (R-543)."""
         names = self._partition_columns()
-        parts = [f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM inserted)"]
+        parts = [f"SELECT {names} FROM (SELECT {self.evaluation.columns()} FROM inserted)"]
         if rewrites:
-            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('c')} FROM updated)")
-            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns('o', named='c')} FROM {COPIED})")
+            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns()} FROM updated)")
+            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.old_columns()} FROM {COPIED})")
         return self._num_tuples(" UNION ALL ".join(parts))
 
     def num_change_tuples(self) -> Bound:

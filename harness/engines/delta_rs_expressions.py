@@ -23,7 +23,7 @@ from harness.engines.delta_rs_types import (
     sql_type,
     width,
 )
-from reference.ddl import parse_schema
+from reference.ddl import parse_type
 from reference.errors import CaseFormatError
 from reference.statement import is_name, name_parts
 from reference.types import (
@@ -206,7 +206,7 @@ class Speaker:
 
     def _cast(self, node: exp.Expr) -> Said:
         try:
-            wanted = parse_schema(f"x {node.args['to'].sql(dialect='databricks')}").columns[0].type
+            wanted = parse_type(node.args["to"].sql(dialect="databricks"))
         except CaseFormatError:
             raise UnsayableError("expression cast to a type that tables do not have") from None
         inner = node.this

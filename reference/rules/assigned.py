@@ -42,8 +42,10 @@ def nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:
 
 def null_on_the_way(e: Evidence) -> bool:
     """Tell whether a nested assignment led through a NULL struct (R-213)."""
+    if e.evaluation is None:
+        return False
     for assigned, rows in nested(e):
-        sql = f"o{_index(e, assigned.path[0])}"
+        sql = e.evaluation.old(_index(e, assigned.path[0]))
         for part in assigned.path[1:]:
             if e.has_rows(f"{rows} AND ({sql}) IS NULL"):
                 return True

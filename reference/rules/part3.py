@@ -46,17 +46,20 @@ def _updates_key(e: Evidence) -> bool:
 
 def same_images(e: Evidence) -> bool:
     """Tell whether an UPDATE gave a row the values that it had (R-310, R-612)."""
-    width = 0 if e.merge is None else len(e.merge.final_schema.columns)
-    equal = " AND ".join(f"c{i} IS NOT DISTINCT FROM o{i}" for i in range(width))
-    updates = bool(width) and e.counted("numTargetRowsUpdated") > 0
-    return updates and e.has_rows(f"updated JOIN target USING (rid) WHERE {equal}")
+    if e.evaluation is None or not e.counted("numTargetRowsUpdated"):
+        return False
+    width = len(e.evaluation.merge.final_schema.columns)
+    equal = " AND ".join(f"c{i} IS NOT DISTINCT FROM {e.evaluation.old(i)}" for i in range(width))
+    return bool(width) and e.has_rows(f"updated JOIN target USING (rid) WHERE {equal}")
 
 
 def moves_between_partitions(e: Evidence) -> bool:
     """Tell whether an UPDATE changed a partition value (R-311, R-613)."""
-    names = e.case.target.schema.names
-    moved = " OR ".join(f"c{i} IS DISTINCT FROM o{i}" for i in map(names.index, e.case.target.partition_by))
-    return bool(moved) and e.prediction is not None and e.has_rows(f"updated JOIN target USING (rid) WHERE {moved}")
+    if e.evaluation is None or not e.counted("numTargetRowsUpdated"):
+        return False
+    indexes = map(e.case.target.schema.names.index, e.case.target.partition_by)
+    moved = " OR ".join(f"c{i} IS DISTINCT FROM {e.evaluation.old(i)}" for i in indexes)
+    return bool(moved) and e.has_rows(f"updated JOIN target USING (rid) WHERE {moved}")
 
 
 def _unseen_by_its_clause(e: Evidence) -> bool:
