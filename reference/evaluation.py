@@ -50,6 +50,7 @@ FIRED_IN = {
 """The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
 COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
 """The rows of rewritten files that are written as they are (R-412)."""
+_FILLED_BY = {"updated": Action.UPDATE, "deleted": Action.DELETE, "inserted": Action.INSERT}
 _PLAINLY_JOINED = 100_000  # pairs of rows
 _NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
 _TABLE_OF = {"sid": "source", "rid": "target"}
@@ -168,19 +169,20 @@ class Evaluation:
 
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see ``counted`` for the names."""
-        matched, by_source = Kind.MATCHED.value, Kind.NOT_MATCHED_BY_SOURCE.value
         counted = {
             "source": "source",
             "inserted": "inserted",
-            "matched_updated": f"updated WHERE kind = '{matched}'",
-            "by_source_updated": f"updated WHERE kind = '{by_source}'",
-            "matched_deleted": f"deleted WHERE kind = '{matched}'",
-            "by_source_deleted": f"deleted WHERE kind = '{by_source}'",
             "touched_files": "touched",
             "touched_rows": "target SEMI JOIN touched USING (file)",
         }
+        changed = {}
+        for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
+            for action, table in ((Action.UPDATE, "updated"), (Action.DELETE, "deleted")):
+                changed[f"{name}_{table}"] = 0
+                if any(clause.kind is kind for clause, _ in self._fired_of(action)):
+                    counted[f"{name}_{table}"] = f"{table} WHERE kind = '{kind.value}'"
         query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
-        return dict(self.ask(query))
+        return changed | dict(self.ask(query))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Read the matches: sid and rid; counted in Python, which is cheaper than windows are on small tables."""
@@ -224,12 +226,11 @@ class Evaluation:
 
     def result_query(self) -> str:
         """Write the query of the rows after the merge: columns c0, c1, ..."""
-        kept = "target ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
-        return f"""
-            SELECT {self.old_columns()} FROM {kept}
-            UNION ALL SELECT {self.columns()} FROM updated
-            UNION ALL SELECT {self.columns()} FROM inserted
-        """
+        kept = "target" + "".join(f" ANTI JOIN {table} USING (rid)" for table in self._filled("updated", "deleted"))
+        new = "".join(
+            f" UNION ALL SELECT {self.columns()} FROM {table}" for table in self._filled("updated", "inserted")
+        )
+        return f"SELECT {self.old_columns()} FROM {kept}{new}"
 
     def changes(self) -> tuple[Row, ...]:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
@@ -238,12 +239,20 @@ class Evaluation:
     def change_query(self) -> str:
         """Write the query of the change rows: columns c0, c1, ... and the type of the change."""
         old, new = self.old_columns(), self.columns()
-        return f"""
-            SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
-            UNION ALL SELECT {new}, 'update_postimage' FROM updated
-            UNION ALL SELECT {old}, 'delete' FROM target SEMI JOIN deleted USING (rid)
-            UNION ALL SELECT {new}, 'insert' FROM inserted
-        """
+        parts = {
+            "updated": f"""
+                SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
+                UNION ALL SELECT {new}, 'update_postimage' AS change FROM updated
+            """,
+            "deleted": f"SELECT {old}, 'delete' AS change FROM target SEMI JOIN deleted USING (rid)",
+            "inserted": f"SELECT {new}, 'insert' AS change FROM inserted",
+        }
+        none = f"SELECT {old}, '' AS change FROM target WHERE FALSE"
+        return " UNION ALL ".join(parts[table] for table in self._filled(*parts)) or none
+
+    def _filled(self, *tables: str) -> list[str]:
+        """Leave out the tables that no clause fills: planning costs more than running where there are few rows."""
+        return [table for table in tables if self._fired_of(_FILLED_BY[table])]
 
     def _first(self, kind: Kind) -> str:
         clauses = self.merge.of(kind)
