@@ -160,6 +160,19 @@ class RunningCase:
         self._new = self._path.with_suffix(".new")
         self._is_written = False
 
+    @contextlib.contextmanager
+    def under_way(self, case: Case) -> Iterator[None]:
+        """Keep a case on disk while the block runs; whatever ends the block, the process still lives.
+
+        Raises:
+            UserInputError: where the folder cannot be written.
+        """
+        self.write(case)
+        try:
+            yield
+        finally:
+            self.clear()
+
     def write(self, case: Case) -> None:
         """Put a case on disk in place of the one before.
 

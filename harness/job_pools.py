@@ -61,11 +61,8 @@ class _Worker:
     running: RunningCase
 
     def check(self, case: Case, check: Check) -> CaseReport:
-        self.running.write(case)
-        try:
+        with self.running.under_way(case):
             return check(case, self.engine)
-        finally:
-            self.running.clear()
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from harness.batch import Batch
     from harness.drawing import Draws
-    from harness.findings import FindingsDirectory, Fingerprint, RunningCase
+    from harness.findings import FindingsDirectory, Fingerprint
     from harness.jobs import DrawsAhead
     from harness.verdict import CaseReport
     from reference.case import Case
@@ -69,7 +69,6 @@ class Search:
         engine_version: str,
         budget: Budget,
         findings: FindingsDirectory,
-        running: RunningCase,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
     ) -> None:
@@ -81,7 +80,6 @@ class Search:
         self._engine_version = engine_version
         self._budget = budget
         self._findings = findings
-        self._running = running
         self._listener = listener
         self._limits = limits or ShrinkLimits()
         self._statistics = Statistics(seed=draws.seed)
@@ -117,8 +115,6 @@ class Search:
         except KeyboardInterrupt:
             self._stop = Stop.INTERRUPTED
             self._keep_finding(was_interrupted=True)
-        finally:
-            self._running.clear()
         summary = self._summary()
         self._listener(events.RunEnded(summary=summary))
         return summary
@@ -286,10 +282,7 @@ class Search:
         self._listener(events.CaseSetAside(kind=kind, path=path, reason=reason))
 
     def _check(self, case: Case, *, about: Fingerprint | None = None) -> CaseReport:
-        self._running.write(case)
-        report = self._check_about(case, about)
-        self._running.clear()
-        return report
+        return self._check_about(case, about)
 
     def _step(self, attempts: Attempts) -> None:
         num_target_rows, num_source_rows = num_rows(attempts.best.case)

@@ -137,12 +137,16 @@ def fuzz_engine(
         steer=steer,
         batch_size=batch_size,
     )
+    running = RunningCase()
     with contextlib.ExitStack() as stack:
         jobs = stack.enter_context(jobs_on(engine, num_jobs, check_on)) if num_jobs > 1 else None
 
         def check(case: Case, about: Fingerprint | None) -> CaseReport:
             begun = None if jobs is None or about is not None else jobs.take(case)
-            return check_on(case, engine, about=about) if begun is None else begun
+            if begun is not None:
+                return begun  # its job has kept it on disk meanwhile
+            with running.under_way(case):
+                return check_on(case, engine, about=about)
 
         return Search(
             check=check,
@@ -151,7 +155,6 @@ def fuzz_engine(
             engine_version=engine.version,
             budget=budget,
             findings=FindingsDirectory(findings),
-            running=RunningCase(),
             listener=listener,
             limits=limits,
         ).run()
@@ -190,7 +193,7 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
             continue
         kept = findings.save(case, f"CRASHED  the process was lost while this case ran\n\n  {case.sql}")
         path.unlink(missing_ok=True)
-        if kept not in known:  # with several jobs the case that the run waits for is there twice
+        if kept not in known:  # two runs of one seed may have been lost at the same case
             known.add(kept)
             yield kept, "the process was lost while this case ran"
 

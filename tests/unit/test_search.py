@@ -93,9 +93,12 @@ class Run:
         settings = {"budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
         draws = settings.pop("draws", None) or Draws(cases(), seed=7)
 
+        running = RunningCase(folder)
+
         def counted(case: Case, _about: Fingerprint | None) -> CaseReport:
             self.checked.append(case)
-            return check(case)
+            with running.under_way(case):
+                return check(case)
 
         self.summary = Search(
             check=counted,
@@ -103,7 +106,6 @@ class Run:
             engine="fake",
             engine_version="1",
             findings=FindingsDirectory(folder / "findings"),
-            running=RunningCase(folder),
             listener=self.events.append,
             **settings,  # type: ignore[arg-type]  # a test's own options
         ).run()
@@ -280,7 +282,6 @@ def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
         engine_version="1",
         budget=Budget(max_cases=100),
         findings=FindingsDirectory(tmp_path / "findings"),
-        running=RunningCase(tmp_path),
     ).run()
     assert (summary.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
 
