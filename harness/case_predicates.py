@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness.case_shape import AUTO_MERGE
@@ -90,13 +89,8 @@ _CLAUSES = {
 
 
 def _statement(case: Case) -> Statement | None:
-    return _read_statement(case.sql)
-
-
-@lru_cache(maxsize=8)  # every predicate of a case asks for it
-def _read_statement(sql: str) -> Statement | None:
     try:
-        return parse_statement(sql)
+        return parse_statement(case.sql)
     except (RejectedError, UnsupportedByReferenceError):
         return None
 
