@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import EngineDownError
 from harness.java import check_java
+from harness.java_arguments import quicken_arguments
 from harness.java_classes import remember_classes
 from harness.spark_extras import extra_settings, give_secrets
 from harness.spark_place import current_place, note_use
@@ -160,6 +161,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
     remember_classes(session)
+    quicken_arguments(session)
     give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
