@@ -7,7 +7,7 @@ expressions: together a twentieth of a small one. What the JVM gets is the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from py4j.java_gateway import JavaClass
 
@@ -35,21 +35,21 @@ class QuickConverter:
 
     def can_convert(self, value: object) -> bool:
         """Tell whether a value has to be converted."""
-        return type(value) not in _PLAIN and self._of(value) is not None
+        return type(value) not in _PLAIN and any(each.can_convert(value) for each in self._converters)
 
     def convert(self, value: object, gateway_client: Any) -> Any:  # noqa: ANN401 - py4j has no types
         """Make the Java object of a value that can be converted."""
         if self._splitter is not None and _is_splittable(value):
             return self._splitter.getStringCollection(_SEPARATOR.join(value), _SEPARATOR)
-        return self._of(value).convert(value, gateway_client)
-
-    def _of(self, value: object) -> Any | None:  # noqa: ANN401 - py4j has no types
-        return next((each for each in self._converters if each.can_convert(value)), None)
+        converter = next(each for each in self._converters if each.can_convert(value))
+        return converter.convert(value, gateway_client)
 
 
-def _is_splittable(value: Any) -> bool:  # noqa: ANN401 - whatever is passed to Java
+def _is_splittable(value: object) -> TypeGuard[Sequence[str]]:
     """Tell whether a list or tuple can be one text: Hadoop leaves out what is empty."""
-    return type(value) in (list, tuple) and all(type(item) is str and item and _SEPARATOR not in item for item in value)
+    if not isinstance(value, list | tuple):
+        return False
+    return all(type(item) is str and item and _SEPARATOR not in item for item in value)
 
 
 def quicken_arguments(session: SparkSession) -> None:

@@ -95,13 +95,12 @@ def runs_in_one_task(run: MergeRun, files: Sequence[DataFile]) -> bool:
 
     Only where the session would gather the rows in one task anyway and where both sides are known to be small.
     """
-    num_rows = run.source.num_rows
-    return (
-        run.shuffles_to_one_task
-        and num_rows is not None
-        and num_rows <= SMALL_SOURCE_ROWS
-        and fit_in_one_task(run, files)
-    )
+    return run.shuffles_to_one_task and has_small_source(run) and fit_in_one_task(run, files)
+
+
+def has_small_source(run: MergeRun) -> bool:
+    """Tell whether the source is known to have few rows."""
+    return run.source.num_rows is not None and run.source.num_rows <= SMALL_SOURCE_ROWS
 
 
 def source_for(run: MergeRun, files: Sequence[DataFile]) -> DataFrame:

@@ -1,8 +1,8 @@
 """Paths B, C and D in one query, for merges so small that one task does all of it.
 
-``findTouchedFiles`` and the query after it plan, read and join the same rows twice. Where one task gets all rows of the
-join anyway, it can see for itself which files are touched, and write these alone (an optimisation; Delta Lake has none
-like it). It must not write a row before it has seen the last one, so it holds all of them.
+``findTouchedFiles`` and the query after it plan, read and join the same rows twice. A task that gets all rows of the
+join can see for itself which files are touched, and write these alone (an optimisation; Delta Lake has none like it).
+It must not write a row before it has seen the last one, so it holds all of them.
 
 Whatever could come out otherwise than by two scans is left to these: ambiguous matches (R-320, R-530), and every error,
 since one query evaluates actions on rows that the first scan alone would not get to (R-312).
@@ -22,7 +22,7 @@ from merge.executors.clauses import precompute_clauses
 from merge.executors.first_scan import files_of_names
 from merge.executors.output import TARGET_ROW_PRESENT
 from merge.executors.rows_to_write import rows_to_write
-from merge.executors.run import has_inserts, is_matched_only, runs_in_one_task, source_for
+from merge.executors.run import fit_in_one_task, has_inserts, has_small_source, is_matched_only
 from merge.executors.source import SOURCE_ROW_PRESENT
 from merge.logs import TRACE
 from merge.metrics import ExecutionPath, PathResult, TimedPart
@@ -51,7 +51,8 @@ def uses_single_scan(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
         and bool(candidates)
         and sum(file.size for file in candidates) <= MAX_BYTES
         and not run.is_large(candidates)
-        and runs_in_one_task(run, candidates)
+        and has_small_source(run)
+        and fit_in_one_task(run, candidates)
     )
 
 
@@ -71,7 +72,9 @@ def merge_in_single_scan(run: MergeRun, candidates: tuple[DataFile, ...]) -> Pat
     with run.stopwatch.part(TimedPart.SCAN):
         constants = (f"TRUE AS {TARGET_ROW_PRESENT}",)
         target = scan_files(run.spark, run.snapshot, candidates, constants=constants).coalesce(1)
-        joined = source_for(run, candidates).join(target, F.expr(run.merge.condition.sql), join_type)
+        # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
+        source = run.source.frame.coalesce(1).hint("merge")
+        joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
         output = rows_to_write(run, joined, further_columns=identity_columns(run.merge))
         try:
             written = run.writer.write(

@@ -50,7 +50,7 @@ def merge(spark: SparkSession, directory: Path, *, partitions: int, shuffle_part
     write_deltalake(directory / "target", target, partition_by=["p"])
     write_deltalake(directory / "source", source)
     tables = {name: str(directory / name) for name in ("target", "source")}
-    with settings_of(spark, {"spark.sql.shuffle.partitions": str(shuffle_partitions)}):
+    with settings_of(spark, {"spark.sql.shuffle.partitions": str(shuffle_partitions), SINGLE_SCAN: "false"}):
         return merge_sql(spark, SQL, tables=tables)
 
 
@@ -94,11 +94,41 @@ def test_a_small_merge_shuffles_nothing_in_one_task(
                 data = pa.table({"id": [part, part + 10], "v": [name] * 2})
                 write_deltalake(directory / name, data, mode="append", partition_by=partition_by)
         tables = {name: str(directory / name) for name in ("target", "source")}
-        settings = {"spark.sql.shuffle.partitions": str(number)}
+        settings = {"spark.sql.shuffle.partitions": str(number), SINGLE_SCAN: "false"}
         with settings_of(spark, settings), recording(spark, seen):
             merge_sql(spark, f"MERGE INTO target t USING source s ON t.id = s.id {clauses}", tables=tables)
     assert not [plan for plan in plans[1] if "Exchange" in plan]
     assert [plan for plan in plans[3] if "Exchange" in plan]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *",
+        "WHEN MATCHED THEN DELETE",
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    ],
+)
+def test_a_single_scan_neither_shuffles_nor_broadcasts(spark: SparkSession, tmp_path: Path, clauses: str) -> None:
+    """Whatever the session does with tables of any size: one task has all the rows."""
+    for name in ("target", "source"):
+        for part in range(2):
+            data = pa.table({"id": [part, part + 10], "v": [name] * 2})
+            write_deltalake(tmp_path / name, data, mode="append")
+    tables = {name: str(tmp_path / name) for name in ("target", "source")}
+    plans: list[str] = []
+    settings = {
+        "spark.sql.shuffle.partitions": "200",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.autoBroadcastJoinThreshold": "10485760",
+        "spark.sql.files.maxPartitionBytes": "134217728",
+    }
+    with settings_of(spark, settings), recording(spark, plans):
+        merge_sql(spark, f"MERGE INTO target t USING source s ON t.id = s.id {clauses}", tables=tables)
+    (plan,) = plans
+    assert "Exchange" not in plan
+    assert "SortMergeJoin" in plan
 
 
 @pytest.mark.spark

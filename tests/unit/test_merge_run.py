@@ -121,7 +121,7 @@ def test_a_table_is_large_from_the_setting_on() -> None:
         ((1,), {"conf": MergeConf(single_scan=False)}, False),
         ((1,), {"conf": MergeConf(large_table_bytes=1)}, False),
         ((1,), {"conf": MergeConf(large_table_bytes=2)}, True),
-        ((1,), {"one_task": False}, False),
+        ((1,), {"one_task": False}, True),
         ((1,), {"num_rows": None}, False),
         ((1,), {"num_rows": SMALL_SOURCE_ROWS}, True),
         ((1,), {"num_rows": SMALL_SOURCE_ROWS + 1}, False),
