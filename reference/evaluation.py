@@ -197,29 +197,6 @@ class Evaluation:
         indexes = {kind: {index for index in self.tried(kind) if index is not None} for kind in FIRED_IN}
         return tuple((kind, index) for kind, found in indexes.items() for index in sorted(found))
 
-    def matches(self) -> frozenset[str]:
-        """Name the sorts of matches there are, see ``Facts.matches``."""
-        pairs = self.pairs()
-        targets_of, sources_of = Counter(sid for sid, _ in pairs), Counter(rid for _, rid in pairs)
-        found = {
-            "1:1": any(targets_of[sid] == sources_of[rid] == 1 for sid, rid in pairs),
-            "1:n": any(number > 1 for number in targets_of.values()),
-            "n:1": any(number > 1 for number in sources_of.values()),
-            "source alone": len(targets_of) < self.count("SELECT count(*) FROM source"),
-            "target alone": len(sources_of) < self.count("SELECT count(*) FROM target"),
-        }
-        return frozenset(name for name, holds in found.items() if holds)
-
-    def nulls(self) -> frozenset[str]:
-        """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
-        asked = {"ON": [f"source, target WHERE ({self.merge.on.sql}) IS NULL"], "condition": []}
-        for kind in Kind:
-            conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
-            if conditions and self.tried(kind):
-                null = " OR ".join(f"({condition}) IS NULL" for condition in conditions)
-                asked["condition"].append(f"{FIRED_IN[kind]} WHERE {null}")
-        return frozenset(name for name, queries in asked.items() if any(self.has_rows(query) for query in queries))
-
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""
         return self._rows(self.result_query(), self.merge.final_schema)

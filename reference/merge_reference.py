@@ -13,6 +13,7 @@ from reference.clause_names import ClauseNames
 from reference.constraints import row_checks
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.evaluation import Evaluation
+from reference.facts import deciding_nulls, sorts_of_matches
 from reference.failures import rejection_of
 from reference.metrics import predict_metrics
 from reference.names import Relation, Side
@@ -211,7 +212,7 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
         facts = Facts(
             clauses_present=present,
             multi_matched=True,
-            matches=evaluation.matches(),
+            matches=sorts_of_matches(evaluation),
             equality_on=merge.on_is_equality,
         )
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
@@ -227,8 +228,8 @@ def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceR
         clauses_fired=frozenset((kind.value, merge.of(kind)[index].action.value) for kind, index in evaluation.fired()),
         num_changed_rows=sum(counts[name] for name in changed),
         multi_matched=multi_matched,
-        matches=evaluation.matches(),
-        nulls=evaluation.nulls(),
+        matches=sorts_of_matches(evaluation),
+        nulls=deciding_nulls(evaluation),
         equality_on=merge.on_is_equality,
     )
     return Reference(answer=prediction, facts=facts)

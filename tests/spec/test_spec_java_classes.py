@@ -43,3 +43,13 @@ def test_a_name_that_means_no_class_is_left_alone() -> None:
     remember_classes(session)
     assert jvm.PythonUtils is package
     assert jvm.functions is known
+
+
+def test_lists_of_texts_arrive_as_they_are(spark: SparkSession) -> None:
+    """Whether they go over in one message or one by one: the JVM gets the same list."""
+    jvm: Any = spark._sc._jvm
+    for given in (["a", "b c", "d,e", "'f'"], ("x",), [], ["", "a"], ["a\0b"]):
+        seq = jvm.PythonUtils.toSeq(given)
+        assert [seq.apply(i) for i in range(seq.size())] == list(given)
+    frame = spark.range(1).selectExpr("id", "'a,b' AS t", *(f"{n} AS c{n}" for n in range(12)))
+    assert frame.collect()[0].asDict() == {"id": 0, "t": "a,b", **{f"c{n}": n for n in range(12)}}
