@@ -21,6 +21,7 @@ from reference.types import (
     INTEGER_BITS,
     ArrayType,
     AtomicName,
+    AtomicType,
     DecimalType,
     MapType,
     StructType,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from reference.case import Row, Value
-    from reference.types import AtomicType, DataType, Schema
+    from reference.types import DataType, Schema
 
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d:\d\d)?")
@@ -55,7 +56,7 @@ def decode_row(cells: object, schema: Schema, where: str) -> Row:
 
 def encode_row(row: Row, schema: Schema) -> list[Any]:
     """Write one row for a case file."""
-    return [encode(cell, column.type) for cell, column in zip(row, schema.columns, strict=True)]
+    return encode_rows((row,), schema)[0]
 
 
 def decode(cell: object, data_type: DataType, where: str) -> Value:
@@ -257,4 +258,14 @@ _ENCODERS: dict[AtomicName, Callable[[Any], Any]] = {
 
 def encode_rows(rows: Sequence[Row], schema: Schema) -> list[list[Any]]:
     """Write rows for a case file."""
-    return [encode_row(row, schema) for row in rows]
+    if not schema.columns:
+        return [[] for _ in rows]
+    cells = zip(*rows, strict=True) if rows else [()] * len(schema.columns)
+    columns = [_encode_column(values, column.type) for values, column in zip(cells, schema.columns, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _encode_column(values: Sequence[Value], data_type: DataType) -> Sequence[Any]:
+    if isinstance(data_type, AtomicType) and data_type.name not in _ENCODERS:
+        return values  # JSON has such values itself
+    return [encode(value, data_type) for value in values]

@@ -18,7 +18,7 @@ from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.merge_reference import resolve_case
 from reference.settings import is_engines_own, read_settings
 from reference.statement import Action, Kind
-from reference.types import VOID, StructType
+from reference.types import DOUBLE, FLOAT, INTEGER_BITS, VOID, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,8 +88,8 @@ class _Writer:
         statement = resolved.statement
         self._case, self._resolved, self._settings = case, resolved, settings
         self._evolution = statement.schema_evolution or settings.schema_evolution
-        cells = (value for row in (*case.target.rows, *resolved.source_rows) for value in row)
-        self._negative_zero = any(n == 0 and math.copysign(1, n) < 0 for n in _numbers(cells) if isinstance(n, float))
+        tables = ((case.target.schema, case.target.rows), (resolved.source_schema, resolved.source_rows))
+        self._negative_zero = any(_has_negative_zero(schema, rows) for schema, rows in tables)
         target_alias, source_alias = statement.target_alias or "target", statement.source_alias or "source"
         if statement.source_query is None and statement.source_alias is None:
             source_alias = statement.source
@@ -248,11 +248,29 @@ def _plain(data_type: DataType) -> DataType | tuple[Any, ...]:
     return data_type
 
 
+def _has_negative_zero(schema: Schema, rows: Sequence[Row]) -> bool:
+    return any(
+        number == 0 and math.copysign(1, number) < 0
+        for values in _columns(schema, rows, FLOAT, DOUBLE).values()
+        for number in _numbers(values)
+        if isinstance(number, float)
+    )
+
+
 def _largest(schema: Schema, rows: Sequence[Row]) -> dict[str, int]:
-    columns = zip(*rows, strict=True) if rows else ()
+    held = _columns(schema, rows, *INTEGER_BITS)
     return {
-        name.lower(): max((abs(n) for n in _numbers(values) if isinstance(n, int)), default=0)
-        for name, values in zip(schema.names, columns, strict=False)
+        name.lower(): max((abs(n) for n in _numbers(held.get(name, ())) if isinstance(n, int)), default=0)
+        for name in schema.names
+    }
+
+
+def _columns(schema: Schema, rows: Sequence[Row], *types: DataType) -> dict[str, tuple[Value, ...]]:
+    """Give the values of the columns of some types, and of nested ones."""
+    columns = zip(schema.columns, zip(*rows, strict=True), strict=True) if rows else ()
+    nested = (StructType, ArrayType, MapType)
+    return {
+        column.name: values for column, values in columns if column.type in types or isinstance(column.type, nested)
     }
 
 
