@@ -2,7 +2,7 @@
 
 py4j tries ten converters on every argument that is no Java object, most of them by looking its attributes up, and it
 fills a Java list with one message for each element. A merge passes a hundred texts and a dozen lists of column
-expressions: together a twentieth of a small one. What the JVM gets is the same.
+expressions: together three percent of a small one. What the JVM gets is the same.
 """
 
 from __future__ import annotations
