@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from py4j.java_gateway import JavaClass
 
+from harness.java_classes import TEXT_SPLITTER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,13 +55,10 @@ def _is_splittable(value: object) -> TypeGuard[Sequence[str]]:
 
 
 def quicken_arguments(session: SparkSession) -> None:
-    """Have the arguments of a session's calls looked at quickly."""
+    """Have the arguments of a session's calls looked at quickly; ``remember_classes`` comes before."""
     context: Any = session.sparkContext
     client = context._gateway._gateway_client  # noqa: SLF001 - where PySpark itself asks
-    splitter = context._jvm.org.apache.hadoop.util.StringUtils  # noqa: SLF001 - the same
     if any(isinstance(each, QuickConverter) for each in client.converters):
         return  # the JVM is still that of a session before
-    found = splitter if isinstance(splitter, JavaClass) else None
-    if found is not None:
-        found.getStringCollection = found.getStringCollection  # looked up once
-    client.converters = [QuickConverter(client.converters, found)]
+    splitter = getattr(context._jvm, TEXT_SPLITTER)  # noqa: SLF001 - where PySpark itself asks
+    client.converters = [QuickConverter(client.converters, splitter if isinstance(splitter, JavaClass) else None)]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+TEXT_SPLITTER = "org.apache.hadoop.util.StringUtils"
+"""Makes a list of one text (``harness.java_arguments``)."""
 _FUNCTIONS = ("expr", "col", "lit", "broadcast")
 # As PySpark 4 spells them, and the methods of them that it calls in every merge.
 _CLASSES: Mapping[str, Sequence[str]] = {
@@ -27,6 +29,7 @@ _CLASSES: Mapping[str, Sequence[str]] = {
     "org.apache.spark.sql.classic.SparkSession": ("getActiveSession",),
     "org.apache.spark.sql.execution.python.UserDefinedPythonFunction": (),
     "org.apache.spark.storage.StorageLevel": (),
+    TEXT_SPLITTER: ("getStringCollection",),
 }
 
 

@@ -69,6 +69,7 @@ class Evaluation:
     merge: Resolved
     is_large: bool = False
     _answers: dict[str, list[tuple[Any, ...]]] = field(init=False, default_factory=dict, repr=False)
+    _fired: list[tuple[Kind, int]] = field(init=False, default_factory=list, repr=False)
 
     def load(self, source_rows: Sequence[Row], source_schema: Schema) -> None:
         """Create ``target`` and ``source``."""
@@ -125,6 +126,10 @@ class Evaluation:
         self._try(Kind.MATCHED, "pairs JOIN source USING (sid) JOIN target USING (rid)")
         self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
         self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
+        if not self.is_large:
+            for kind in FIRED_IN:
+                indexes = {index for index in self.tried(kind) if index is not None}
+                self._fired.extend((kind, index) for index in sorted(indexes))
 
     def _try(self, kind: Kind, rows: str) -> None:
         name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
@@ -177,9 +182,9 @@ class Evaluation:
         }
         changed = {}
         for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
-            for action, table in ((Action.UPDATE, "updated"), (Action.DELETE, "deleted")):
+            for table in ("updated", "deleted"):
                 changed[f"{name}_{table}"] = 0
-                if any(clause.kind is kind for clause, _ in self._fired_of(action)):
+                if any(clause.kind is kind for clause, _ in self._fired_of(_FILLED_BY[table])):
                     counted[f"{name}_{table}"] = f"{table} WHERE kind = '{kind.value}'"
         query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
         return changed | dict(self.ask(query))
@@ -194,8 +199,7 @@ class Evaluation:
 
     def fired(self) -> tuple[tuple[Kind, int], ...]:
         """List the clauses that fired on some row: their kind, and their position among those of their kind."""
-        indexes = {kind: {index for index in self.tried(kind) if index is not None} for kind in FIRED_IN}
-        return tuple((kind, index) for kind, found in indexes.items() for index in sorted(found))
+        return tuple(self._fired)
 
     def result(self) -> tuple[Row, ...]:
         """Read the table after the merge (R-304)."""
