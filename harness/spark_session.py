@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from harness.spark_place import SparkPlace
 
+_CALL_SITE = "callSite.long"
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
 
@@ -190,6 +191,15 @@ def apply_profile(session: SparkSession, profile: Profile) -> None:
     """Switch a session's SQL settings to a profile."""
     for name, value in PROFILE_SETTINGS[profile].items():
         session.conf.set(name, value)
+
+
+def spare_stack_traces(session: SparkSession) -> None:
+    """Keep Spark from looking up, for every step of this thread's queries, where in its own code that step comes from.
+
+    That is a stack trace each, of which PySpark replaces the short form only.
+    """
+    if not is_remote(session):
+        session.sparkContext.setLocalProperty(_CALL_SITE, "mergecheck")
 
 
 @contextmanager

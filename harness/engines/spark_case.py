@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from harness.errors import EngineDownError
-from harness.spark_session import Profile, settings_of
+from harness.spark_session import Profile, settings_of, spare_stack_traces
 from merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
 from reference.arrow import rows_to_table
 
@@ -105,6 +105,7 @@ def local_relation(spark: SparkSession, source: Source) -> None:
 def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
     """Hold the session at the case's settings for a while."""
     settings = {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
+    spare_stack_traces(spark)
     with settings_of(spark, settings):
         yield
 

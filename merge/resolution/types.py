@@ -49,17 +49,18 @@ class SparkExpressionTypes:
         self._spark = spark
         self._names = {target_column(i): f.name for i, f in enumerate(target_schema.fields)}
         self._names |= {source_column(i): f.name for i, f in enumerate(source_schema.fields)}
-        columns = {target_column(i): f.dataType for i, f in enumerate(target_schema.fields)}
-        columns |= {source_column(i): f.dataType for i, f in enumerate(source_schema.fields)}
-        self._from = ", ".join(_column(kind, name) for name, kind in columns.items()) or "1 AS one"
+        self._types = {target_column(i): f.dataType for i, f in enumerate(target_schema.fields)}
+        self._types |= {source_column(i): f.dataType for i, f in enumerate(source_schema.fields)}
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
         """Give the type of each expression in one analysis."""
         if not expressions:
             return ()
         projection = ", ".join(f"({text}) AS value_{index}" for index, text in enumerate(expressions))
+        used = {f"{side}_{index}" for side, index in _POSITIONAL.findall(projection)}
+        columns = ", ".join(_column(kind, name) for name, kind in self._types.items() if name in used) or "1 AS one"
         try:
-            schema = self._spark.sql(f"SELECT {projection} FROM (SELECT {self._from})").schema
+            schema = self._spark.sql(f"SELECT {projection} FROM (SELECT {columns})").schema
         except PySparkException as error:
             raise self._with_user_names(error) from error
         return tuple(field.dataType for field in schema.fields)
