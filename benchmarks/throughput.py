@@ -22,6 +22,7 @@ import harness.engines.delta_spark
 import harness.engines.pyspark
 from harness.deviations import load_deviations
 from harness.drawing import Draws
+from harness.garbage import spare_what_is_loaded
 from harness.session import WARM_UP, cases_for, check_one, open_engine
 from harness.statistics import Statistics
 from reference import evaluate
@@ -117,6 +118,7 @@ def main() -> None:
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
+        spare_what_is_loaded()  # as a run does
         for lane in lanes:
             lane.turn(_TURN)  # the compilers' share: not counted
             lane.seconds.clear()

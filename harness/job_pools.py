@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from harness.engine import CopiedEngine, ParallelEngine
 from harness.errors import UserInputError
 from harness.findings import RunningCase
+from harness.garbage import spare_what_is_loaded
 from harness.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _begin_work(recipe: Callable[[], Engine], check: Check) -> None:
     global _own  # noqa: PLW0603 - one engine per process of the pool, made before its first case
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
     _own = _Worker(recipe(), RunningCase()), check
+    spare_what_is_loaded()
 
 
 def _work(case: Case) -> CaseReport:

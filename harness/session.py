@@ -15,6 +15,7 @@ from harness.drawing import Draws
 from harness.engines import load_engine
 from harness.errors import UserInputError
 from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
+from harness.garbage import spare_what_is_loaded
 from harness.interrupts import interrupts_kept
 from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead
@@ -126,7 +127,7 @@ def fuzz_engine(
         UserInputError: where findings cannot be written, or the engine cannot run several cases at once.
     """
     engine.run(WARM_UP)  # start-up is not the budget's business
-
+    spare_what_is_loaded()
     reference = Remembered(evaluate)
     check_on = functools.partial(check_one, deviations=deviations, reference=reference, oracle=oracle)
     draws = Draws(

@@ -9,7 +9,7 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
 ``pairs``         sid, rid: ON is TRUE (R-003)
 ``matched``       the pairs with their rows, and clause: the first MATCHED clause that holds, else NULL (R-301)
 ``not_matched``   rows of SU (R-004), and clause
-``by_source``     rows of TU, and clause
+``by_source``     rows of TU, and clause; these three where there are clauses of the kind
 ``updated``       rid, kind, c0, c1, ...: new values of updated rows, in the final schema
 ``deleted``       rid, kind: distinct rows (R-303, R-530)
 ``inserted``      c0, c1, ...
@@ -82,6 +82,8 @@ class Evaluation:
         table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
         self._load("target", table.append_column("file", numbers), select=self._with_old())
         self._load("source", numbered_rows(source_rows, source_schema, prefix="s", number="sid"))
+        self._answers[_counting("target")] = [(len(rows),)]
+        self._answers[_counting("source")] = [(len(source_rows),)]
 
     def load_relations(self, target: str, source: str) -> None:
         """Create ``target`` and ``source`` of queries: rid, file, t0, t1, ... and sid, s0, s1, ...
@@ -127,18 +129,18 @@ class Evaluation:
         self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
         self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
         if not self.is_large:
-            for kind in FIRED_IN:
+            for kind in (kind for kind in FIRED_IN if self.merge.of(kind)):
                 indexes = {index for index in self.tried(kind) if index is not None}
                 self._fired.extend((kind, index) for index in sorted(indexes))
 
     def _try(self, kind: Kind, rows: str) -> None:
         name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
+        if not self.merge.of(kind):
+            return  # nothing is done to these rows, so nobody reads which they are
         if not self.is_large:
             self._create(name, f"SELECT *, {clause} FROM {rows}")
             return
-        # A kind without clauses does nothing to its rows, so nobody reads which they are.
-        what = "TABLE" if self.merge.of(kind) else "VIEW"
-        self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}", what=what)
+        self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}")
         again = " ".join(f"JOIN {_TABLE_OF[number]} USING ({number})" for number in _NUMBERS[kind])
         self._create(name, f"SELECT * FROM {name}_numbers {again}", what="VIEW")
 
@@ -150,14 +152,20 @@ class Evaluation:
             for clause, rows in self._new(Action.UPDATE)
         ]
         none = "CAST(NULL AS BIGINT) AS rid, '' AS kind"
-        self._create("updated", " UNION ALL ".join(updates) or f"SELECT {none}, {self._nulls()} WHERE FALSE")
+        self._fill("updated", updates, none=f"{none}, {self._nulls()}")
         deletes = [
             f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {FIRED_IN[clause.kind]} WHERE clause = {index}"
             for clause, index in self._fired_of(Action.DELETE)
         ]
-        self._create("deleted", " UNION ALL ".join(deletes) or f"SELECT {none} WHERE FALSE")
+        self._fill("deleted", deletes, none=none)
         inserts = [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)]
-        self._create("inserted", " UNION ALL ".join(inserts) or f"SELECT {self._nulls()} WHERE FALSE")
+        self._fill("inserted", inserts, none=self._nulls())
+
+    def _fill(self, name: str, queries: Sequence[str], *, none: str) -> None:
+        if queries:
+            self._create(name, " UNION ALL ".join(queries))
+        else:
+            self._create(name, f"SELECT {none} WHERE FALSE", what="VIEW")  # a third of what an empty table takes
 
     def touch(self, *, rewrites: bool) -> None:
         """Create ``touched`` (R-410); empty where the path rewrites nothing by its kind (path A)."""
@@ -174,13 +182,10 @@ class Evaluation:
 
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see ``counted`` for the names."""
-        counted = {
-            "source": "source",
-            "inserted": "inserted",
-            "touched_files": "touched",
-            "touched_rows": "target SEMI JOIN touched USING (file)",
-        }
-        changed = {}
+        counted = {"touched_files": "touched", "touched_rows": "target SEMI JOIN touched USING (file)"}
+        changed = {"source": self.num_rows("source"), "inserted": 0}
+        if self._filled("inserted"):
+            counted["inserted"] = "inserted"
         for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
             for table in ("updated", "deleted"):
                 changed[f"{name}_{table}"] = 0
@@ -194,7 +199,10 @@ class Evaluation:
         return self.ask("SELECT sid, rid FROM pairs")
 
     def tried(self, kind: Kind) -> list[int | None]:
-        """Read the rows on which the clauses of a kind are tried: which of them fired on each, None for none."""
+        """Read the rows on which the clauses of a kind are tried: which of them fired on each, None for none.
+
+        There must be clauses of the kind.
+        """
         return [clause for (clause,) in self.ask(f"SELECT clause FROM {FIRED_IN[kind]}")]
 
     def fired(self) -> tuple[tuple[Kind, int], ...]:
@@ -236,9 +244,8 @@ class Evaluation:
         return [table for table in tables if self._fired_of(_FILLED_BY[table])]
 
     def _first(self, kind: Kind) -> str:
-        clauses = self.merge.of(kind)
-        whens = " ".join(f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(clauses))
-        return f"CASE {whens} END" if whens else "CAST(NULL AS INTEGER)"
+        clauses = enumerate(self.merge.of(kind))
+        return f"CASE {' '.join(f'WHEN {_condition(clause)} THEN {index}' for index, clause in clauses)} END"
 
     def numbered(self, action: Action) -> list[tuple[ResolvedClause, int]]:
         """List the clauses of an action with their positions among those of their kind."""
@@ -321,8 +328,16 @@ class Evaluation:
         """Run a query that gives one number."""
         return int(self.ask(query)[0][0])
 
+    def num_rows(self, table: str) -> int:
+        """Count the rows of a table; of small ones with the rows of a case it is known."""
+        return self.count(_counting(table))
+
     def _rows(self, query: str, schema: Schema) -> tuple[Row, ...]:
         return table_to_rows(self.connection.sql(query).to_arrow_table(), schema)
+
+
+def _counting(table: str) -> str:
+    return f"SELECT count(*) FROM {table}"
 
 
 def _condition(clause: ResolvedClause) -> str:

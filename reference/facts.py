@@ -20,8 +20,8 @@ def sorts_of_matches(evaluation: Evaluation) -> frozenset[str]:
         "1:1": any(targets_of[sid] == sources_of[rid] == 1 for sid, rid in pairs),
         "1:n": any(number > 1 for number in targets_of.values()),
         "n:1": any(number > 1 for number in sources_of.values()),
-        "source alone": len(targets_of) < evaluation.count("SELECT count(*) FROM source"),
-        "target alone": len(sources_of) < evaluation.count("SELECT count(*) FROM target"),
+        "source alone": len(targets_of) < evaluation.num_rows("source"),
+        "target alone": len(sources_of) < evaluation.num_rows("target"),
     }
     return frozenset(name for name, holds in found.items() if holds)
 

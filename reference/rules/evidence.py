@@ -9,6 +9,7 @@ import duckdb
 from sqlglot import exp
 
 from reference.evaluation import FIRED_IN
+from reference.facts import sorts_of_matches
 from reference.outcome import MergePath, Prediction, Rejection
 from reference.statement import Action, Kind, name_parts
 
@@ -145,6 +146,10 @@ class Evidence:
     def pairs(self) -> list[tuple[int, int]]:
         """Give the matches as pairs of numbers of rows; none where the rows were not matched."""
         return self._asked(lambda evaluation: evaluation.pairs()) or []
+
+    def matches(self) -> frozenset[str]:
+        """Name the sorts of matches there are; none where the rows were not matched."""
+        return self._asked(sorts_of_matches) or frozenset()
 
     def tried(self, kind: Kind) -> list[int | None]:
         """Say of each row of a kind which clause fired on it, None for none; no rows where no clause was tried."""

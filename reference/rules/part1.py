@@ -76,7 +76,7 @@ RULES = (
     Rule(
         number="R-004",
         title="matched and unmatched rows of both sides",
-        reached=lambda e: bool(e.tried(Kind.NOT_MATCHED) or e.tried(Kind.NOT_MATCHED_BY_SOURCE)),
+        reached=lambda e: bool(e.matches() & {"source alone", "target alone"}),
     ),
     Rule(number="R-005", title="three kinds of clauses", reached=lambda e: bool(e.resolved())),
     Rule(number="R-006", title="shapes of statements", reached=lambda e: bool(e.resolved())),
