@@ -61,7 +61,7 @@ def _rows(task: WriteTask, stored: frozenset[str], file: FileToCopy) -> Iterator
     ):
         first = 0
         for group in range(parquet.num_row_groups):
-            rows = parquet.read_row_group(group, use_threads=False)
+            rows = _as_output(parquet.read_row_group(group, use_threads=False), task.schema, stored)
             last = first + rows.num_rows
             inside = left_out[np.searchsorted(left_out, first) : np.searchsorted(left_out, last)] - first
             if len(inside):
@@ -70,11 +70,14 @@ def _rows(task: WriteTask, stored: frozenset[str], file: FileToCopy) -> Iterator
                 rows = rows.filter(pa.array(kept))
             first = last
             if rows.num_rows:
-                yield _as_output(rows, task.schema, stored)
+                yield rows
 
 
 def _as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.Table:
-    """Arrange a file's columns as the writer's input; a column that the file lacks is NULL (R-241)."""
+    """Arrange a file's columns as the writer's input; a column that the file lacks is NULL (R-241).
+
+    They get the table's types here: Arrow cannot choose rows of some that a file may ask for, such as views of texts.
+    """
     actions = pa.chunked_array([pa.array(np.full(rows.num_rows, int(RowAction.COPY), np.int32))])
     columns = [_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]
     return pa.Table.from_arrays([actions, *columns], names=[ACTION, *schema.names])
@@ -84,7 +87,8 @@ def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
     names = [field.name] if field.name in rows.column_names else _same_but_for_case(rows, field.name)
     if not names:
         return _nulls(rows, field.type)
-    return rows.column(names[0])
+    column = rows.column(names[0])
+    return column if column.type == field.type else column.cast(field.type)
 
 
 def _nulls(rows: pa.Table, data_type: pa.DataType) -> pa.ChunkedArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -91,6 +91,38 @@ def test_copied_rows_keep_their_order_and_get_null_in_new_columns(tmp_path: Path
     assert written["id"].to_pylist() == [1, 2, 3, 6, 7, 8]
     assert written["v"].to_pylist() == list("bcdghi")
     assert written["new"].null_count == 6
+
+
+@pytest.mark.parametrize(
+    ("stored", "plain", "values"),
+    [
+        (pa.string_view(), pa.string(), ["a", None, "longer than what is inlined", ""]),
+        (pa.large_string(), pa.string(), ["a", None, "b", ""]),
+        (pa.dictionary(pa.int8(), pa.string()), pa.string(), ["a", None, "a", ""]),
+        (pa.binary_view(), pa.binary(), [b"a", None, b"b", b""]),
+        (pa.list_(pa.string_view()), pa.list_(pa.field("element", pa.string())), [["a"], None, [None], []]),
+        (pa.struct([("x", pa.string_view())]), pa.struct([("x", pa.string())]), [{"x": "a"}, None, {"x": None}, None]),
+    ],
+    ids=str,
+)
+def test_rows_are_left_out_of_whatever_arrow_types_a_file_asks_for(
+    tmp_path: Path, stored: pa.DataType, plain: pa.DataType, values: list[Any]
+) -> None:
+    """A file may say that its texts are to be read as views, of which Arrow cannot choose rows."""
+    pq.write_table(pa.table({"v": pa.array(values, stored)}), tmp_path / "old.parquet")
+    task = WriteTask(
+        location=str(tmp_path),
+        write_id="w",
+        schema=pa.schema([("v", plain)]),
+        partition_columns=(),
+        routes=routes(change_data=False),
+    )
+    groups = ((FileToCopy(location=str(tmp_path / "old.parquet"), left_out=(pack(np.array([0])),)),),)
+    (result,) = copy_groups(task, frozenset({"v"}), groups, [pa.record_batch([pa.array([0])], names=["id"])])
+    (record,) = [record for record in result.to_pylist() if record["kind"] == DATA_FILE]
+    with pq.ParquetFile(tmp_path / record["name"]) as written:
+        assert written.schema_arrow.field("v").type == plain
+        assert written.read()["v"].to_pylist() == values[1:]
 
 
 @pytest.mark.parametrize(
