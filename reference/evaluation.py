@@ -129,14 +129,14 @@ class Evaluation:
         self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
         self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
         if not self.is_large:
-            for kind in (kind for kind in FIRED_IN if self.merge.of(kind)):
-                indexes = {index for index in self.tried(kind) if index is not None}
-                self._fired.extend((kind, index) for index in sorted(indexes))
+            for kind in FIRED_IN:
+                tried = self.tried(kind) if self.merge.of(kind) else []
+                self._fired.extend((kind, index) for index in sorted({i for i in tried if i is not None}))
 
     def _try(self, kind: Kind, rows: str) -> None:
-        name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
         if not self.merge.of(kind):
             return  # nothing is done to these rows, so nobody reads which they are
+        name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
         if not self.is_large:
             self._create(name, f"SELECT *, {clause} FROM {rows}")
             return
@@ -183,16 +183,16 @@ class Evaluation:
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see ``counted`` for the names."""
         counted = {"touched_files": "touched", "touched_rows": "target SEMI JOIN touched USING (file)"}
-        changed = {"source": self.num_rows("source"), "inserted": 0}
+        known = {"source": self.num_rows("source"), "inserted": 0}
         if self._filled("inserted"):
             counted["inserted"] = "inserted"
         for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
             for table in ("updated", "deleted"):
-                changed[f"{name}_{table}"] = 0
+                known[f"{name}_{table}"] = 0
                 if any(clause.kind is kind for clause, _ in self._fired_of(_FILLED_BY[table])):
                     counted[f"{name}_{table}"] = f"{table} WHERE kind = '{kind.value}'"
         query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
-        return changed | dict(self.ask(query))
+        return known | dict(self.ask(query))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Read the matches: sid and rid; counted in Python, which is cheaper than windows are on small tables."""
