@@ -105,7 +105,8 @@ def local_relation(spark: SparkSession, source: Source) -> None:
 def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
     """Hold the session at the case's settings for a while."""
     settings = {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
-    spare_stack_traces(spark)
+    with down_if_gone(spark):
+        spare_stack_traces(spark)
     with settings_of(spark, settings):
         yield
 

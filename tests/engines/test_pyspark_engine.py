@@ -70,7 +70,8 @@ class FakeSpark:
 
     def __init__(self) -> None:
         self.conf = FakeConf()
-        self.catalog = self
+        self.catalog = self.sparkContext = self
+        self.properties: dict[str, str] = {}
         self.views: set[str] = set()
         self.gone = False
 
@@ -83,6 +84,10 @@ class FakeSpark:
 
     def dropTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
         self.views.remove(name)
+
+    def setLocalProperty(self, name: str, value: str) -> None:  # noqa: N802 - Spark's name
+        self.schema  # noqa: B018 - a call of the JVM
+        self.properties[name] = value
 
     def range(self, _end: int) -> FakeSpark:
         return self
@@ -268,6 +273,19 @@ def test_a_dead_jvm_is_no_answer(spark: FakeSpark, merge_with: Any) -> None:
     spark.gone = True
     with pytest.raises(EngineDownError, match="Spark is gone"):
         engine_on(spark).run(CASE)
+
+
+def test_a_jvm_that_dies_during_the_merge_is_no_answer(spark: FakeSpark, merge_with: Any) -> None:
+    """The merge sees the end first."""
+
+    def die(_: Any) -> None:
+        spark.gone = True
+        raise RuntimeError("Answer from Java side is empty")
+
+    merge_with(die)
+    with pytest.raises(EngineDownError, match="Spark is gone"):
+        engine_on(spark).run(CASE)
+    assert spark.properties == {"callSite.long": "mergecheck"}
 
 
 @pytest.mark.parametrize("effect", [lambda _: None, AnalysisError("DELTA_X", "no")], ids=["merged", "failed"])
