@@ -4,17 +4,20 @@
 
 Each engine checks its own stream of the seed, a few cases at a time, so that whatever else the machine does falls on
 all of them alike. With ``--batch`` every engine also has a lane of batches, in which a merge counts for the pairs of
-tables that it holds.
+tables that it holds. As in a run, the next case is drawn, and the reference asked, while the engine is at the last one:
+what a case takes is less than the sum of its phases.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import tempfile
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -23,7 +26,8 @@ import harness.engines.pyspark
 from harness.deviations import load_deviations
 from harness.drawing import Draws
 from harness.garbage import spare_what_is_loaded
-from harness.session import WARM_UP, cases_for, check_one, open_engine
+from harness.prepared_draws import prepared
+from harness.session import WARM_UP, Remembered, cases_for, check_one, open_engine
 from harness.statistics import Statistics
 from reference import evaluate
 
@@ -31,8 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
+    from harness.batch import Batch
     from harness.deviations import Deviations
+    from harness.drawing import CaseSource
     from harness.engine import Engine
+    from reference.case import Case
+    from reference.outcome import Reference
 
 _TURN = 10
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
@@ -53,14 +61,15 @@ class Lane:
     """One engine, alone or in batches, and what it has done so far.
 
     Attributes:
-        seconds: by phase; the parts of ``engine`` are in it too.
+        seconds: by phase; the parts of ``engine`` are in it too, and ``all`` is the time that passed.
         num_cases: checked ones; the pairs of a batch count each.
     """
 
     engine: Engine
-    draws: Draws
+    draws: CaseSource
+    reference: Callable[[Case], Reference]
     batch: int
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    seconds: defaultdict[str, float]
     verdicts: Counter[str] = field(default_factory=Counter)
     num_cases: int = 0
     num_merges: int = 0
@@ -72,26 +81,50 @@ class Lane:
 
     def turn(self, number: int) -> None:
         """Check so many merges."""
+        started = time.perf_counter()
         while number:
-            started = time.perf_counter()
             index, case = self.draws.draw(Statistics(seed=self.draws.seed))
             batch = self.draws.batched(case, index)
             if self.batch > 1 and batch is None:
                 continue  # what cannot be batched is not this lane's business
-            self.seconds["drawing"] += time.perf_counter() - started
             with _timed(self.engine.name, self.seconds):
-                report = check_one(case if batch is None else batch.case, self.engine, _known(), reference=evaluate)
-            for phase, seconds in report.phase_seconds.items():
-                self.seconds[phase] += seconds
+                whole = case if batch is None else batch.case
+                report = check_one(whole, self.engine, _known(), reference=self.reference)
+            for phase in ("engine", "compare"):
+                self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
             self.verdicts["known deviation" if report.deviations else report.verdict.value] += 1
             self.num_cases += 1 if batch is None else len(batch.singles)
             self.num_merges += 1
             number -= 1
+        self.seconds["all"] += time.perf_counter() - started
 
-    @property
-    def total(self) -> float:
-        """Seconds of all cases."""
-        return sum(self.seconds[phase] for phase in ("drawing", "reference", "engine", "compare"))
+    def forget(self) -> None:
+        """Leave what was done so far out of the figures."""
+        self.seconds.clear()
+        self.verdicts.clear()
+        self.num_cases = self.num_merges = 0
+
+
+class _TimedDraws(Draws):
+    """Draws that note how long they take, the reference left out, which a batch asks whether it is accepted."""
+
+    def __init__(self, engine: Engine, seconds: defaultdict[str, float], **options: Any) -> None:  # noqa: ANN401 - as Draws has them
+        super().__init__(cases_for(engine), **options)
+        self._seconds = seconds
+
+    def draw(self, statistics: Statistics) -> tuple[int, Case]:
+        with self._drawing():
+            return super().draw(statistics)
+
+    def batched(self, case: Case, index: int) -> Batch | None:
+        with self._drawing():
+            return super().batched(case, index)
+
+    @contextlib.contextmanager
+    def _drawing(self) -> Iterator[None]:
+        started = time.perf_counter() - self._seconds["reference"]
+        yield
+        self._seconds["drawing"] += time.perf_counter() - self._seconds["reference"] - started
 
 
 @cache
@@ -110,20 +143,14 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         engines = [stack.enter_context(open_engine(name)) for name in options.engine]
         sizes = (1,) if options.batch == 1 else (1, options.batch)
-        lanes = [
-            Lane(engine, Draws(cases_for(engine), seed=options.seed, batch_size=size), size)
-            for engine in engines
-            for size in sizes
-        ]
+        lanes = [stack.enter_context(_lane(engine, options.seed, size)) for engine in engines for size in sizes]
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
         spare_what_is_loaded()  # as a run does
         for lane in lanes:
-            lane.turn(_TURN)  # the compilers' share: not counted
-            lane.seconds.clear()
-            lane.verdicts.clear()
-            lane.num_cases = lane.num_merges = 0
+            lane.turn(_TURN)  # the compilers' share
+            lane.forget()
         for _ in range(max(1, options.cases // _TURN)):
             for lane in lanes:
                 lane.turn(_TURN)
@@ -131,12 +158,21 @@ def main() -> None:
         print(line)
 
 
+@contextlib.contextmanager
+def _lane(engine: Engine, seed: int, batch: int) -> Iterator[Lane]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    reference = Remembered(_measured(evaluate, "reference", seconds))
+    draws = _TimedDraws(engine, seconds, seed=seed, batch_size=batch, reference=reference)
+    with tempfile.TemporaryDirectory() as folder, prepared(draws, reference, work_directory=Path(folder)) as ahead:
+        yield Lane(engine, ahead, reference, batch, seconds)
+
+
 def _table(lanes: list[Lane]) -> Iterator[str]:
     phases = ("drawing", "reference", "engine", "set-up", "merge", "read back", "compare")
     yield f"{'lane':<26}{'cases/s':>9}{'ms/case':>9}  " + "".join(f"{phase:>11}" for phase in phases) + "  verdicts"
     for lane in lanes:
         shares = "".join(f"{1000 * lane.seconds[phase] / lane.num_cases:>8.1f} ms" for phase in phases)
-        speed = f"{lane.num_cases / lane.total:>9.1f}{1000 * lane.total / lane.num_cases:>9.1f}  "
+        speed = f"{lane.num_cases / lane.seconds['all']:>9.1f}{1000 * lane.seconds['all'] / lane.num_cases:>9.1f}  "
         yield f"{lane.name:<26}{speed}{shares}  {dict(lane.verdicts)}"
 
 

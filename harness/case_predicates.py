@@ -12,7 +12,7 @@ from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.outcome import Rejection
 from reference.statement import Action, Kind, parse_statement
-from reference.types import ArrayType, MapType, StructType
+from reference.types import ArrayType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -180,6 +180,12 @@ def _type_names(pattern: str, report: CaseReport) -> bool:
     return any(re.search(pattern, text) for text in ddl)
 
 
+def _partition_columns(report: CaseReport) -> list[str]:
+    """Spell each partition column as Spark DDL, such as ``name STRING NOT NULL``."""
+    target = report.case.target
+    return [Schema((column,)).ddl() for column in target.schema.columns if column.name in target.partition_by]
+
+
 def _has_no_source_row(report: CaseReport) -> bool:
     source = report.case.source
     return not (report.case.target.rows if source is None else source.rows)
@@ -212,6 +218,9 @@ _WORDS: Mapping[str, _Word] = {
         str,
         lambda value, report: any(re.search(value, name) for name in report.case.target.partition_by),
         is_pattern=True,
+    ),
+    "partition_column": _Word(
+        str, lambda value, report: any(re.search(value, ddl) for ddl in _partition_columns(report)), is_pattern=True
     ),
     "schema": _Word(str, _type_names, is_pattern=True),
     "target_schema": _Word(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness.batch import MOST_ROWS, batch_of
 from harness.case_space import cells_of
@@ -22,6 +22,27 @@ if TYPE_CHECKING:
     from reference.outcome import Reference
 
 STEERED_WIDTH = 4
+
+
+class CaseSource(Protocol):
+    """Where a run's cases come from: ``Draws``, or something that works ahead of them."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the stream."""
+        ...
+
+    def draw(self, statistics: Statistics) -> tuple[int, Case]:
+        """Return the next case, and its number, see ``Draws.draw``."""
+        ...
+
+    def batched(self, case: Case, index: int) -> Batch | None:
+        """Put the case among others of its statement, see ``Draws.batched``."""
+        ...
+
+    def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
+        """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
+        ...
 
 
 class Draws:
@@ -46,12 +67,17 @@ class Draws:
         steer: bool = False,
         batch_size: int = 1,
     ) -> None:
-        self.seed = seed
+        self._seed = seed
         self._stream = Stream(cases)
         self._next_index = first
         self._reference = reference
         self._steer = steer
         self._batch_size = batch_size
+
+    @property
+    def seed(self) -> int:
+        """The seed of the stream."""
+        return self._seed
 
     def draw(self, statistics: Statistics) -> tuple[int, Case]:
         """Draw the next case, and its number.
@@ -68,14 +94,14 @@ class Draws:
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
         """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
-        return self._stream.shrink(self.seed, index, fails)
+        return self._stream.shrink(self._seed, index, fails)
 
     def batched(self, case: Case, index: int) -> Batch | None:
         """Put a case among others of its statement; None where it cannot be, or where all must be rejected."""
         if self._batch_size == 1:
             return None
         for max_source_rows in (MOST_ROWS, 1):  # one each, where several rows make some pair ambiguous
-            random = Random(f"{self.seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
+            random = Random(f"{self._seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
             batch = batch_of(case, random, size=self._batch_size, max_source_rows=max_source_rows)
             if batch is None:
                 return None
@@ -85,7 +111,7 @@ class Draws:
 
     def _next(self) -> tuple[int, Case]:
         index, self._next_index = self._next_index, self._next_index + 1
-        return index, self._stream.draw(self.seed, index)
+        return index, self._stream.draw(self._seed, index)
 
     def _cells(self, case: Case) -> frozenset[tuple[str, ...]]:
         answer = self._reference(case)

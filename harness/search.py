@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.batch import Batch
-    from harness.drawing import Draws
+    from harness.drawing import CaseSource
     from harness.findings import FindingsDirectory, Fingerprint
-    from harness.jobs import DrawsAhead
     from harness.verdict import CaseReport
     from reference.case import Case
 
@@ -64,7 +63,7 @@ class Search:
         self,
         *,
         check: Callable[[Case, Fingerprint | None], CaseReport],
-        draws: Draws | DrawsAhead,
+        draws: CaseSource,
         engine: str,
         engine_version: str,
         budget: Budget,

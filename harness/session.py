@@ -20,6 +20,7 @@ from harness.interrupts import interrupts_kept
 from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead
 from harness.oracle import ask
+from harness.prepared_draws import prepared
 from harness.search import Search
 from harness.variants.saved import check_variant
 from harness.variants.variant import VARIANT_SETTING
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from harness.drawing import CaseSource
     from harness.engine import Engine
     from harness.events import Listener
     from harness.findings import Fingerprint
@@ -141,6 +143,12 @@ def fuzz_engine(
     running = RunningCase()
     with contextlib.ExitStack() as stack:
         jobs = stack.enter_context(jobs_on(engine, num_jobs, check_on)) if num_jobs > 1 else None
+        source: CaseSource = draws
+        if jobs is not None:
+            source = DrawsAhead(draws, jobs, max_cases=budget.max_cases)
+        elif not steer:
+            asked = None if oracle is Oracle.METAMORPHIC else reference
+            source = stack.enter_context(prepared(draws, asked))
 
         def check(case: Case, about: Fingerprint | None) -> CaseReport:
             begun = None if jobs is None or about is not None else jobs.take(case)
@@ -151,7 +159,7 @@ def fuzz_engine(
 
         return Search(
             check=check,
-            draws=draws if jobs is None else DrawsAhead(draws, jobs, max_cases=budget.max_cases),
+            draws=source,
             engine=engine.name,
             engine_version=engine.version,
             budget=budget,
@@ -171,8 +179,7 @@ class Remembered:
     def __call__(self, case: Case) -> Reference:
         """Evaluate a case; one that differs in its id only is the same."""
         for known, answer in tuple(self._answers):  # several threads may ask
-            same_tables = known.target is case.target and known.source is case.source
-            if same_tables and (known.sql, known.conf) == (case.sql, case.conf):
+            if known.is_same_merge(case):
                 return answer
         answer = self._reference(case)
         self._answers.append((case, answer))

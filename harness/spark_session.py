@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from harness.spark_place import SparkPlace
 
-_CALL_SITE = "callSite.long"
+_CALL_SITE = "callSite.long"  # Spark's own local property
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
 

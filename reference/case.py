@@ -88,3 +88,8 @@ class Case:
     sql: str
     conf: Mapping[str, str] = field(default_factory=dict)
     expect: Expectation | None = None
+
+    def is_same_merge(self, other: Case) -> bool:
+        """Tell whether another case has these very tables, this statement and these settings, whatever its name."""
+        tables = self.target is other.target and self.source is other.source
+        return tables and (self.sql, self.conf) == (other.sql, other.conf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,9 @@ from reference.statement import Action, Kind, parse_statement
 from reference.written_rows import WrittenRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from reference.case import Case, Row
+    from reference.case import Case
     from reference.outcome import Bound
     from reference.resolution import Resolved
     from reference.settings import Settings
@@ -58,36 +59,27 @@ def evaluate(case: Case) -> Reference:
 class ResolvedCase:
     """A case whose statement is resolved, and the rows that its source gives."""
 
+    settings: Settings
     statement: Statement
     merge: Resolved
-    source_schema: Schema
-    source_rows: tuple[Row, ...]
+    source: SourceRelation
 
 
-def resolve_case(case: Case, columns: Callable[[str, Schema], tuple[str, ...]]) -> ResolvedCase:
+_RESOLVED: deque[tuple[Case, ResolvedCase]] = deque(maxlen=4)
+"""What was resolved last, in any thread: who runs a case mostly asks for what its evaluation has resolved already."""
+
+
+def resolve_case(case: Case) -> ResolvedCase:
     """Resolve a case's statement for another executor than the reference's own.
-
-    Args:
-        case: what to resolve.
-        columns: gives the DuckDB SQL of each column of a relation, by the relation's qualifier and its schema.
 
     Raises:
         RejectedError: where the specification refuses the statement at analysis.
         UnsupportedByReferenceError: where the reference does not know what it means.
     """
-    settings = read_settings(case)
-    statement = parse_statement(case.sql)
-    source = find_source(case, statement, case_sensitive=settings.case_sensitive)
-    evolution = statement.schema_evolution or settings.schema_evolution
-    resolver = resolver_of(case, statement, source, settings, evolution=evolution)
-    left, right = resolver.names.target, resolver.names.source
-    names = replace(
-        resolver.names,
-        target=replace(left, values=columns(left.qualifier, left.schema)),
-        source=replace(right, values=columns(right.qualifier, right.schema)),
-    )
-    merge = replace(resolver, names=names).resolve(statement)
-    return ResolvedCase(statement=statement, merge=merge, source_schema=source.schema, source_rows=source.rows)
+    for known, resolved in tuple(_RESOLVED):
+        if known.is_same_merge(case):
+            return resolved
+    return _Run(case=case).resolved()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,17 +101,23 @@ class _Run:
             return Reference(answer=_rejection(rejection_of(error)))
 
     def _evaluate(self) -> Reference:
+        resolved = self.resolved()
+        _check_reserved_names(resolved.merge.final_schema, self.case)
+        self.evaluation = Evaluation(connection=connection().cursor(), target=self.case.target, merge=resolved.merge)
+        return _run(self.evaluation, self.case, resolved)
+
+    def resolved(self) -> ResolvedCase:
+        """Resolve the statement, and keep how far that came."""
         case = self.case
         settings = self.settings = read_settings(case)
         statement = self.statement = parse_statement(case.sql)
         source = self.source = find_source(case, statement, case_sensitive=settings.case_sensitive)
         if not case.target.schema.columns and not self.evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-        resolver = resolver_of(case, statement, source, settings, evolution=self.evolution)
-        merge = resolver.resolve(statement)
-        _check_reserved_names(merge.final_schema, case)
-        self.evaluation = Evaluation(connection=connection().cursor(), target=case.target, merge=merge)
-        return _run(self.evaluation, case, settings, source)
+        merge = resolver_of(case, statement, source, settings, evolution=self.evolution).resolve(statement)
+        resolved = ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
+        _RESOLVED.append((case, resolved))
+        return resolved
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
         if self.statement is None or self.source is None:
@@ -197,8 +195,8 @@ def resolver_of(
     )
 
 
-def _run(evaluation: Evaluation, case: Case, settings: Settings, source: SourceRelation) -> Reference:
-    merge = evaluation.merge
+def _run(evaluation: Evaluation, case: Case, resolved: ResolvedCase) -> Reference:
+    merge, settings, source = resolved.merge, resolved.settings, resolved.source
     present = frozenset((clause.kind.value, clause.action.value) for clause in merge.clauses)
     evaluation.load(source.rows, source.schema)
     try:

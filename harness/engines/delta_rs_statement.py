@@ -16,7 +16,7 @@ from harness.engines.delta_rs_types import UnsayableError, is_integer, is_safe_c
 from reference.dialect import SparkDialect
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.merge_reference import resolve_case
-from reference.settings import is_engines_own, read_settings
+from reference.settings import is_engines_own
 from reference.statement import Action, Kind
 from reference.types import DOUBLE, FLOAT, INTEGER_BITS, VOID, ArrayType, MapType, StructType
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from reference.case import Case, Row, Value
     from reference.merge_reference import ResolvedCase
-    from reference.settings import Settings
     from reference.statement import Clause
     from reference.types import DataType, Schema
 
@@ -72,23 +71,22 @@ def merge_calls(case: Case) -> MergeCalls:
         UnsayableError: where delta-rs, or the translation, has no words for it.
     """
     try:
-        settings = read_settings(case)
-        resolved = resolve_case(case, lambda _, schema: schema.names)
+        resolved = resolve_case(case)
     except UnsupportedByReferenceError as error:
         raise UnsayableError(f"reference: {error.reason}") from error
     except RejectedError as error:
         raise UnsayableError(f"a statement that does not resolve ({error.error_class})") from error
-    return _Writer(case, resolved, settings).calls()
+    return _Writer(case, resolved).calls()
 
 
 class _Writer:
     """Writes the calls of one case."""
 
-    def __init__(self, case: Case, resolved: ResolvedCase, settings: Settings) -> None:
+    def __init__(self, case: Case, resolved: ResolvedCase) -> None:
         statement = resolved.statement
-        self._case, self._resolved, self._settings = case, resolved, settings
-        self._evolution = statement.schema_evolution or settings.schema_evolution
-        tables = ((case.target.schema, case.target.rows), (resolved.source_schema, resolved.source_rows))
+        self._case, self._statement, self._settings, self._found = case, statement, resolved.settings, resolved.source
+        self._evolution = statement.schema_evolution or resolved.settings.schema_evolution
+        tables = ((case.target.schema, case.target.rows), (resolved.source.schema, resolved.source.rows))
         self._negative_zero = any(_has_negative_zero(schema, rows) for schema, rows in tables)
         target_alias, source_alias = statement.target_alias or "target", statement.source_alias or "source"
         if statement.source_query is None and statement.source_alias is None:
@@ -99,22 +97,22 @@ class _Writer:
             case.target.schema,
             _largest(case.target.schema, case.target.rows),
         )
-        largest = _largest(resolved.source_schema, resolved.source_rows)
-        self._source = Side(source_alias, source_alias, resolved.source_schema, largest)
+        largest = _largest(resolved.source.schema, resolved.source.rows)
+        self._source = Side(source_alias, source_alias, resolved.source.schema, largest)
 
     def calls(self) -> MergeCalls:
         self._check()
-        statement, options = self._resolved.statement, self._options()
+        options = self._options()
         stream = options.pop("stream", False)
         return MergeCalls(
-            predicate=self._speaker(Kind.MATCHED).condition(statement.on),
+            predicate=self._speaker(Kind.MATCHED).condition(self._statement.on),
             source_alias=self._source.said_as,
             target_alias=self._target.said_as,
-            clauses=tuple(self._call(clause) for clause in statement.clauses),
+            clauses=tuple(self._call(clause) for clause in self._statement.clauses),
             options=options,
             stream=stream,
-            source_schema=self._resolved.source_schema,
-            source_rows=self._resolved.source_rows,
+            source_schema=self._found.schema,
+            source_rows=self._found.rows,
         )
 
     def _check(self) -> None:
@@ -127,7 +125,7 @@ class _Writer:
             raise UnsayableError("feature generated columns")
         if any(column.default is not None for column in target.schema.columns):
             raise UnsayableError("feature column defaults")
-        for schema in (target.schema, self._resolved.source_schema):
+        for schema in (target.schema, self._found.schema):
             folded = [name.casefold() for name in schema.names]
             if len(set(folded)) < len(folded):
                 raise UnsayableError("columns whose names differ in case only")
@@ -142,7 +140,7 @@ class _Writer:
 
     def _check_evolution(self) -> None:
         """Refuse what ``merge_schema`` has no switch for: it merges the whole schemas, whatever the clauses name."""
-        source = {column.name.lower(): column for column in self._resolved.source_schema.columns}
+        source = {column.name.lower(): column for column in self._found.schema.columns}
         for column in self._case.target.schema.columns:
             given = source.get(column.name.lower(), column)
             if given.name != column.name:
@@ -189,7 +187,7 @@ class _Writer:
         if not clause.star:
             return call, {**arguments, "updates": self._updates(clause, speaker)}
         self._check_star()
-        same = sorted(self._case.target.schema.names) == sorted(self._resolved.source_schema.names)
+        same = sorted(self._case.target.schema.names) == sorted(self._found.schema.names)
         if same or self._evolution:
             return f"{call}_all", arguments
         return call, {**arguments, "updates": self._star()}
@@ -221,14 +219,14 @@ class _Writer:
         return name, data_type
 
     def _check_star(self) -> None:
-        source = {column.name.lower(): column for column in self._resolved.source_schema.columns}
+        source = {column.name.lower(): column for column in self._found.schema.columns}
         for column in self._case.target.schema.columns:
             given = source.get(column.name.lower())
             if given is not None:
                 self._check_assignment(given.type, column.type)
 
     def _star(self) -> dict[str, str]:
-        source = {column.name.lower(): column.name for column in self._resolved.source_schema.columns}
+        source = {column.name.lower(): column.name for column in self._found.schema.columns}
         names = [name for name in self._case.target.schema.names if name.lower() in source]
         return {quoted(name): f"{quoted(self._source.said_as)}.{quoted(source[name.lower()])}" for name in names}
 

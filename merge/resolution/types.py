@@ -47,10 +47,8 @@ class SparkExpressionTypes:
 
     def __init__(self, spark: SparkSession, *, target_schema: StructType, source_schema: StructType) -> None:
         self._spark = spark
-        self._names = {target_column(i): f.name for i, f in enumerate(target_schema.fields)}
-        self._names |= {source_column(i): f.name for i, f in enumerate(source_schema.fields)}
-        self._types = {target_column(i): f.dataType for i, f in enumerate(target_schema.fields)}
-        self._types |= {source_column(i): f.dataType for i, f in enumerate(source_schema.fields)}
+        self._fields = {target_column(i): field for i, field in enumerate(target_schema.fields)}
+        self._fields |= {source_column(i): field for i, field in enumerate(source_schema.fields)}
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
         """Give the type of each expression in one analysis."""
@@ -58,7 +56,10 @@ class SparkExpressionTypes:
             return ()
         projection = ", ".join(f"({text}) AS value_{index}" for index, text in enumerate(expressions))
         used = {f"{side}_{index}" for side, index in _POSITIONAL.findall(projection)}
-        columns = ", ".join(_column(kind, name) for name, kind in self._types.items() if name in used) or "1 AS one"
+        columns = (
+            ", ".join(_column(field.dataType, name) for name, field in self._fields.items() if name in used)
+            or "1 AS one"
+        )
         try:
             schema = self._spark.sql(f"SELECT {projection} FROM (SELECT {columns})").schema
         except PySparkException as error:
@@ -70,8 +71,12 @@ class SparkExpressionTypes:
         known = from_spark(error)
         if not isinstance(known, MergeError):
             return error
-        text = _POSITIONAL.sub(lambda m: quote_name(self._names.get(m[0].strip("`"), m[0])), known.message)
+        text = _POSITIONAL.sub(self._user_name, known.message)
         return AnalysisError(known.error_class, text.split("\n", maxsplit=1)[0])
+
+    def _user_name(self, found: re.Match[str]) -> str:
+        field = self._fields.get(found[0].strip("`"))
+        return quote_name(found[0] if field is None else field.name)
 
 
 def _column(kind: DataType, name: str) -> str:

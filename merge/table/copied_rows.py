@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from merge.table.row_positions import unpack
 from merge.table.rows import ACTION, RowAction
 from merge.table.storage import local_copy
-from merge.table.writer import write_tables
+from merge.table.writer import as_type, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,8 +87,7 @@ def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
     names = [field.name] if field.name in rows.column_names else _same_but_for_case(rows, field.name)
     if not names:
         return _nulls(rows, field.type)
-    column = rows.column(names[0])
-    return column if column.type == field.type else column.cast(field.type)
+    return as_type(rows.column(names[0]), field.type)
 
 
 def _nulls(rows: pa.Table, data_type: pa.DataType) -> pa.ChunkedArray:

@@ -248,10 +248,14 @@ class _OpenFile:
 def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:
     """Give the columns their names and types in the table; Spark labels instants with the session's time zone."""
     columns = [
-        column if column.type == wanted.type else column.cast(wanted.type)
-        for column, wanted in zip(batch.columns[1 : len(schema) + 1], schema, strict=True)
+        as_type(column, wanted.type) for column, wanted in zip(batch.columns[1 : len(schema) + 1], schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Cast a column, unless it has the type already: Arrow would look at every value."""
+    return column if column.type == wanted else column.cast(wanted)
 
 
 def _rows_of(rows: pa.Table, actions: pa.ChunkedArray, wanted: list[int]) -> pa.Table:
