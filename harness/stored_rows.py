@@ -30,7 +30,9 @@ def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by:
         ValueError: where a column's type in the file is not one that evolves to the table's.
     """
     # Spark writes timestamps as INT96, whose years 1 to 9999 do not fit into nanoseconds.
-    data = pq.ParquetFile(path / unquote(file["path"]), coerce_int96_timestamp_unit="us").read()
+    # Bytes in hand, and no threads: opening a file of a few rows otherwise takes three times as long as reading it.
+    content = pa.BufferReader((path / unquote(file["path"])).read_bytes())
+    data = pq.ParquetFile(content, coerce_int96_timestamp_unit="us").read(use_threads=False)
     texts = file.get("partitionValues") or {}
     inside = [c for c in schema.columns if c.name in data.column_names and c.name not in partition_by]
     wanted = as_nullable(Schema(tuple(inside)))

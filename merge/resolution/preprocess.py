@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pyspark.sql.types import NullType
+from pyspark.sql.types import BooleanType, NullType
 
 from merge.errors import AnalysisError
 from merge.resolution.alignment import Alignment
 from merge.resolution.array_functions import array_operands
 from merge.resolution.conditions import check_boolean, check_condition, check_value
 from merge.resolution.functions import subqueries
+from merge.resolution.known_types import known_type
 from merge.resolution.references import SEARCH_CONDITION
 from merge.resolution.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
-from merge.resolution.types import ExpressionTypes, is_known_boolean, known_type
 from merge.statement import ClauseKind
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from merge.resolution.binding import BoundExpression
     from merge.resolution.implicit_columns import ImplicitColumns
     from merge.resolution.references import BoundMerge
+    from merge.resolution.types import ExpressionTypes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +85,8 @@ class PreprocessTableMerge:
     def _types(self, merge: BoundMerge) -> dict[str, DataType]:
         """Ask once for all types that do not follow from the schemas."""
         values = [*_values(merge), *self.implicit.expressions]
-        known = {value.sql: kind for value in values if (kind := known_type(value)) is not None}
+        kinds = {value.sql: known_type(value, self.target_schema, self.source_schema) for value in values}
+        known = {sql: kind for sql, kind in kinds.items() if kind is not None}
         conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
         asked = [c.sql for c in conditions if not self._is_boolean(c)]
         for value in values:
@@ -133,7 +135,7 @@ class PreprocessTableMerge:
         )
 
     def _is_boolean(self, condition: BoundExpression) -> bool:
-        return is_known_boolean(condition.tree, self.target_schema, self.source_schema)
+        return isinstance(known_type(condition, self.target_schema, self.source_schema), BooleanType)
 
 
 def _values(merge: BoundMerge) -> list[BoundExpression]:

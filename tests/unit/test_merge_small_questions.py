@@ -18,8 +18,7 @@ from merge.resolution.functions import outside_subqueries, subqueries
 from merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
 from merge.resolution.scope import Relation, Scope, Side
 from merge.resolution.type_sql import type_sql
-from merge.resolution.types import is_known_boolean, known_type
-from merge.sql_dialect import parse_expression, tokenize
+from merge.sql_dialect import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,39 +95,6 @@ def test_only_missing_tables_of_a_subquery_come_before_all_else() -> None:
     for other in ("AMBIGUOUS_REFERENCE", "UNRESOLVED_COLUMN"):
         check_subquery_tables("(SELECT q FROM source) > 1", Refusing(other))
     check_subquery_tables("t.id > 1", Refusing("TABLE_OR_VIEW_NOT_FOUND"))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("target_0 = source_0", True),
-        ("target_0 = f(source_0)", False),
-        ("f(target_0) = source_0", False),
-        ("target_0 = source_1", False),
-        ("target_0 = -1", True),
-        ("target_2 AND NOT target_0 IS NULL", True),
-        ("target_0 AND target_2", False),
-        ("f(target_0) IS NULL", False),
-    ],
-)
-def test_simple_conditions_need_no_question(text: str, *, expected: bool) -> None:
-    """All others are Spark's to judge."""
-    assert is_known_boolean(parse_expression(text), TARGET, TARGET) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("-1", t.IntegerType()),
-        ("7", t.IntegerType()),
-        ("'x'", TEXT),
-        ("3000000000", None),
-        ("t.id", LONG),
-        ("f(1)", None),
-    ],
-)
-def test_types_that_are_known_without_spark(text: str, expected: t.DataType | None) -> None:
-    assert known_type(bound(text)) == expected
 
 
 def test_fields_that_no_clause_assigns_are_not_added() -> None:
