@@ -65,6 +65,7 @@ KNOWN = {
     "CAST(target_0 AS BIGINT)": "bigint",
     "CAST(5 AS SMALLINT)": "smallint",
     "CAST(-0.49 AS DECIMAL(10,2))": "decimal(10,2)",
+    "CAST(0.00001 AS DECIMAL(5,5))": "decimal(5,5)",
     "CAST(target_2 + 1 AS DOUBLE)": "double",
     "CAST(NULL AS BINARY)": "binary",
     "CAST('-0.0' AS FLOAT)": "float",
