@@ -1,8 +1,9 @@
-"""Helpers of the tests of engines are modules beside them."""
+"""Helpers of the tests of engines are modules beside them, and beside those of the command line."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
+# import mode importlib adds no folder
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "cli")]
