@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _INTEGER_BITS: dict[type[t.DataType], int] = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
 _COMPARISONS = (exp.EQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NEQ)
-_UNORDERED = (t.ArrayType, t.MapType, t.StructType, t.NullType, t.VariantType)
 _NESTED = (t.ArrayType, t.MapType, t.StructType)
+_UNORDERED = (*_NESTED, t.NullType, t.VariantType)
 _MOST_DIGITS = 38
 _NUMBER = re.compile(r"\d{1,38}|\d{1,19}[.]\d{1,19}")
 # What a number may be cast to, and what NULL may be besides. STRING is missing because sqlglot reads VARCHAR as STRING.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pyspark.sql.types import BooleanType, NullType
+from pyspark.sql.types import NullType
 
 from merge.errors import AnalysisError
 from merge.resolution.alignment import Alignment
@@ -85,10 +85,10 @@ class PreprocessTableMerge:
     def _types(self, merge: BoundMerge) -> dict[str, DataType]:
         """Ask once for all types that do not follow from the schemas."""
         values = [*_values(merge), *self.implicit.expressions]
-        kinds = {value.sql: known_type(value, self.target_schema, self.source_schema) for value in values}
-        known = {sql: kind for sql, kind in kinds.items() if kind is not None}
         conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
-        asked = [c.sql for c in conditions if not self._is_boolean(c)]
+        kinds = {one.sql: known_type(one, self.target_schema, self.source_schema) for one in [*conditions, *values]}
+        known = {sql: kind for sql, kind in kinds.items() if kind is not None}
+        asked = [condition.sql for condition in conditions if condition.sql not in known]
         for value in values:
             if value.sql not in known:
                 asked += [value.sql, *array_operands(value.sql)]
@@ -120,11 +120,10 @@ class PreprocessTableMerge:
         self, condition: BoundExpression, known: dict[str, DataType], *, is_search: bool
     ) -> ResolvedExpression:
         sql = condition.sql
-        if not self._is_boolean(condition):
-            data_type = known[sql]
-            check_boolean(condition, data_type, is_search=is_search)
-            if isinstance(data_type, NullType):
-                sql = f"CAST({sql} AS BOOLEAN)"
+        data_type = known[sql]
+        check_boolean(condition, data_type, is_search=is_search)
+        if isinstance(data_type, NullType):
+            sql = f"CAST({sql} AS BOOLEAN)"
         return ResolvedExpression(
             sql=sql,
             # Every node that the parser makes is an Expression; sqlglot's annotations only say Expr.
@@ -133,9 +132,6 @@ class PreprocessTableMerge:
             source_columns=condition.source_columns,
             text=condition.text,
         )
-
-    def _is_boolean(self, condition: BoundExpression) -> bool:
-        return isinstance(known_type(condition, self.target_schema, self.source_schema), BooleanType)
 
 
 def _values(merge: BoundMerge) -> list[BoundExpression]:

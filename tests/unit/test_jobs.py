@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import strategies as st
+from small_cases import SCHEMA, cases
 
 from harness import events
 from harness.engine import Capabilities
@@ -26,8 +26,6 @@ from harness.session import WARM_UP, fuzz_engine
 from harness.shrink import ShrinkLimits
 from harness.statistics import Stop
 from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
 from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
 
 if TYPE_CHECKING:
@@ -35,23 +33,10 @@ if TYPE_CHECKING:
 
     from harness.engine import Engine
     from harness.statistics import Summary
+    from reference.case import Case
     from reference.outcome import EngineResult
 
 LIMITS = ShrinkLimits(max_runs=60)
-SCHEMA = parse_schema("id BIGINT, v STRING")
-CLAUSES = ("WHEN MATCHED THEN DELETE", "WHEN NOT MATCHED THEN INSERT *", "WHEN NOT MATCHED BY SOURCE THEN DELETE")
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """Small cases, some of them drawn twice: what is tested here does not depend on what they say."""
-    rows = st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from("ab")), max_size=3)
-    return Case(
-        id="drawn",
-        target=Target(schema=SCHEMA, files=(tuple(draw(rows)),)),
-        source=Source(schema=SCHEMA, rows=tuple(draw(rows))),
-        sql=f"MERGE INTO target t USING source s ON t.id = s.id {draw(st.sampled_from(CLAUSES))}",
-    )
 
 
 class Shared:

@@ -6,31 +6,19 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import strategies as st
+from small_cases import cases
 
 from harness.drawing import Draws
 from harness.prepared_draws import prepared
 from harness.statistics import Statistics
 from reference import evaluate
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA = parse_schema("id BIGINT, v STRING")
+    from reference.case import Case
+
 WAIT = 10.0  # seconds, far more than anything here takes
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    rows = st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from("ab")), max_size=3)
-    return Case(
-        id="drawn",
-        target=Target(schema=SCHEMA, files=(tuple(draw(rows)),)),
-        source=Source(schema=SCHEMA, rows=tuple(draw(rows))),
-        sql="MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
-    )
 
 
 def statistics() -> Statistics:
