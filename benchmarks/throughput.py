@@ -1,17 +1,19 @@
 """Checked cases per second, verdict included, and where the time of a case goes; all engines in one run, in turn.
 
-    python -m benchmarks.throughput --engine pyspark --engine delta-spark [--cases 100] [--batch 32] [--seed 1]
+    python -m benchmarks.throughput --engine pyspark --engine delta-spark [--cases 100] [--batch 32] [--jobs 2]
 
 Each engine checks its own stream of the seed, a few cases at a time, so that whatever else the machine does falls on
 all of them alike. With ``--batch`` every engine also has a lane of batches, in which a merge counts for the pairs of
-tables that it holds. As in a run, the next case is drawn, and the reference asked, while the engine is at the last one:
-what a case takes is less than the sum of its phases.
+tables that it holds, and with ``--jobs`` one in which so many cases are checked at once. As in a run, the next case is
+drawn, and the reference asked, while the engine is at the last one: what a case takes is less than the sum of its
+phases.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -23,9 +25,12 @@ from unittest import mock
 
 import harness.engines.delta_spark
 import harness.engines.pyspark
+from harness.content_id import with_content_id
 from harness.deviations import load_deviations
 from harness.drawing import Draws
 from harness.garbage import spare_what_is_loaded
+from harness.job_pools import jobs_on
+from harness.jobs import DrawsAhead
 from harness.prepared_draws import prepared
 from harness.session import WARM_UP, Remembered, cases_for, check_one, open_engine
 from harness.statistics import Statistics
@@ -39,10 +44,11 @@ if TYPE_CHECKING:
     from harness.deviations import Deviations
     from harness.drawing import CaseSource
     from harness.engine import Engine
+    from harness.verdict import CaseReport
     from reference.case import Case
-    from reference.outcome import Reference
 
-_TURN = 10
+_TURN, _TURN_OF_JOBS = 10, 50
+"""Merges that a lane checks before the next one has its turn; the jobs of a lane wait for each other at its end."""
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
 _PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
     "pyspark": (
@@ -67,9 +73,10 @@ class Lane:
 
     engine: Engine
     draws: CaseSource
-    reference: Callable[[Case], Reference]
-    batch: int
+    check: Callable[[Case], CaseReport]
     seconds: defaultdict[str, float]
+    batch: int = 1
+    jobs: int = 1
     verdicts: Counter[str] = field(default_factory=Counter)
     num_cases: int = 0
     num_merges: int = 0
@@ -77,26 +84,32 @@ class Lane:
     @property
     def name(self) -> str:
         """Say which lane it is."""
-        return self.engine.name if self.batch == 1 else f"{self.engine.name}, {self.batch} pairs"
+        several = f", {self.batch} pairs" * (self.batch > 1) + f", {self.jobs} jobs" * (self.jobs > 1)
+        return self.engine.name + several
 
     def turn(self, number: int) -> None:
         """Check so many merges."""
         started = time.perf_counter()
+        if isinstance(self.draws, DrawsAhead):
+            self.draws.max_cases = (self.draws.max_cases or 0) + number  # nothing goes on during the others' turns
         while number:
             index, case = self.draws.draw(Statistics(seed=self.draws.seed))
             batch = self.draws.batched(case, index)
             if self.batch > 1 and batch is None:
                 continue  # what cannot be batched is not this lane's business
-            with _timed(self.engine.name, self.seconds):
-                whole = case if batch is None else batch.case
-                report = check_one(whole, self.engine, _known(), reference=self.reference)
-            for phase in ("engine", "compare"):
+            report = self.check(case if batch is None else batch.case)
+            for phase in ("engine", "compare", *["reference"] * (self.jobs > 1)):
                 self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
             self.verdicts["known deviation" if report.deviations else report.verdict.value] += 1
             self.num_cases += 1 if batch is None else len(batch.singles)
             self.num_merges += 1
             number -= 1
         self.seconds["all"] += time.perf_counter() - started
+
+    @property
+    def most(self) -> int:
+        """Give the merges of one turn."""
+        return _TURN if self.jobs == 1 else _TURN_OF_JOBS * self.jobs
 
     def forget(self) -> None:
         """Leave what was done so far out of the figures."""
@@ -138,33 +151,58 @@ def main() -> None:
     parser.add_argument("--engine", action="append", required=True)
     parser.add_argument("--cases", type=int, default=100, help="merges per lane")
     parser.add_argument("--batch", type=int, default=1, help="pairs of tables of a second lane for each engine")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at once in one more lane for each engine")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         engines = [stack.enter_context(open_engine(name)) for name in options.engine]
-        sizes = (1,) if options.batch == 1 else (1, options.batch)
-        lanes = [stack.enter_context(_lane(engine, options.seed, size)) for engine in engines for size in sizes]
+        lanes = [stack.enter_context(_lane(engine, options.seed)) for engine in engines]
+        if options.batch > 1:
+            lanes += [stack.enter_context(_lane(engine, options.seed, options.batch)) for engine in engines]
+        if options.jobs > 1:
+            lanes += [stack.enter_context(_lane_of_jobs(engine, options.seed, options.jobs)) for engine in engines]
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
         spare_what_is_loaded()  # as a run does
         for lane in lanes:
-            lane.turn(_TURN)  # the compilers' share
+            lane.turn(lane.most)  # the compilers' share
             lane.forget()
-        for _ in range(max(1, options.cases // _TURN)):
+        while any(lane.num_merges < options.cases for lane in lanes):
             for lane in lanes:
-                lane.turn(_TURN)
+                if lane.num_merges < options.cases:
+                    lane.turn(min(lane.most, options.cases - lane.num_merges))
     for line in _table(lanes):
         print(line)
 
 
 @contextlib.contextmanager
-def _lane(engine: Engine, seed: int, batch: int) -> Iterator[Lane]:
+def _lane(engine: Engine, seed: int, batch: int = 1) -> Iterator[Lane]:
     seconds: defaultdict[str, float] = defaultdict(float)
     reference = Remembered(_measured(evaluate, "reference", seconds))
     draws = _TimedDraws(engine, seconds, seed=seed, batch_size=batch, reference=reference)
+
+    def check(case: Case) -> CaseReport:
+        with _timed(engine.name, seconds):
+            return check_one(case, engine, _known(), reference=reference)
+
     with tempfile.TemporaryDirectory() as folder, prepared(draws, reference, work_directory=Path(folder)) as ahead:
-        yield Lane(engine, ahead, reference, batch, seconds)
+        yield Lane(engine, ahead, check, seconds, batch=batch)
+
+
+@contextlib.contextmanager
+def _lane_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Lane]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    reference = Remembered(evaluate)
+    check_on = functools.partial(check_one, deviations=_known(), reference=reference)
+    draws = _TimedDraws(engine, seconds, seed=seed, reference=reference)
+    with jobs_on(engine, num_jobs, check_on) as jobs:
+
+        def check(case: Case) -> CaseReport:
+            begun = jobs.take(with_content_id(case))
+            return check_on(case, engine) if begun is None else begun
+
+        yield Lane(engine, DrawsAhead(draws, jobs, max_cases=0), check, seconds, jobs=num_jobs)
 
 
 def _table(lanes: list[Lane]) -> Iterator[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from harness.engine import Engine
     from harness.expected_differences import ExpectedDifference
-    from harness.verdict import CaseReport
+    from harness.verdict import CaseReport, Mismatch
     from reference.case import Case
 
 _KEYS = ("id", "engine", "versions", "when", "difference", "message", "reason", "link", "review", "case")
@@ -80,6 +80,10 @@ class Deviation:
         except InvalidVersion:
             return False
 
+    def names_one_of(self, mismatches: Iterable[Mismatch]) -> bool:
+        """Tell whether a difference of the entry is of the kind of one of the mismatches, which is quickly seen."""
+        return any(wanted.names(mismatch) for mismatch in mismatches for wanted in self.difference)
+
     def fits(self, report: CaseReport) -> bool:
         """Tell whether the entry speaks of this engine and of cases like this one."""
         if not self.is_about(report.engine, report.engine_version) or not self.when.holds(report):
@@ -100,7 +104,7 @@ class Deviations:
         """Return the entries that together explain every difference of a mismatch; none where one is left over."""
         if report.verdict is not Verdict.MISMATCH:
             return ()
-        fitting = [entry for entry in self.entries if entry.fits(report)]
+        fitting = [entry for entry in self.entries if entry.names_one_of(report.mismatches) and entry.fits(report)]
         explained: dict[str, Deviation] = {}
         for mismatch in report.mismatches:
             named = [(e, wanted) for e in fitting for wanted in e.difference if wanted.names(mismatch)]

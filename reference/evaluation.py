@@ -6,13 +6,14 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
 ``target``        rid, file, t0, t1, ..., and o0, ...: every row before the merge, the file that holds it, and
                   those columns that are otherwise in the final schema (R-610)
 ``source``        sid, s0, s1, ...
-``pairs``         sid, rid: ON is TRUE (R-003)
-``matched``       the pairs with their rows, and clause: the first MATCHED clause that holds, else NULL (R-301)
-``not_matched``   rows of SU (R-004), and clause
-``by_source``     rows of TU, and clause; these three where there are clauses of the kind
+``pairs``         sid, rid: ON is TRUE (R-003); with the columns of both rows where the tables are small
+``matched``       the pairs with their rows; clause: the first MATCHED clause that holds, else NULL (R-301); undecided
+                  where the tables are small: a condition is NULL
+``not_matched``   rows of SU (R-004), and both
+``by_source``     rows of TU, and both; these three where there are clauses of the kind
 ``updated``       rid, kind, c0, c1, ...: new values of updated rows, in the final schema
 ``deleted``       rid, kind: distinct rows (R-303, R-530)
-``inserted``      c0, c1, ...
+``inserted``      c0, c1, ...; these three where a clause may fill them, see ``filled``
 ``touched``       file: files that a rewriting merge must rewrite (R-410)
 ================  ====================================================================================
 """
@@ -30,7 +31,6 @@ from reference.case_file import change_schema
 from reference.cast_sql import is_short
 from reference.layout import physical_files
 from reference.statement import Action, Kind
-from reference.typed import duckdb_type
 from reference.types import STRING, Schema
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ FIRED_IN = {
     Kind.NOT_MATCHED_BY_SOURCE: "by_source",
 }
 """The rows on which the clauses of a kind are tried; ``clause`` is the one that fired."""
-COPIED = "target SEMI JOIN touched USING (file) ANTI JOIN updated USING (rid) ANTI JOIN deleted USING (rid)"
-"""The rows of rewritten files that are written as they are (R-412)."""
 _FILLED_BY = {"updated": Action.UPDATE, "deleted": Action.DELETE, "inserted": Action.INSERT}
 _PLAINLY_JOINED = 100_000  # pairs of rows
 _NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
@@ -75,9 +73,8 @@ class Evaluation:
         """Create ``target`` and ``source``."""
         files = physical_files(self.target)
         rows = [row for _, file in files for row in file]
-        # planning costs more than running on small tables, and an oracle is better off without an optimizer's mistakes
-        plainly = len(rows) * len(source_rows) <= _PLAINLY_JOINED
-        self.connection.execute(f"PRAGMA {'disable' if plainly else 'enable'}_optimizer")
+        if len(rows) * len(source_rows) > _PLAINLY_JOINED:
+            self.connection.execute("PRAGMA enable_optimizer")
         numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
         table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
         self._load("target", table.append_column("file", numbers), select=self._with_old())
@@ -95,7 +92,8 @@ class Evaluation:
 
     def match(self) -> None:
         """Create ``pairs``: a NULL condition is no match (R-003)."""
-        self._create("pairs", f"SELECT sid, rid FROM source, target WHERE {self.merge.on.sql}")
+        columns = "sid, rid" if self.is_large else "*"
+        self._create("pairs", f"SELECT {columns} FROM source, target WHERE {self.merge.on.sql}")
 
     def check_conditions(self) -> None:
         """Evaluate every condition that may fail on every joined row, as R-312 allows an executor to do.
@@ -125,7 +123,7 @@ class Evaluation:
 
     def fire(self) -> None:
         """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
-        self._try(Kind.MATCHED, "pairs JOIN source USING (sid) JOIN target USING (rid)")
+        self._try(Kind.MATCHED, "pairs JOIN source USING (sid) JOIN target USING (rid)" if self.is_large else "pairs")
         self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
         self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
         if not self.is_large:
@@ -138,7 +136,7 @@ class Evaluation:
             return  # nothing is done to these rows, so nobody reads which they are
         name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
         if not self.is_large:
-            self._create(name, f"SELECT *, {clause} FROM {rows}")
+            self._create(name, f"SELECT *, {clause}, {self._undecided(kind)} AS undecided FROM {rows}")
             return
         self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}")
         again = " ".join(f"JOIN {_TABLE_OF[number]} USING ({number})" for number in _NUMBERS[kind])
@@ -151,21 +149,17 @@ class Evaluation:
             f"SELECT rid, '{clause.kind.value}' AS kind, {new} FROM ({rows})"
             for clause, rows in self._new(Action.UPDATE)
         ]
-        none = "CAST(NULL AS BIGINT) AS rid, '' AS kind"
-        self._fill("updated", updates, none=f"{none}, {self._nulls()}")
+        self._fill("updated", updates)
         deletes = [
             f"SELECT DISTINCT rid, '{clause.kind.value}' AS kind FROM {FIRED_IN[clause.kind]} WHERE clause = {index}"
             for clause, index in self._fired_of(Action.DELETE)
         ]
-        self._fill("deleted", deletes, none=none)
-        inserts = [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)]
-        self._fill("inserted", inserts, none=self._nulls())
+        self._fill("deleted", deletes)
+        self._fill("inserted", [f"SELECT {new} FROM ({rows})" for _, rows in self._new(Action.INSERT)])
 
-    def _fill(self, name: str, queries: Sequence[str], *, none: str) -> None:
+    def _fill(self, name: str, queries: Sequence[str]) -> None:
         if queries:
             self._create(name, " UNION ALL ".join(queries))
-        else:
-            self._create(name, f"SELECT {none} WHERE FALSE", what="VIEW")  # a third of what an empty table takes
 
     def touch(self, *, rewrites: bool) -> None:
         """Create ``touched`` (R-410); empty where the path rewrites nothing by its kind (path A)."""
@@ -174,17 +168,16 @@ class Evaluation:
         elif self.merge.of(Kind.NOT_MATCHED_BY_SOURCE):
             files = "SELECT DISTINCT file FROM target"
         elif self.merge.of(Kind.NOT_MATCHED):
-            files = "SELECT DISTINCT file FROM pairs JOIN target USING (rid)"
+            files = f"SELECT DISTINCT file FROM pairs{' JOIN target USING (rid)' if self.is_large else ''}"
         else:
-            holds = " OR ".join(_condition(clause) for clause in self.merge.of(Kind.MATCHED)) or "FALSE"
-            files = f"SELECT DISTINCT file FROM matched WHERE {holds}"
+            files = "SELECT DISTINCT file FROM matched WHERE clause IS NOT NULL"
         self._create("touched", files)
 
     def counts(self) -> dict[str, int]:
         """Count what metrics are made of; see ``counted`` for the names."""
         counted = {"touched_files": "touched", "touched_rows": "target SEMI JOIN touched USING (file)"}
         known = {"source": self.num_rows("source"), "inserted": 0}
-        if self._filled("inserted"):
+        if self.filled("inserted"):
             counted["inserted"] = "inserted"
         for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
             for table in ("updated", "deleted"):
@@ -203,7 +196,14 @@ class Evaluation:
 
         There must be clauses of the kind.
         """
-        return [clause for (clause,) in self.ask(f"SELECT clause FROM {FIRED_IN[kind]}")]
+        return [clause for clause, _ in self._tried(kind)]
+
+    def has_undecided(self, kind: Kind) -> bool:
+        """Tell whether a condition is NULL on one of the rows on which the clauses of a kind, if any, are tried."""
+        return bool(self.merge.of(kind)) and any(undecided for _, undecided in self._tried(kind))
+
+    def _tried(self, kind: Kind) -> list[tuple[int | None, bool]]:
+        return self.ask(f"SELECT clause, undecided FROM {FIRED_IN[kind]}")
 
     def fired(self) -> tuple[tuple[Kind, int], ...]:
         """List the clauses that fired on some row: their kind, and their position among those of their kind."""
@@ -215,11 +215,17 @@ class Evaluation:
 
     def result_query(self) -> str:
         """Write the query of the rows after the merge: columns c0, c1, ..."""
-        kept = "target" + "".join(f" ANTI JOIN {table} USING (rid)" for table in self._filled("updated", "deleted"))
         new = "".join(
-            f" UNION ALL SELECT {self.columns()} FROM {table}" for table in self._filled("updated", "inserted")
+            f" UNION ALL SELECT {self.columns()} FROM {table}" for table in self.filled("updated", "inserted")
         )
-        return f"SELECT {self.old_columns()} FROM {kept}{new}"
+        return f"SELECT {self.old_columns()} FROM {self._without_changed('target')}{new}"
+
+    def copied(self) -> str:
+        """Write the rows of rewritten files that are written as they are (R-412), for a FROM clause."""
+        return self._without_changed("target SEMI JOIN touched USING (file)")
+
+    def _without_changed(self, rows: str) -> str:
+        return rows + "".join(f" ANTI JOIN {table} USING (rid)" for table in self.filled("updated", "deleted"))
 
     def changes(self) -> tuple[Row, ...]:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
@@ -237,15 +243,19 @@ class Evaluation:
             "inserted": f"SELECT {new}, 'insert' AS change FROM inserted",
         }
         none = f"SELECT {old}, '' AS change FROM target WHERE FALSE"
-        return " UNION ALL ".join(parts[table] for table in self._filled(*parts)) or none
+        return " UNION ALL ".join(parts[table] for table in self.filled(*parts)) or none
 
-    def _filled(self, *tables: str) -> list[str]:
-        """Leave out the tables that no clause fills: planning costs more than running where there are few rows."""
+    def filled(self, *tables: str) -> list[str]:
+        """Leave out the tables that no clause fills, which are not made: planning costs more than running."""
         return [table for table in tables if self._fired_of(_FILLED_BY[table])]
 
     def _first(self, kind: Kind) -> str:
         clauses = enumerate(self.merge.of(kind))
         return f"CASE {' '.join(f'WHEN {_condition(clause)} THEN {index}' for index, clause in clauses)} END"
+
+    def _undecided(self, kind: Kind) -> str:
+        conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
+        return " OR ".join(f"({condition}) IS NULL" for condition in conditions) or "FALSE"
 
     def numbered(self, action: Action) -> list[tuple[ResolvedClause, int]]:
         """List the clauses of an action with their positions among those of their kind."""
@@ -285,10 +295,6 @@ class Evaluation:
         if column.name in self.target.partition_by and column.type == STRING:
             return f"NULLIF({value.sql}, '')"
         return value.sql
-
-    def _nulls(self) -> str:
-        columns = enumerate(self.merge.final_schema.columns)
-        return ", ".join(f"CAST(NULL AS {duckdb_type(column.type)}) AS c{index}" for index, column in columns)
 
     def columns(self) -> str:
         """List the columns of a new row for a SELECT."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reference.evaluation import FIRED_IN
 from reference.statement import Kind
 
 if TYPE_CHECKING:
@@ -28,11 +27,8 @@ def sorts_of_matches(evaluation: Evaluation) -> frozenset[str]:
 
 def deciding_nulls(evaluation: Evaluation) -> frozenset[str]:
     """Name where NULL decided, see ``Facts.nulls``; only once no condition can fail (R-312)."""
-    merge = evaluation.merge
-    asked = {"ON": [f"source, target WHERE ({merge.on.sql}) IS NULL"], "condition": []}
-    for kind in Kind:
-        conditions = [clause.condition.sql for clause in merge.of(kind) if clause.condition is not None]
-        if conditions and evaluation.tried(kind):
-            null = " OR ".join(f"({condition}) IS NULL" for condition in conditions)
-            asked["condition"].append(f"{FIRED_IN[kind]} WHERE {null}")
-    return frozenset(name for name, queries in asked.items() if any(evaluation.has_rows(query) for query in queries))
+    found = {
+        "ON": evaluation.has_rows(f"source, target WHERE ({evaluation.merge.on.sql}) IS NULL"),
+        "condition": any(evaluation.has_undecided(kind) for kind in Kind),
+    }
+    return frozenset(name for name, holds in found.items() if holds)

@@ -9,8 +9,7 @@ from reference.types import BINARY, STRING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.case import Row, Target, Value
-    from reference.types import DataType
+    from reference.case import Row, Target
 
 PhysicalFile: TypeAlias = "tuple[Row, tuple[Row, ...]]"
 """The values of the partition columns (empty if unpartitioned), and the complete rows in order."""
@@ -47,19 +46,15 @@ def partition_indexes(target: Target) -> tuple[int, ...]:
 
 def _split(file: tuple[Row, ...], target: Target) -> Iterator[PhysicalFile]:
     indexes = partition_indexes(target)
-    types = [column.type for column in target.schema.columns]
-    parts: dict[tuple[str, ...], tuple[Row, list[Row]]] = {}
+    texts = [index for index in indexes if target.schema.columns[index].type in (STRING, BINARY)]
+    parts: dict[str, tuple[Row, list[Row]]] = {}
     for row in file:
-        stored = tuple(_stored(value, types[index]) if index in indexes else value for index, value in enumerate(row))
-        values = tuple(stored[index] for index in indexes)
+        stored = row
+        for index in texts:
+            if row[index] is not None and not row[index]:
+                stored = (*stored[:index], None, *stored[index + 1 :])
+        values = tuple([stored[index] for index in indexes])
         # repr tells -0.0 from 0.0 and makes NaN equal to itself, as the text in the log does.
-        key = tuple(repr(value) for value in values)
-        parts.setdefault(key, (values, []))[1].append(stored)
+        parts.setdefault(repr(values), (values, []))[1].append(stored)
     for values, rows in parts.values():
         yield values, tuple(rows)
-
-
-def _stored(value: Value, data_type: DataType) -> Value:
-    if data_type in (STRING, BINARY) and value is not None and len(value) == 0:
-        return None
-    return value

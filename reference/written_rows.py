@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from reference.evaluation import COPIED, FIRED_IN, Evaluation
+from reference.evaluation import FIRED_IN, Evaluation
 from reference.failures import rejection_of
 from reference.layout import partition_indexes
 from reference.outcome import Bound
@@ -68,14 +68,16 @@ class WrittenRows:
 
     def violations(self, *, rewrites: bool) -> frozenset[str]:
         """Name the error classes of the constraints that a written row breaks (R-740); copied rows are written too."""
+        if not self.checks:
+            return frozenset()
         new, old = self.evaluation.columns(), self.evaluation.old_columns()
-        written = [f"SELECT {new} FROM updated", f"SELECT {new} FROM inserted"]
+        written = [f"SELECT {new} FROM {table}" for table in self.evaluation.filled("updated", "inserted")]
         if rewrites:
-            written.append(f"SELECT {old} FROM {COPIED}")
+            written.append(f"SELECT {old} FROM {self.evaluation.copied()}")
         if rewrites and self.evaluation.target.change_data_feed:
-            written.append(f"SELECT {old} FROM target SEMI JOIN updated USING (rid)")
-            written.append(f"SELECT {old} FROM target SEMI JOIN deleted USING (rid)")
-        return self._violations(f"({' UNION ALL '.join(written)})")
+            images = self.evaluation.filled("updated", "deleted")
+            written.extend(f"SELECT {old} FROM target SEMI JOIN {table} USING (rid)" for table in images)
+        return self._violations(f"({' UNION ALL '.join(written)})") if written else frozenset()
 
     def _violations(self, rows: str) -> frozenset[str]:
         if not self.checks:
@@ -86,27 +88,25 @@ class WrittenRows:
 
     def num_written_tuples(self, *, rewrites: bool) -> Bound:
         """Count the partition tuples of the rows that are written (R-543)."""
-        names = self._partition_columns()
-        parts = [f"SELECT {names} FROM (SELECT {self.evaluation.columns()} FROM inserted)"]
+        new, old = self.evaluation.columns(), self.evaluation.old_columns()
+        parts = [f"SELECT {new} FROM {table}" for table in self.evaluation.filled("inserted", *["updated"] * rewrites)]
         if rewrites:
-            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.columns()} FROM updated)")
-            parts.append(f"SELECT {names} FROM (SELECT {self.evaluation.old_columns()} FROM {COPIED})")
-        return self._num_tuples(" UNION ALL ".join(parts))
+            parts.append(f"SELECT {old} FROM {self.evaluation.copied()}")
+        return self._num_tuples(" UNION ALL ".join(parts)) if parts else Bound(0, 0)
 
     def num_change_tuples(self) -> Bound:
         """Count the partition tuples of the change rows (R-543)."""
-        return self._num_tuples(f"SELECT {self._partition_columns()} FROM ({self.evaluation.change_query()})")
+        return self._num_tuples(self.evaluation.change_query())
 
     def _num_tuples(self, rows: str) -> Bound:
         """Count distinct tuples; an empty text, stored as NULL (R-744), may have been a tuple of its own before."""
-        tuples = f"SELECT DISTINCT * FROM ({rows})"
-        texts = [i for i in partition_indexes(self.evaluation.target) if self._column_type(i) == STRING]
+        indexes = partition_indexes(self.evaluation.target)
+        names = ", ".join(f"c{index}" for index in indexes) or "1"
+        texts = [index for index in indexes if self._column_type(index) == STRING]
         ways = " * ".join(f"(CASE WHEN c{i} IS NULL THEN 2 ELSE 1 END)" for i in texts) or "1"
-        low = self.evaluation.count(f"SELECT count(*) FROM ({tuples})")
-        return Bound(low, self.evaluation.count(f"SELECT coalesce(sum({ways}), 0) FROM ({tuples})"))
+        counts = f"SELECT count(*), coalesce(sum({ways}), 0) FROM (SELECT DISTINCT {names} FROM ({rows}))"
+        ((low, high),) = self.evaluation.ask(counts)
+        return Bound(int(low), int(high))
 
     def _column_type(self, index: int) -> DataType:
         return self.evaluation.target.schema.columns[index].type
-
-    def _partition_columns(self) -> str:
-        return ", ".join(f"c{index}" for index in partition_indexes(self.evaluation.target)) or "1"

@@ -107,7 +107,15 @@ def _draw_files(
     # one file may be as large as the whole table, several share the allowance
     max_rows = max(1, profile.max_rows // max_files)
     repeated = _REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0
-    file = _file(cells=cells, partition=partition, max_rows=max_rows, repeated_row_percent=repeated)
+    others = [place for place in range(len(cells)) if place not in partition]
+    file = _file(
+        fixed={place: cells[place] for place in partition},
+        others=others,
+        # made once for all files: putting a strategy together takes longer than drawing a row
+        rows=st.lists(st.tuples(*(cells[place] for place in others)), min_size=1, max_size=max_rows),
+        max_rows=max_rows,
+        repeated_row_percent=repeated,
+    )
     least = int(chance(draw, _NOT_EMPTY_PERCENT))
     if Feature.KEY_RANGES in features:
         least = min(2, max_files)
@@ -145,18 +153,26 @@ def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span:
 def _file(
     draw: DrawFn,
     *,
-    cells: list[SearchStrategy[Value]],
-    partition: list[int],
+    fixed: dict[int, SearchStrategy[Value]],
+    others: list[int],
+    rows: SearchStrategy[list[Row]],
     max_rows: int,
     repeated_row_percent: float,
 ) -> tuple[Row, ...]:
-    fixed = {place: st.just(draw(cells[place])) for place in partition}
-    row = st.tuples(*(fixed.get(place, cell) for place, cell in enumerate(cells)))
-    rows = tuple(draw(st.lists(row, min_size=1, max_size=max_rows)))
+    values = {place: draw(cell) for place, cell in fixed.items()}
+    drawn = tuple(_completed(row, others, values) for row in draw(rows))
     # equal rows are rows of their own (R-002); drawing one anew would hardly ever give the same again
-    if chance(draw, repeated_row_percent) and len(rows) < max_rows:
-        return (*rows, pick(draw, rows))
-    return rows
+    if chance(draw, repeated_row_percent) and len(drawn) < max_rows:
+        return (*drawn, pick(draw, drawn))
+    return drawn
+
+
+def _completed(row: Row, places: list[int], fixed: dict[int, Value]) -> Row:
+    """Put the values that a whole file shares between those of one row."""
+    if not fixed:
+        return row
+    values = {**fixed, **dict(zip(places, row, strict=True))}
+    return tuple(values[place] for place in range(len(values)))
 
 
 def _without_repeated_keys(files: tuple[tuple[Row, ...], ...], places: list[int]) -> tuple[tuple[Row, ...], ...]:

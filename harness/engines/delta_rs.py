@@ -7,7 +7,6 @@ import importlib.metadata
 import inspect
 import re
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +25,7 @@ from harness.engines.delta_rs_types import UnsayableError
 from harness.environments import environment_python
 from harness.errors import UserInputError
 from harness.observation import is_unchanged
+from harness.scratch import scratch_directory
 from harness.table_outcome import TableOutcome
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from reference.case import Source
@@ -120,8 +120,7 @@ class DeltaRsEngine:
                 return Unsupported(lacking)
         except UnsayableError as error:
             return Unsupported(error.reason)
-        with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as name:
-            directory = Path(name)
+        with scratch_directory() as directory:
             if case.target.layout.string_type is StringType.STRING_VIEW and not knows_string_view(self.version):
                 return Unsupported("a file whose texts are Arrow views")
             try:

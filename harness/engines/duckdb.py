@@ -6,7 +6,6 @@ import functools
 import importlib.metadata
 import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +18,7 @@ from harness.engines.duckdb_native.native_tables import arrow_of, rows_of
 from harness.engines.duckdb_native.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
 from harness.engines.duckdb_native.returned import METRIC_NAMES, read_returned
 from harness.environments import environment_python
+from harness.scratch import scratch_directory
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.layout import physical_rows
@@ -105,8 +105,7 @@ class DuckDbEngine:
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        with tempfile.TemporaryDirectory(prefix="mergecheck-", ignore_cleanup_errors=True) as name:
-            directory = Path(name)
+        with scratch_directory() as directory:
             try:
                 preparation = prepare(case, read_manner(case), directory)
             except UnsupportedByReferenceError as error:

@@ -19,10 +19,11 @@ def _succeeds(e: Evidence) -> bool:
 
 
 def _idle_touched_file(e: Evidence) -> bool:
-    changed = (
-        "SELECT file FROM target SEMI JOIN (SELECT rid FROM updated UNION ALL SELECT rid FROM deleted) USING (rid)"
-    )
-    return e.path is MergePath.D and _copies(e) and e.has_rows(f"touched WHERE file NOT IN ({changed})")
+    if e.evaluation is None or e.path is not MergePath.D or not _copies(e):
+        return False
+    changed = " UNION ALL ".join(f"SELECT rid FROM {table}" for table in e.evaluation.filled("updated", "deleted"))
+    within = f" WHERE file NOT IN (SELECT file FROM target SEMI JOIN ({changed}) USING (rid))" if changed else ""
+    return e.has_rows(f"touched{within}")
 
 
 def _copies(e: Evidence) -> bool:

@@ -1,0 +1,46 @@
+"""Where the tables of one case lie while its engine works on them: in memory where the machine offers it.
+
+Making and removing small files on a disk takes a tenth of the time of a case on the engines that need no JVM.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - everything below it is in a directory with a name of its own
+"""A file system in memory, on Linux."""
+LEAST_FREE = 2**30
+"""Bytes that must be free there; containers often have 64 MiB, which a large case could fill."""
+_CHOICES = ("TMPDIR", "TEMP", "TMP")
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Make a directory for the files of one case, which goes again; see ``scratch_parent``."""
+    parent = scratch_parent(os.environ)
+    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def scratch_parent(environment: Mapping[str, str], *, memory: Path = MEMORY) -> Path | None:
+    """Choose where such directories are made: in memory, if there is room; None for where temporary files go.
+
+    Args:
+        environment: who has chosen a place for temporary files, by ``TMPDIR`` or its like, gets it.
+        memory: the directory that may be a file system in memory.
+    """
+    if any(environment.get(name) for name in _CHOICES):
+        return None
+    try:
+        found = os.statvfs(memory)
+    except (OSError, AttributeError):  # not on this system
+        return None
+    has_room = found.f_bavail * found.f_frsize >= LEAST_FREE
+    return memory if has_room and os.access(memory, os.W_OK | os.X_OK) else None

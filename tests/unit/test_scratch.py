@@ -1,0 +1,43 @@
+"""Where the tables of one case lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness import scratch
+from harness.scratch import scratch_directory, scratch_parent
+
+
+def test_tables_lie_in_memory_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "LEAST_FREE", 1)
+    assert scratch_parent({}, memory=tmp_path) == tmp_path
+    monkeypatch.setattr(scratch, "LEAST_FREE", 2**80)
+    assert scratch_parent({}, memory=tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["TMPDIR", "TEMP", "TMP"])
+def test_who_has_chosen_a_place_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(scratch, "LEAST_FREE", 1)
+    assert scratch_parent({name: "/elsewhere"}, memory=tmp_path) is None
+    assert scratch_parent({name: ""}, memory=tmp_path) == tmp_path
+
+
+def test_a_system_without_such_a_directory_uses_its_temporary_files(tmp_path: Path) -> None:
+    assert scratch_parent({}, memory=tmp_path / "shm") is None
+
+
+def test_a_directory_that_cannot_be_written_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "LEAST_FREE", 1)
+    monkeypatch.setattr("harness.scratch.os.access", lambda _path, _mode: False)  # who runs as root may write anywhere
+    assert scratch_parent({}, memory=tmp_path) is None
+
+
+def test_the_directory_goes_with_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with scratch_directory() as directory:
+        assert directory.parent == tmp_path
+        (directory / "target").mkdir()
+    assert list(tmp_path.iterdir()) == []
