@@ -178,11 +178,9 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
     """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
     identify = row_identifier(outcome.schema)
     shown: dict[Hashable, Row] = {}
-    balance: Counter[Hashable] = Counter()
-    for rows, sign in ((before, 1), (outcome.rows, -1)):
-        for row in rows:
-            balance[_remember(shown, identify(row), row)] += sign
-    held: Counter[Hashable] = Counter(identify(row) for row in before)
+    held: Counter[Hashable] = Counter(_remember(shown, identify(row), row) for row in before)
+    balance = held.copy()
+    balance.subtract(_remember(shown, identify(row), row) for row in outcome.rows)
     for *cells, change_type in outcome.cdf or ():
         row = tuple(cells)
         key = _remember(shown, identify(row), row)

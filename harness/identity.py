@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
-from reference.types import ArrayType, MapType, StructType
+from reference.types import BINARY, DATE, INTEGER_BITS, STRING, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Identify = Callable[[Value], Hashable]
 
 _NAN = (float, "NaN")
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_KINDS = frozenset({int, str, bytes, dt.date})
+"""Kinds of values that are their own identity: they equal no value of another kind but ``bool``, which is none."""
+_PLAIN: dict[DataType, type] = {**dict.fromkeys(INTEGER_BITS, int), STRING: str, BINARY: bytes, DATE: dt.date}
 
 
 @cache
@@ -40,7 +42,8 @@ def identifier(data_type: DataType) -> Identify:
         return _array_identifier(identifier(data_type.element))
     if isinstance(data_type, MapType):
         return _map_identifier(identifier(data_type.key), identifier(data_type.value))
-    return _atomic_identity
+    plain = _PLAIN.get(data_type)
+    return _atomic_identity if plain is None else _plain_identifier(plain)
 
 
 def row_identifier(schema: Schema) -> Callable[[Row], tuple[Hashable, ...]]:
@@ -49,10 +52,18 @@ def row_identifier(schema: Schema) -> Callable[[Row], tuple[Hashable, ...]]:
     A row of another width than the schema's is identified cell by cell as far as types are known.
     """
     identifiers = tuple(identifier(column.type) for column in schema.columns)
+    width = len(identifiers)
 
     def identify(row: Row) -> tuple[Hashable, ...]:
-        known = tuple(identify(value) for identify, value in zip(identifiers, row, strict=False))
-        return known + tuple(_foreign(value) for value in row[len(identifiers) :])
+        known = tuple([identify(value) for identify, value in zip(identifiers, row, strict=False)])
+        return known if len(row) <= width else known + tuple(_foreign(value) for value in row[width:])
+
+    return identify
+
+
+def _plain_identifier(kind: type) -> Identify:
+    def identify(value: Value) -> Hashable:
+        return value if type(value) is kind else _atomic_identity(value)
 
     return identify
 
@@ -99,19 +110,19 @@ def _atomic_identity(value: Value) -> Hashable:
         return _NAN if value != value else (float, struct.pack(">d", value))  # noqa: PLR0124 - only NaN differs from itself
     if kind is Decimal:
         # The digits and the scale, because 1.0 == 1.00. SQL has no negative zero among decimals.
-        sign, digits, exponent = value.as_tuple()
-        return (Decimal, sign if any(digits) else 0, digits, exponent)
+        return (Decimal, str(value or value.copy_abs()))
     if kind is dt.datetime:
         return _timestamp_identity(value)
-    if kind in (bool, int, str, bytes, dt.date):
-        return (kind, value)
-    return _foreign(value)
+    if kind in _KINDS:
+        own: Hashable = value
+        return own
+    return (kind, value) if kind is bool else _foreign(value)
 
 
 def _timestamp_identity(value: dt.datetime) -> Hashable:
     if value.tzinfo is None:
         return ("timestamp_ntz", value)
-    return ("timestamp", (value - _EPOCH) // dt.timedelta(microseconds=1))
+    return ("timestamp", value if value.tzinfo is dt.UTC else value.astimezone(dt.UTC))
 
 
 def _foreign(value: Value) -> Hashable:

@@ -27,6 +27,27 @@ def test_values_of_equal_look_have_different_identities() -> None:
     assert len(identities) == len(values)
 
 
+def test_values_of_two_types_are_never_one() -> None:
+    """Where an engine's column has another type than the wanted one, its cells are identified by that type."""
+    midnight = dt.datetime(2020, 1, 1)  # noqa: DTZ001 - a TIMESTAMP_NTZ
+    cells: list[tuple[types.DataType, Any]] = [
+        (types.INT, 1),
+        (types.BOOLEAN, True),
+        (types.DOUBLE, 1.0),
+        (types.DecimalType(3, 0), Decimal(1)),
+        (types.STRING, "1"),
+        (types.BINARY, b"1"),
+        (types.DATE, midnight.date()),
+        (types.TIMESTAMP_NTZ, midnight),
+        (types.TIMESTAMP, midnight.replace(tzinfo=dt.UTC)),
+        (types.STRING, str(midnight.date())),
+        (types.STRING, "2020-01-01 00:00:00"),
+        (types.BINARY, struct.pack(">d", 1.0)),
+    ]
+    assert len({identifier(data_type)(value) for data_type, value in cells}) == len(cells)
+    assert identifier(types.INT)(1) == identifier(types.BIGINT)(1)
+
+
 @pytest.mark.parametrize(
     ("ddl", "left", "right", "same"),
     [

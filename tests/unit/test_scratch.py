@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness import scratch
 from harness.scratch import scratch_directory, scratch_parent
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_tables_lie_in_memory_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
