@@ -215,6 +215,7 @@ class _Command:
     def _prepare(
         self, snapshot: Snapshot, merge: ResolvedMerge, writer: TableWriter, stopwatch: Stopwatch, attempt: int
     ) -> MergeRun:
+        shuffles_to_one_task = self.spark.conf.get(SHUFFLE_PARTITIONS, None) == "1"
         with stopwatch.part(TimedPart.MATERIALIZE_SOURCE):
             reason = materialization_reason(
                 self.conf.materialize_source,
@@ -228,6 +229,7 @@ class _Command:
                 attempt=attempt,
                 num_rows=self.source_num_rows,
                 is_delta=self.source_is_delta,
+                in_one_task=shuffles_to_one_task,
             )
         return MergeRun(
             spark=self.spark,
@@ -237,7 +239,7 @@ class _Command:
             source=source,
             writer=writer,
             stopwatch=stopwatch,
-            shuffles_to_one_task=self.spark.conf.get(SHUFFLE_PARTITIONS, None) == "1",
+            shuffles_to_one_task=shuffles_to_one_task,
             split_bytes=split_bytes(self.spark),
         )
 

@@ -104,6 +104,7 @@ def prepare_source(
     attempt: int,
     num_rows: int | None,
     is_delta: bool,
+    in_one_task: bool = False,
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 
@@ -118,6 +119,8 @@ def prepare_source(
         attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
         num_rows: |S| where the caller knows it for certain.
         is_delta: the source reads a fixed list of files of a Delta table.
+        in_one_task: materialise and count in a single task, which spares a shuffle; for sessions that send every
+            shuffle to one task anyway. What the source's partitions hold stays the same.
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
     fields = [(source_column(i), merge.source_schema.fields[i]) for i in referenced_source_columns(merge)]
@@ -128,6 +131,6 @@ def prepare_source(
         # One job for both: counting fills the checkpoint. Rows are counted once for all scans, and by an ordinary
         # query, so that retries cannot count twice (danger 15).
         frame = frame.localCheckpoint(eager=False, storageLevel=level)
-        num_rows = frame.count()
+        num_rows = (frame.coalesce(1) if in_one_task else frame).count()
     _logger.debug("prepareMergeSource: %s", reason.value)
     return PreparedSource(frame=frame, reason=reason, num_rows=num_rows, is_stable=is_delta or reason.materializes)

@@ -199,6 +199,20 @@ def test_a_retry_keeps_more_copies_of_the_source() -> None:
     assert levels == [StorageLevel.DISK_ONLY, StorageLevel.DISK_ONLY_2, third, third]
 
 
+def test_a_session_of_one_task_counts_a_materialised_source_in_one() -> None:
+    """R-451, R-455: no shuffle comes between the rows and their number."""
+    merge = resolved(UPSERT)
+    for in_one_task in (True, False):
+        frame, gathered = mock.MagicMock(), mock.MagicMock()
+        frame.toDF.return_value = frame.selectExpr.return_value = frame.localCheckpoint.return_value = frame
+        frame.coalesce.return_value = gathered
+        frame.count.return_value, gathered.count.return_value = 3, 4
+        source = prepare_source(
+            frame, merge, MaterializeReason.ALL, attempt=1, num_rows=None, is_delta=False, in_one_task=in_one_task
+        )
+        assert (source.frame, source.num_rows) == (frame, 4 if in_one_task else 3)
+
+
 def test_what_is_read_again_is_stable() -> None:
     """A Delta snapshot and a materialised source give the same rows twice; any other relation may not."""
     merge, frame = resolved(UPSERT), mock.MagicMock()
