@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import UserInputError
+from harness.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -148,11 +149,19 @@ def require_place() -> None:
 
 @contextmanager
 def table_folder() -> Iterator[Path]:
-    """Make a directory for tables under the table root, or a local one where that is in a store; it goes again."""
-    root = current_place().table_root
-    parent = root if isinstance(root, Path) else None
-    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    """Make a directory for tables under the table root, or a local one where that is in a store; it goes again.
+
+    Without a root, a Spark in this process has them in memory, see ``harness.scratch``; workers elsewhere look for them
+    where temporary files go.
+    """
+    place = current_place()
+    if place.table_root is None and place.is_here:
+        with scratch_directory() as folder:
+            yield folder
+        return
+    parent = place.table_root if isinstance(place.table_root, Path) else None
+    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def note_use() -> None:

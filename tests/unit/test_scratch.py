@@ -8,6 +8,7 @@ import pytest
 
 from harness import scratch
 from harness.scratch import scratch_directory, scratch_parent
+from harness.spark_place import SparkPlace, table_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,3 +45,23 @@ def test_the_directory_goes_with_its_block(tmp_path: Path, monkeypatch: pytest.M
         assert directory.parent == tmp_path
         (directory / "target").mkdir()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, temporary, root = (tmp_path / name for name in ("memory", "temporary", "root"))
+    for folder in (memory, temporary, root):
+        folder.mkdir()
+    monkeypatch.setattr("harness.scratch.scratch_parent", lambda _environment: memory)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    for place, parent in (
+        (SparkPlace(), memory),
+        (SparkPlace(table_root=root), root),
+        (SparkPlace(master="spark://127.0.0.1:7077"), temporary),
+        (SparkPlace(remote="sc://127.0.0.1:15002"), temporary),
+    ):
+        monkeypatch.setattr("harness.spark_place._Chosen.place", place)
+        with table_folder() as folder:
+            assert folder.parent == parent
+        assert not folder.exists()
