@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NAN = (float, "NaN")
 _KINDS = frozenset({int, str, bytes, dt.date})
-"""Kinds of values that are their own identity: they equal no value of another kind but ``bool``, which is none."""
+"""Kinds of values that are their own identity; what Python may call equal to them is none of these and gets a tuple."""
 _PLAIN: dict[DataType, type] = {**dict.fromkeys(INTEGER_BITS, int), STRING: str, BINARY: bytes, DATE: dt.date}
 
 

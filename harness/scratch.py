@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MEMORY = Path("/dev/shm")  # noqa: S108 - everything below it is in a directory with a name of its own
 """A file system in memory, on Linux."""
 LEAST_FREE = 2**30
-"""Bytes that must be free there; containers often have 64 MiB, which a large case could fill."""
+"""Bytes that must be free there: a container's 64 MiB could be filled by a large case."""
 _CHOICES = ("TMPDIR", "TEMP", "TMP")
 
 

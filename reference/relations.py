@@ -23,12 +23,14 @@ _LOCAL = threading.local()
 def connection() -> duckdb.DuckDBPyConnection:
     """Give this thread's in-memory database; one thread inside, so that runs repeat exactly.
 
-    A cursor of it has the same settings, and temporary tables of its own, which end with it.
+    A cursor of it has temporary tables of its own, which end with it, and no optimizer: planning costs more than
+    running on small tables, and an oracle is better off without an optimizer's mistakes.
     """
     if not hasattr(_LOCAL, "connection"):
         _LOCAL.connection = duckdb.connect(":memory:")
-        # planning costs more than running on small tables, and an oracle is better off without an optimizer's mistakes
-        _LOCAL.connection.execute("SET GLOBAL TimeZone = 'UTC'; SET threads = 1; SET GLOBAL enable_optimizer = false")
+        _LOCAL.connection.execute("SET GLOBAL TimeZone = 'UTC'; SET threads = 1")
+        # the first for its cursors, the second for this connection, which evaluates whole source queries
+        _LOCAL.connection.execute("SET GLOBAL enable_optimizer = false; PRAGMA enable_optimizer")
     found: duckdb.DuckDBPyConnection = _LOCAL.connection
     return found
 
