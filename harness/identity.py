@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     Identify = Callable[[Value], Hashable]
 
 _NAN = (float, "NaN")
-_KINDS = frozenset({int, str, bytes, dt.date})
-"""Kinds of values that are their own identity; what Python may call equal to them is none of these and gets a tuple."""
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PLAIN: dict[DataType, type] = {**dict.fromkeys(INTEGER_BITS, int), STRING: str, BINARY: bytes, DATE: dt.date}
+_KINDS = frozenset(_PLAIN.values())
+"""Kinds of values that are their own identity; what Python may call equal to them is none of these and gets a tuple."""
 
 
 @cache
@@ -122,7 +123,7 @@ def _atomic_identity(value: Value) -> Hashable:
 def _timestamp_identity(value: dt.datetime) -> Hashable:
     if value.tzinfo is None:
         return ("timestamp_ntz", value)
-    return ("timestamp", value if value.tzinfo is dt.UTC else value.astimezone(dt.UTC))
+    return ("timestamp", (value - _EPOCH) // dt.timedelta(microseconds=1))
 
 
 def _foreign(value: Value) -> Hashable:

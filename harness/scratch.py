@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - everything below it is in a directory with a name of its own
 """A file system in memory, on Linux."""
@@ -21,10 +22,14 @@ LEAST_FREE = 2**30
 _CHOICES = ("TMPDIR", "TEMP", "TMP")
 
 
-@contextmanager
-def scratch_directory() -> Iterator[Path]:
+def scratch_directory() -> AbstractContextManager[Path]:
     """Make a directory for the files of one case, which goes again; see ``scratch_parent``."""
-    parent = scratch_parent(os.environ)
+    return directory_in(scratch_parent(os.environ))
+
+
+@contextmanager
+def directory_in(parent: Path | None) -> Iterator[Path]:
+    """Make a directory that goes again, by default where temporary files go."""
     with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as name:
         yield Path(name)
 

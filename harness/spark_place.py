@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import UserInputError
-from harness.scratch import scratch_directory
+from harness.scratch import directory_in, scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from harness.store_root import StoreRoot
 
@@ -147,8 +146,7 @@ def require_place() -> None:
         store.require()
 
 
-@contextmanager
-def table_folder() -> Iterator[Path]:
+def table_folder() -> AbstractContextManager[Path]:
     """Make a directory for tables under the table root, or a local one where that is in a store; it goes again.
 
     Without a root, a Spark in this process has them in memory, see ``harness.scratch``; workers elsewhere look for them
@@ -156,12 +154,8 @@ def table_folder() -> Iterator[Path]:
     """
     place = current_place()
     if place.table_root is None and place.is_here:
-        with scratch_directory() as folder:
-            yield folder
-        return
-    parent = place.table_root if isinstance(place.table_root, Path) else None
-    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+        return scratch_directory()
+    return directory_in(place.table_root if isinstance(place.table_root, Path) else None)
 
 
 def note_use() -> None:

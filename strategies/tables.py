@@ -107,12 +107,11 @@ def _draw_files(
     # one file may be as large as the whole table, several share the allowance
     max_rows = max(1, profile.max_rows // max_files)
     repeated = _REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0
-    others = [place for place in range(len(cells)) if place not in partition]
+    others = [cell for place, cell in enumerate(cells) if place not in partition]
     file = _file(
         fixed={place: cells[place] for place in partition},
-        others=others,
         # made once for all files: putting a strategy together takes longer than drawing a row
-        rows=st.lists(st.tuples(*(cells[place] for place in others)), min_size=1, max_size=max_rows),
+        rows=st.lists(st.tuples(*others), min_size=1, max_size=max_rows),
         max_rows=max_rows,
         repeated_row_percent=repeated,
     )
@@ -154,25 +153,22 @@ def _file(
     draw: DrawFn,
     *,
     fixed: dict[int, SearchStrategy[Value]],
-    others: list[int],
     rows: SearchStrategy[list[Row]],
     max_rows: int,
     repeated_row_percent: float,
 ) -> tuple[Row, ...]:
     values = {place: draw(cell) for place, cell in fixed.items()}
-    drawn = tuple(_completed(row, others, values) for row in draw(rows))
+    drawn = tuple(_completed(row, values) for row in draw(rows))
     # equal rows are rows of their own (R-002); drawing one anew would hardly ever give the same again
     if chance(draw, repeated_row_percent) and len(drawn) < max_rows:
         return (*drawn, pick(draw, drawn))
     return drawn
 
 
-def _completed(row: Row, places: list[int], fixed: dict[int, Value]) -> Row:
-    """Put the values that a whole file shares between those of one row."""
-    if not fixed:
-        return row
-    values = {**fixed, **dict(zip(places, row, strict=True))}
-    return tuple(values[place] for place in range(len(values)))
+def _completed(row: Row, fixed: dict[int, Value]) -> Row:
+    """Put the values that a whole file shares, by their places, between those of one row."""
+    others = iter(row)
+    return tuple(fixed[place] if place in fixed else next(others) for place in range(len(row) + len(fixed)))
 
 
 def _without_repeated_keys(files: tuple[tuple[Row, ...], ...], places: list[int]) -> tuple[tuple[Row, ...], ...]:

@@ -57,6 +57,7 @@ def test_values_of_two_types_are_never_one() -> None:
         ("DECIMAL(3,1)", Decimal("1.0"), Decimal("-1.0"), False),
         ("TIMESTAMP", UTC_NOON, ELSEWHERE, True),
         ("TIMESTAMP", UTC_NOON, NAIVE_NOON, False),
+        ("TIMESTAMP", dt.datetime.min.replace(tzinfo=ELSEWHERE.tzinfo), dt.datetime.min.replace(tzinfo=dt.UTC), False),
         ("DATE", dt.date(2020, 1, 1), dt.date(2020, 1, 2), False),
         ("STRING", "a", "A", False),
         ("STRING", "", None, False),

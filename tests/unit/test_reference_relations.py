@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -11,11 +12,14 @@ from reference.ddl import parse_schema
 from reference.evaluation import Evaluation
 from reference.relations import connection
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 SCHEMA = parse_schema("id INT")
 
 
-def _optimizes(asked: object) -> bool:
-    ((answer,),) = asked.execute("SELECT current_setting('enable_optimizer')").fetchall()  # type: ignore[attr-defined]
+def _optimizes(asked: DuckDBPyConnection) -> bool:
+    ((answer,),) = asked.execute("SELECT current_setting('enable_optimizer')").fetchall()
     return bool(answer)
 
 
