@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from reference.dialect import SparkDialect
+from reference.dialect import read_sql
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.expressions import Translator
 from reference.names import Relation, Scope, Side
@@ -95,7 +94,7 @@ def parsed(text: str) -> exp.Expr:
         UnsupportedByReferenceError: where it is no expression.
     """
     try:
-        return sqlglot.parse_one(text, dialect=SparkDialect)
+        return read_sql(text)
     except SqlglotError:
         raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from None
 

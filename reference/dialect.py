@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar
 
+import sqlglot
+from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 
 
@@ -14,3 +17,13 @@ class SparkDialect(Databricks):
         """Knows the doubled quote beside the backslash."""
 
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+
+
+@lru_cache(maxsize=64)
+def read_sql(sql: str) -> exp.Expr:
+    """Read a statement or an expression; the same text gives the same nodes, which nobody may change.
+
+    Raises:
+        sqlglot.errors.SqlglotError: where it is neither.
+    """
+    return sqlglot.parse_one(sql, dialect=SparkDialect)

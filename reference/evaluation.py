@@ -6,11 +6,10 @@ Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by v
 ``target``        rid, file, t0, t1, ..., and o0, ...: every row before the merge, the file that holds it, and
                   those columns that are otherwise in the final schema (R-610)
 ``source``        sid, s0, s1, ...
-``pairs``         sid, rid: ON is TRUE (R-003); with the columns of both rows where the tables are small
-``matched``       the pairs with their rows; clause: the first MATCHED clause that holds, else NULL (R-301); undecided
-                  where the tables are small: a condition is NULL
-``not_matched``   rows of SU (R-004), and both
-``by_source``     rows of TU, and both; these three where there are clauses of the kind
+``matched``       sid, rid, the columns of both rows: ON is TRUE (R-003); clause: the first MATCHED clause that holds,
+                  else NULL (R-301); undecided where the tables are small: a condition is NULL
+``not_matched``   rows of SU (R-004), clause and undecided
+``by_source``     rows of TU, clause and undecided; these two where there are clauses of the kind
 ``updated``       rid, kind, c0, c1, ...: new values of updated rows, in the final schema
 ``deleted``       rid, kind: distinct rows (R-303, R-530)
 ``inserted``      c0, c1, ...; these three where a clause may fill them, see ``filled``
@@ -52,6 +51,7 @@ _FILLED_BY = {"updated": Action.UPDATE, "deleted": Action.DELETE, "inserted": Ac
 _PLAINLY_JOINED = 100_000  # pairs of rows
 _NUMBERS = {Kind.MATCHED: ("sid", "rid"), Kind.NOT_MATCHED: ("sid",), Kind.NOT_MATCHED_BY_SOURCE: ("rid",)}
 _TABLE_OF = {"sid": "source", "rid": "target"}
+_NUM_FILES = "SELECT count(DISTINCT file) FROM target"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,25 +75,25 @@ class Evaluation:
         rows = [row for _, file in files for row in file]
         if len(rows) * len(source_rows) > _PLAINLY_JOINED:
             self.connection.execute("PRAGMA enable_optimizer")
-        numbers = pa.array([number for number, (_, file) in enumerate(files) for _ in file], type=pa.int64())
+        numbers = [number for number, (_, file) in enumerate(files) for _ in file]
         table = numbered_rows(rows, self.target.schema, prefix="t", number="rid")
-        self._load("target", table.append_column("file", numbers), select=self._with_old())
+        files_of = pa.array(numbers, type=pa.int64())
+        self._load("target", table.append_column("file", files_of), select=self._with_old())
         self._load("source", numbered_rows(source_rows, source_schema, prefix="s", number="sid"))
-        self._answers[_counting("target")] = [(len(rows),)]
-        self._answers[_counting("source")] = [(len(source_rows),)]
+        self._answers[_NUM_FILES] = [(len(set(numbers)),)]
 
     def load_relations(self, target: str, source: str) -> None:
         """Create ``target`` and ``source`` of queries: rid, file, t0, t1, ... and sid, s0, s1, ...
 
         The queries must give the same numbers to the same rows whenever they are read.
         """
-        self._create("target", f"SELECT {self._with_old()} FROM ({target})", what="VIEW")
-        self._create("source", source, what="VIEW")
+        self._create_view("target", f"SELECT {self._with_old()} FROM ({target})")
+        self._create_view("source", source)
 
     def match(self) -> None:
-        """Create ``pairs``: a NULL condition is no match (R-003)."""
-        columns = "sid, rid" if self.is_large else "*"
-        self._create("pairs", f"SELECT {columns} FROM source, target WHERE {self.merge.on.sql}")
+        """Create ``matched``: a NULL condition of ON is no match (R-003)."""
+        columns = "*" if self.merge.of(Kind.MATCHED) else "sid, rid, file"  # without clauses nobody reads the others
+        self._try(Kind.MATCHED, f"source, target WHERE {self.merge.on.sql}", columns)
 
     def check_conditions(self) -> None:
         """Evaluate every condition that may fail on every joined row, as R-312 allows an executor to do.
@@ -113,34 +113,39 @@ class Evaluation:
         """Tell whether a target row has two or more matching source rows (R-320)."""
         if not self.is_large:
             return max(Counter(rid for _, rid in self.pairs()).values(), default=0) > 1
-        return self.has_rows("pairs GROUP BY rid HAVING count(*) > 1")
+        return self.has_rows(f"{self._pairs} GROUP BY rid HAVING count(*) > 1")
 
     def multi_matched_may_be_pruned(self) -> bool:
         """Tell whether every multi-matched row makes all target-only clause predicates other than TRUE (R-322)."""
         allowed = " OR ".join(_conjunction(clause.target_only) for clause in self.merge.of(Kind.MATCHED))
-        multi = "SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1"
+        multi = f"SELECT rid FROM {self._pairs} GROUP BY rid HAVING count(*) > 1"
         return self.count(f"SELECT count(*) FROM ({multi}) JOIN target USING (rid) WHERE {allowed}") == 0
 
     def fire(self) -> None:
-        """Create ``matched``, ``not_matched`` and ``by_source``: the first clause whose condition is TRUE (R-301)."""
-        self._try(Kind.MATCHED, "pairs JOIN source USING (sid) JOIN target USING (rid)" if self.is_large else "pairs")
-        self._try(Kind.NOT_MATCHED, "source ANTI JOIN pairs USING (sid)")
-        self._try(Kind.NOT_MATCHED_BY_SOURCE, "target ANTI JOIN pairs USING (rid)")
+        """Create ``not_matched`` and ``by_source``, unless nothing is done to their rows, which nobody reads then."""
+        if self.merge.of(Kind.NOT_MATCHED):
+            self._try(Kind.NOT_MATCHED, f"source ANTI JOIN {self._pairs} USING (sid)")
+        if self.merge.of(Kind.NOT_MATCHED_BY_SOURCE):
+            self._try(Kind.NOT_MATCHED_BY_SOURCE, f"target ANTI JOIN {self._pairs} USING (rid)")
         if not self.is_large:
             for kind in FIRED_IN:
                 tried = self.tried(kind) if self.merge.of(kind) else []
                 self._fired.extend((kind, index) for index in sorted({i for i in tried if i is not None}))
 
-    def _try(self, kind: Kind, rows: str) -> None:
-        if not self.merge.of(kind):
-            return  # nothing is done to these rows, so nobody reads which they are
+    def _try(self, kind: Kind, rows: str, columns: str = "*") -> None:
+        """Say of rows which is the first clause of a kind whose condition is TRUE (R-301)."""
         name, clause = FIRED_IN[kind], f"{self._first(kind)} AS clause"
         if not self.is_large:
-            self._create(name, f"SELECT *, {clause}, {self._undecided(kind)} AS undecided FROM {rows}")
+            self._create(name, f"SELECT {columns}, {clause}, {self._undecided(kind)} AS undecided FROM {rows}")
             return
         self._create(f"{name}_numbers", f"SELECT {', '.join(_NUMBERS[kind])}, {clause} FROM {rows}")
         again = " ".join(f"JOIN {_TABLE_OF[number]} USING ({number})" for number in _NUMBERS[kind])
-        self._create(name, f"SELECT * FROM {name}_numbers {again}", what="VIEW")
+        self._create_view(name, f"SELECT * FROM {name}_numbers {again}")
+
+    @property
+    def _pairs(self) -> str:
+        """The table that has the numbers of the rows that match, sid and rid."""
+        return f"{FIRED_IN[Kind.MATCHED]}{'_numbers' * self.is_large}"
 
     def act(self) -> None:
         """Create ``updated``, ``deleted`` and ``inserted``: values are computed where their clause fires (R-254)."""
@@ -168,42 +173,45 @@ class Evaluation:
         elif self.merge.of(Kind.NOT_MATCHED_BY_SOURCE):
             files = "SELECT DISTINCT file FROM target"
         elif self.merge.of(Kind.NOT_MATCHED):
-            files = f"SELECT DISTINCT file FROM pairs{' JOIN target USING (rid)' if self.is_large else ''}"
+            files = "SELECT DISTINCT file FROM matched"
         else:
             files = "SELECT DISTINCT file FROM matched WHERE clause IS NOT NULL"
         self._create("touched", files)
 
     def counts(self) -> dict[str, int]:
-        """Count what metrics are made of; see ``counted`` for the names."""
-        counted = {"touched_files": "touched", "touched_rows": "target SEMI JOIN touched USING (file)"}
-        known = {"source": self.num_rows("source"), "inserted": 0}
-        if self.filled("inserted"):
-            counted["inserted"] = "inserted"
-        for kind, name in ((Kind.MATCHED, "matched"), (Kind.NOT_MATCHED_BY_SOURCE, "by_source")):
-            for table in ("updated", "deleted"):
-                known[f"{name}_{table}"] = 0
-                if any(clause.kind is kind for clause, _ in self._fired_of(_FILLED_BY[table])):
-                    counted[f"{name}_{table}"] = f"{table} WHERE kind = '{kind.value}'"
-        query = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {rows}" for name, rows in counted.items())
-        return known | dict(self.ask(query))
+        """Count what metrics are made of: touched_files, touched_rows, source, inserted, matched_updated and so on."""
+        touched = self.num_rows("touched")
+        all_touched = touched == self.count(_NUM_FILES)
+        counts = {
+            "touched_files": touched,
+            "touched_rows": self.num_rows("target" if all_touched else "target SEMI JOIN touched USING (file)"),
+            "source": self.num_rows("source"),
+            "inserted": self.num_rows("inserted") if self.filled("inserted") else 0,
+        }
+        for table in ("updated", "deleted"):
+            kinds = {clause.kind for clause, _ in self._fired_of(_FILLED_BY[table])}
+            for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE):
+                of_kind = table if kinds == {kind} else f"{table} WHERE kind = '{kind.value}'"
+                counts[f"{FIRED_IN[kind]}_{table}"] = self.num_rows(of_kind) if kind in kinds else 0
+        return counts
 
     def pairs(self) -> list[tuple[int, int]]:
         """Read the matches: sid and rid; counted in Python, which is cheaper than windows are on small tables."""
-        return self.ask("SELECT sid, rid FROM pairs")
+        return [(sid, rid) for sid, rid, _, _ in self._tried(Kind.MATCHED)]
 
     def tried(self, kind: Kind) -> list[int | None]:
         """Read the rows on which the clauses of a kind are tried: which of them fired on each, None for none.
 
         There must be clauses of the kind.
         """
-        return [clause for clause, _ in self._tried(kind)]
+        return [clause for *_, clause, _ in self._tried(kind)]
 
     def has_undecided(self, kind: Kind) -> bool:
         """Tell whether a condition is NULL on one of the rows on which the clauses of a kind, if any, are tried."""
-        return bool(self.merge.of(kind)) and any(undecided for _, undecided in self._tried(kind))
+        return bool(self.merge.of(kind)) and any(undecided for *_, undecided in self._tried(kind))
 
-    def _tried(self, kind: Kind) -> list[tuple[int | None, bool]]:
-        return self.ask(f"SELECT clause, undecided FROM {FIRED_IN[kind]}")
+    def _tried(self, kind: Kind) -> list[tuple[Any, ...]]:
+        return self.ask(f"SELECT {', '.join(_NUMBERS[kind])}, clause, undecided FROM {FIRED_IN[kind]}")
 
     def fired(self) -> tuple[tuple[Kind, int], ...]:
         """List the clauses that fired on some row: their kind, and their position among those of their kind."""
@@ -231,9 +239,9 @@ class Evaluation:
         """Read the change feed of the merge (R-610): one row or pair of images per affected row (R-611)."""
         return self._rows(self.change_query(), change_schema(self.merge.final_schema))
 
-    def change_query(self) -> str:
-        """Write the query of the change rows: columns c0, c1, ... and the type of the change."""
-        old, new = self.old_columns(), self.columns()
+    def change_query(self, indexes: Sequence[int] | None = None) -> str:
+        """Write the query of the change rows: columns c0, c1, ..., or some of them, and the type of the change."""
+        old, new = self.old_columns(indexes), self.columns(indexes)
         parts = {
             "updated": f"""
                 SELECT {old}, 'update_preimage' AS change FROM target SEMI JOIN updated USING (rid)
@@ -250,8 +258,8 @@ class Evaluation:
         return [table for table in tables if self._fired_of(_FILLED_BY[table])]
 
     def _first(self, kind: Kind) -> str:
-        clauses = enumerate(self.merge.of(kind))
-        return f"CASE {' '.join(f'WHEN {_condition(clause)} THEN {index}' for index, clause in clauses)} END"
+        whens = [f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(self.merge.of(kind))]
+        return f"CASE {' '.join(whens)} END" if whens else "CAST(NULL AS INTEGER)"
 
     def _undecided(self, kind: Kind) -> str:
         conditions = [clause.condition.sql for clause in self.merge.of(kind) if clause.condition is not None]
@@ -296,13 +304,16 @@ class Evaluation:
             return f"NULLIF({value.sql}, '')"
         return value.sql
 
-    def columns(self) -> str:
-        """List the columns of a new row for a SELECT."""
-        return ", ".join(f"c{index}" for index in range(len(self.merge.final_schema.columns)))
+    def columns(self, indexes: Sequence[int] | None = None) -> str:
+        """List the columns of a new row, or some of them, for a SELECT."""
+        return ", ".join(f"c{index}" for index in self._all(indexes))
 
-    def old_columns(self) -> str:
+    def old_columns(self, indexes: Sequence[int] | None = None) -> str:
         """List the columns of an old row in the final schema for a SELECT, named as those of new rows."""
-        return ", ".join(f"{self.old(index)} AS c{index}" for index in range(len(self.merge.final_schema.columns)))
+        return ", ".join(f"{self.old(index)} AS c{index}" for index in self._all(indexes))
+
+    def _all(self, indexes: Sequence[int] | None) -> Sequence[int]:
+        return range(len(self.merge.final_schema.columns)) if indexes is None else indexes
 
     def old(self, index: int) -> str:
         """Name the column of ``target`` that holds a column of the final schema before the merge."""
@@ -313,12 +324,17 @@ class Evaluation:
         others = [(index, value) for index, value in enumerate(self.merge.old) if not is_short(value.sql)]
         return "*" + "".join(f", {value.sql} AS o{index}" for index, value in others)
 
-    def _load(self, name: str, incoming: pa.Table, *, select: str = "*") -> None:  # noqa: ARG002 - used in the query
+    def _load(self, name: str, incoming: pa.Table, *, select: str = "*") -> None:
         # DuckDB looks names up among the variables of the function that calls it: half of what registering takes.
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {select} FROM incoming")
+        self._answers[_counting(name)] = [(len(incoming),)]
 
-    def _create(self, name: str, query: str, *, what: str = "TABLE") -> None:
-        self.connection.execute(f"CREATE OR REPLACE TEMP {what} {name} AS {query}")
+    def _create(self, name: str, query: str) -> None:
+        made = self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+        self._answers[_counting(name)] = made.fetchall()  # how many rows it has got
+
+    def _create_view(self, name: str, query: str) -> None:
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query of a few rows. Its answer is remembered, since no table changes once it is made."""
@@ -334,16 +350,16 @@ class Evaluation:
         """Run a query that gives one number."""
         return int(self.ask(query)[0][0])
 
-    def num_rows(self, table: str) -> int:
-        """Count the rows of a table; of small ones with the rows of a case it is known."""
-        return self.count(_counting(table))
+    def num_rows(self, rows: str) -> int:
+        """Count the rows of what may follow FROM; of a table that was made here it is known."""
+        return self.count(_counting(rows))
 
     def _rows(self, query: str, schema: Schema) -> tuple[Row, ...]:
         return table_to_rows(self.connection.sql(query).to_arrow_table(), schema)
 
 
-def _counting(table: str) -> str:
-    return f"SELECT count(*) FROM {table}"
+def _counting(rows: str) -> str:
+    return f"SELECT count(*) FROM {rows}"
 
 
 def _condition(clause: ResolvedClause) -> str:

@@ -8,7 +8,7 @@ evaluation's temporary tables: column *i* of the target is ``t<i>``, of the sour
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
@@ -68,36 +68,7 @@ class Translator:
     scope: Scope
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
-    _cases: dict[type[exp.Expr], Callable[[exp.Expr], Typed]] = field(init=False, default_factory=dict)
     _translated: dict[int, tuple[exp.Expr, Typed]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        cases: dict[type[exp.Expr], Callable[[Any], Typed]] = {
-            exp.Column: self._name,
-            exp.Dot: self._name,
-            exp.Subquery: self._subquery,
-            exp.Paren: lambda node: self.translate(node.this),
-            exp.Null: lambda _: Typed(sql="NULL", type=VOID),
-            exp.Boolean: lambda node: Typed(sql="TRUE" if node.this else "FALSE", type=BOOLEAN),
-            exp.Literal: self._literal,
-            exp.Neg: self._negative,
-            exp.Not: self._not,
-            exp.And: lambda node: self._logical(node, "AND"),
-            exp.Or: lambda node: self._logical(node, "OR"),
-            exp.Is: self._is,
-            exp.In: self._in,
-            exp.Between: self._between,
-            exp.Case: self._case,
-            exp.If: self._if,
-            exp.Cast: self._cast,
-            exp.HexString: self._hex,
-            exp.CurrentTimestamp: self._now,
-            exp.CurrentDate: self._now,
-            exp.Localtimestamp: self._now,
-            **dict.fromkeys(_COMPARISONS, self._compare),
-            **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), self._binary),
-        }
-        self._cases.update(cases)
 
     def translate(self, node: exp.Expr) -> Typed:
         """Translate one expression.
@@ -111,9 +82,9 @@ class Translator:
         return self._translated[id(node)][1]
 
     def _translate(self, node: exp.Expr) -> Typed:
-        translate = self._cases.get(type(node))
+        translate = self._BY_CLASS.get(type(node))
         if translate is not None:
-            return translate(node)
+            return translate(self, node)
         found = constructed(node, self.translate) or array_call(node, self.translate)
         return function(node, self.translate) if found is None else found
 
@@ -176,12 +147,22 @@ class Translator:
         number = _whole_number(node)
         return negative(self.translate(node.this)) if number is None else integer_literal(number)
 
+    def _paren(self, node: exp.Expr) -> Typed:
+        return self.translate(node.this)
+
+    def _null(self, _: exp.Expr) -> Typed:
+        return Typed(sql="NULL", type=VOID)
+
+    def _truth_value(self, node: exp.Expr) -> Typed:
+        return Typed(sql="TRUE" if node.this else "FALSE", type=BOOLEAN)
+
     def _not(self, node: exp.Expr) -> Typed:
         operand = self._boolean(node.this)
         return combine(f"(NOT {operand.sql})", BOOLEAN, operand)
 
-    def _logical(self, node: exp.Expr, word: str) -> Typed:
+    def _logical(self, node: exp.Expr) -> Typed:
         left, right = self._boolean(node.this), self._boolean(node.expression)
+        word = "AND" if isinstance(node, exp.And) else "OR"
         return combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
 
     def _is(self, node: exp.Expr) -> Typed:
@@ -262,6 +243,32 @@ class Translator:
         if isinstance(node, exp.IntDiv):
             return divide_whole(left, right)
         return arithmetic(node, left, right)
+
+    _BY_CLASS: ClassVar[dict[type[exp.Expr], Callable[[Translator, Any], Typed]]] = {
+        exp.Column: _name,
+        exp.Dot: _name,
+        exp.Subquery: _subquery,
+        exp.Paren: _paren,
+        exp.Null: _null,
+        exp.Boolean: _truth_value,
+        exp.Literal: _literal,
+        exp.Neg: _negative,
+        exp.Not: _not,
+        exp.And: _logical,
+        exp.Or: _logical,
+        exp.Is: _is,
+        exp.In: _in,
+        exp.Between: _between,
+        exp.Case: _case,
+        exp.If: _if,
+        exp.Cast: _cast,
+        exp.HexString: _hex,
+        exp.CurrentTimestamp: _now,
+        exp.CurrentDate: _now,
+        exp.Localtimestamp: _now,
+        **dict.fromkeys(_COMPARISONS, _compare),
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), _binary),
+    }
 
 
 def _whole_number(node: exp.Expr) -> int | None:

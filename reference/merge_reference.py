@@ -281,20 +281,22 @@ def settle(evaluation: Evaluation, written: WrittenRows, settings: Settings, *, 
     evaluation.touch(rewrites=not path_a)
     counts = evaluation.counts()
     path = _path(evaluation.merge, counts, path_a=path_a)
-    if broken := written.violations(rewrites=path is MergePath.D):
+    rewrites = path is MergePath.D
+    if broken := written.violations(rewrites=rewrites):
         raise _one_of(broken)
-    if path is MergePath.D and settings.append_only:
+    if rewrites and settings.append_only:
         raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
     one_file_per_tuple = bool(target.partition_by) and settings.repartition_before_write
+    feeds = rewrites and target.change_data_feed
     metrics = predict_metrics(
         counts,
         path,
         change_data_feed=target.change_data_feed,
-        written_tuples=written.num_written_tuples(rewrites=path is MergePath.D) if one_file_per_tuple else None,
-        change_tuples=written.num_change_tuples() if one_file_per_tuple else None,
+        written_tuples=written.num_written_tuples(rewrites=rewrites) if one_file_per_tuple else None,
+        change_tuples=written.num_change_tuples() if one_file_per_tuple and feeds else None,
     )
     committed = (
-        path is MergePath.D
+        rewrites
         or counts["inserted"] > 0
         or evaluation.merge.final_schema != target.schema
         or settings.record_empty_commits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from reference.errors import RejectedError, UnsupportedByReferenceError
@@ -56,6 +56,7 @@ class Relation:
     schema: Schema
     values: tuple[str, ...] | None = None
     origins: tuple[int, ...] | None = None
+    _places: dict[tuple[str, bool], list[int]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def value(self, index: int) -> str:
         """Give the DuckDB SQL of a column."""
@@ -64,6 +65,16 @@ class Relation:
     def origin(self, index: int) -> int:
         """Give the number that says which column this is."""
         return index if self.origins is None else self.origins[index]
+
+    def places(self, name: str, *, case_sensitive: bool) -> list[int]:
+        """List the numbers of the columns of a name, by the session's case rule."""
+        key = name, case_sensitive
+        if key not in self._places:
+            columns = self.schema.columns
+            self._places[key] = [
+                i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)
+            ]
+        return self._places[key]
 
     def typed(self, index: int) -> Typed:
         """Give a column as an expression."""
@@ -139,7 +150,7 @@ class Scope:
 
     def same(self, left: str, right: str) -> bool:
         """Compare two names by the session's case rule."""
-        return left == right if self.case_sensitive else left.lower() == right.lower()
+        return _same(left, right, case_sensitive=self.case_sensitive)
 
     def _columns(self, parts: tuple[str, ...]) -> list[tuple[Relation, int, tuple[str, ...]]]:
         # A qualifier that leads to a column wins over a column with fields (R-824).
@@ -156,7 +167,7 @@ class Scope:
         ]
 
     def _indexes(self, relation: Relation, name: str) -> list[int]:
-        return [i for i, column in enumerate(relation.schema.columns) if self.same(column.name, name)]
+        return relation.places(name, case_sensitive=self.case_sensitive)
 
     def fields(
         self, rest: tuple[str, ...], data_type: DataType, parts: tuple[str, ...]
@@ -188,3 +199,7 @@ class Scope:
         return ", ".join(
             f"{relation.qualifier}.{column.name}" for relation in self.relations for column in relation.schema.columns
         )
+
+
+def _same(left: str, right: str, *, case_sensitive: bool) -> bool:
+    return left == right if case_sensitive else left.lower() == right.lower()

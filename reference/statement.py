@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from reference.dialect import SparkDialect
+from reference.dialect import read_sql
 from reference.errors import RejectedError, UnsupportedByReferenceError
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
@@ -123,7 +122,7 @@ def parse_statement(sql: str) -> Statement:
 
 def _tree(sql: str) -> exp.Merge:
     try:
-        tree = sqlglot.parse_one(sql, dialect=SparkDialect)
+        tree = read_sql(sql)
     except SqlglotError as error:
         if "whens" in str(error).lower() and not re.search(r"\bWHEN\b", sql, re.IGNORECASE):
             raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause") from error

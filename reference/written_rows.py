@@ -85,26 +85,29 @@ class WrittenRows:
         return frozenset(check.error_class for check, count in zip(self.checks, counts, strict=True) if count)
 
     def num_written_tuples(self, *, rewrites: bool) -> Bound:
-        """Count the partition tuples of the rows that are written (R-543)."""
-        new, old = self.evaluation.columns(), self.evaluation.old_columns()
+        """Count the partition tuples of the rows that are written (R-543) to a table that has partitions."""
+        new, old = self.evaluation.columns(self._partition), self.evaluation.old_columns(self._partition)
         parts = [f"SELECT {new} FROM {table}" for table in self.evaluation.filled("inserted", *["updated"] * rewrites)]
         if rewrites:
             parts.append(f"SELECT {old} FROM {self.evaluation.copied()}")
         return self._num_tuples(" UNION ALL ".join(parts)) if parts else Bound(0, 0)
 
     def num_change_tuples(self) -> Bound:
-        """Count the partition tuples of the change rows (R-543)."""
-        return self._num_tuples(self.evaluation.change_query())
+        """Count the partition tuples of the change rows (R-543) of a table that has partitions."""
+        return self._num_tuples(self.evaluation.change_query(self._partition))
 
     def _num_tuples(self, rows: str) -> Bound:
         """Count distinct tuples; an empty text, stored as NULL (R-744), may have been a tuple of its own before."""
-        indexes = partition_indexes(self.evaluation.target)
-        names = ", ".join(f"c{index}" for index in indexes) or "1"
-        texts = [index for index in indexes if self._column_type(index) == STRING]
+        names = self.evaluation.columns(self._partition)
+        texts = [index for index in self._partition if self._column_type(index) == STRING]
         ways = " * ".join(f"(CASE WHEN c{i} IS NULL THEN 2 ELSE 1 END)" for i in texts) or "1"
         counts = f"SELECT count(*), coalesce(sum({ways}), 0) FROM (SELECT DISTINCT {names} FROM ({rows}))"
         ((low, high),) = self.evaluation.ask(counts)
         return Bound(int(low), int(high))
+
+    @property
+    def _partition(self) -> tuple[int, ...]:
+        return partition_indexes(self.evaluation.target)
 
     def _column_type(self, index: int) -> DataType:
         return self.evaluation.target.schema.columns[index].type

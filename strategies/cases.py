@@ -36,15 +36,17 @@ class DrawnCase:
         enabled: the swarm flags that were on; what they led to is in ``features``.
         breaks: number of the rule that the case breaks on purpose, so that it must be refused; ``merge`` then holds
             the statement as it was before. None for a valid one.
-        features: labels of what the case really contains, such as ``clause:matched/update``, ``on:equality`` or
-            ``files:3``; what a run counts to know what it tested.
     """
 
     case: Case
     merge: DrawnMerge
     enabled: frozenset[Feature]
-    features: frozenset[str]
     breaks: str | None = None
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Labels of what the case really contains, such as ``clause:matched/update``, ``on:equality``, ``files:3``."""
+        return labels(self.merge, self.case, breaks=self.breaks)
 
 
 @st.composite
@@ -90,9 +92,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     )
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     case = replace(case, id=case_id(case))
-    return DrawnCase(
-        case=case, merge=merge, enabled=enabled, features=labels(merge, case, breaks=breaks), breaks=breaks
-    )
+    return DrawnCase(case=case, merge=merge, enabled=enabled, breaks=breaks)
 
 
 @st.composite

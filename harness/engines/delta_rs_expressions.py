@@ -36,8 +36,9 @@ from reference.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from harness.engines.delta_rs_numbers import HeldNumbers
     from reference.types import Field, Schema
 
 
@@ -59,13 +60,13 @@ class Side:
     """A table under the alias that the statement gives it, and under the one that delta-rs gets.
 
     Attributes:
-        largest: by column in lower case, the largest absolute value of an integer in it, nested ones included.
+        held: the numbers in it.
     """
 
     alias: str
     said_as: str
     schema: Schema
-    largest: Mapping[str, int]
+    held: HeldNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,11 @@ class Speaker:
 
     Attributes:
         sides: the tables whose columns may be used.
-        negative_zero: whether the case holds -0.0, which Spark takes for 0.0 and DataFusion does not.
+        held: the numbers in both tables, whichever may be used.
     """
 
     sides: tuple[Side, ...]
-    negative_zero: bool
+    held: tuple[HeldNumbers, ...]
 
     def say(self, node: exp.Expr) -> Said:
         """Say one expression.
@@ -229,7 +230,7 @@ class Speaker:
         spare = smallest // 2 - 2 if isinstance(node, exp.Mul) else smallest - 4
         numbers = [int(item.this) for item in node.find_all(exp.Literal) if str(item.this).isdigit()]
         names = {part.lower() for column in node.find_all(exp.Column, exp.Dot) for part in name_parts(column)}
-        numbers += [largest for side in self.sides for name, largest in side.largest.items() if name in names]
+        numbers += [side.held.largest_integer(names) for side in self.sides]
         if max(numbers, default=0) >= 1 << spare:
             raise UnsayableError("expression arithmetic near the end of a type")
         wider = left.type if widths[0] >= widths[1] else right.type
@@ -240,7 +241,7 @@ class Speaker:
         for data_type in given:
             if not isinstance(data_type, AtomicType | DecimalType):
                 raise UnsayableError("comparison of nested values")
-        if any(is_float(data_type) for data_type in given) and self.negative_zero:
+        if any(is_float(data_type) for data_type in given) and any(held.has_negative_zero for held in self.held):
             raise UnsayableError("comparison with -0.0")
         for data_type in given[1:]:
             if not are_comparable(given[0], data_type):

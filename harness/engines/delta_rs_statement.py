@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot.errors import SqlglotError
 
 from harness.delta_schema import check_constraints
 from harness.engines.delta_rs_expressions import Side, Speaker
 from harness.engines.delta_rs_literals import quoted
+from harness.engines.delta_rs_numbers import HeldNumbers
 from harness.engines.delta_rs_types import UnsayableError, is_integer, is_safe_cast, width
-from reference.dialect import SparkDialect
+from reference.dialect import read_sql
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.merge_reference import resolve_case
 from reference.settings import is_engines_own
 from reference.statement import Action, Kind
-from reference.types import DOUBLE, FLOAT, INTEGER_BITS, VOID, ArrayType, MapType, StructType
+from reference.types import VOID, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from reference.case import Case, Row, Value
+    from reference.case import Case, Row
     from reference.merge_reference import ResolvedCase
     from reference.statement import Clause
     from reference.types import DataType, Schema
@@ -86,8 +83,6 @@ class _Writer:
         statement = resolved.statement
         self._case, self._statement, self._settings, self._found = case, statement, resolved.settings, resolved.source
         self._evolution = statement.schema_evolution or resolved.settings.schema_evolution
-        tables = ((case.target.schema, case.target.rows), (resolved.source.schema, resolved.source.rows))
-        self._negative_zero = any(_has_negative_zero(schema, rows) for schema, rows in tables)
         target_alias, source_alias = statement.target_alias or "target", statement.source_alias or "source"
         if statement.source_query is None and statement.source_alias is None:
             source_alias = statement.source
@@ -95,10 +90,10 @@ class _Writer:
             statement.target_alias or statement.target,
             target_alias,
             case.target.schema,
-            _largest(case.target.schema, case.target.rows),
+            HeldNumbers(case.target.schema, case.target.rows),
         )
-        largest = _largest(resolved.source.schema, resolved.source.rows)
-        self._source = Side(source_alias, source_alias, resolved.source.schema, largest)
+        held = HeldNumbers(resolved.source.schema, resolved.source.rows)
+        self._source = Side(source_alias, source_alias, resolved.source.schema, held)
 
     def calls(self) -> MergeCalls:
         self._check()
@@ -152,7 +147,7 @@ class _Writer:
     def _check_constraint(self, text: str) -> None:
         """Refuse a constraint that delta-rs, which reads the text as it stands, would take for something else."""
         try:
-            tree = sqlglot.parse_one(text, dialect=SparkDialect)
+            tree = read_sql(text)
         except SqlglotError:
             raise UnsayableError("a CHECK constraint in Spark's own words") from None
         try:
@@ -174,7 +169,7 @@ class _Writer:
             Kind.NOT_MATCHED: (self._source,),
             Kind.NOT_MATCHED_BY_SOURCE: (self._target,),
         }[kind]
-        return Speaker(sides, self._negative_zero)
+        return Speaker(sides, (self._target.held, self._source.held))
 
     def _call(self, clause: Clause) -> tuple[str, dict[str, Any]]:
         speaker = self._speaker(clause.kind)
@@ -244,37 +239,3 @@ def _plain(data_type: DataType) -> DataType | tuple[Any, ...]:
     if isinstance(data_type, StructType):
         return tuple((member.name, _plain(member.type)) for member in data_type.fields)
     return data_type
-
-
-def _has_negative_zero(schema: Schema, rows: Sequence[Row]) -> bool:
-    return any(
-        number == 0 and math.copysign(1, number) < 0
-        for values in _columns(schema, rows, FLOAT, DOUBLE).values()
-        for number in _numbers(values)
-        if isinstance(number, float)
-    )
-
-
-def _largest(schema: Schema, rows: Sequence[Row]) -> dict[str, int]:
-    held = _columns(schema, rows, *INTEGER_BITS)
-    return {
-        name.lower(): max((abs(n) for n in _numbers(held.get(name, ())) if isinstance(n, int)), default=0)
-        for name in schema.names
-    }
-
-
-def _columns(schema: Schema, rows: Sequence[Row], *types: DataType) -> dict[str, tuple[Value, ...]]:
-    """Give the values of the columns of some types, and of nested ones."""
-    columns = zip(schema.columns, zip(*rows, strict=True), strict=True) if rows else ()
-    nested = (StructType, ArrayType, MapType)
-    return {
-        column.name: values for column, values in columns if column.type in types or isinstance(column.type, nested)
-    }
-
-
-def _numbers(values: Iterable[Value]) -> Iterator[int | float]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _numbers(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield value

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -112,10 +113,10 @@ class DuckDbEngine:
                 return Unsupported(error.reason)
             except RejectedError as error:  # of the source query, which is translated whole
                 return Unsupported(f"a source query that Delta refuses with {error.error_class}")
-            plain = self._attempt(preparation, directory, returning=False)
+            plain = self._attempt(preparation, directory)
             if not isinstance(plain, _Merged):
                 return plain
-            returning = self._attempt(preparation, directory, returning=True)
+            returning = self._attempt(preparation, directory, plain)
             if not isinstance(returning, _Merged):
                 return returning
             if preparation.extension:
@@ -127,27 +128,29 @@ class DuckDbEngine:
         self._worker.close()
 
     def _attempt(
-        self, preparation: Preparation, directory: Path, *, returning: bool
+        self, preparation: Preparation, directory: Path, plain: _Merged | None = None
     ) -> _Merged | Rejection | Unsupported:
-        request = {"steps": preparation.steps(directory, returning=returning)}
+        """Merge, with RETURNING where the plain merge is done."""
+        request = {"steps": preparation.steps(directory, returning=plain is not None)}
         try:
             reply = self._worker.ask(request, timeout=_TIMEOUT)
         except WorkerLostError as error:
             return Rejection(error_class="CRASHED", message=str(error))
         except WorkerTimeoutError as error:
             return Rejection(error_class="TIMED_OUT", message=str(error))
-        return _read(preparation, reply, returning=returning)
+        return _read(preparation, reply, plain)
 
 
+@dataclass(frozen=True, slots=True)
 class _Merged:
-    """A merge that succeeded: the table after it, and what MERGE gave."""
+    """A merge that succeeded: the table after it, its columns before and after, and what MERGE gave."""
 
-    def __init__(self, rows: tuple[Row, ...], result: pa.Table) -> None:
-        self.rows = rows
-        self.result = result
+    rows: tuple[Row, ...]
+    columns: list[tuple[str, ...]]
+    result: pa.Table
 
 
-def _read(preparation: Preparation, reply: dict[str, Any], *, returning: bool) -> _Merged | Rejection | Unsupported:
+def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None) -> _Merged | Rejection | Unsupported:
     if reply["failed"] is not None:
         if preparation.manner.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
             return Unsupported("rows that no primary key allows")
@@ -161,17 +164,18 @@ def _read(preparation: Preparation, reply: dict[str, Any], *, returning: bool) -
     for name in (ROWS, COLUMNS):
         if "error" in answers[name]:
             return Rejection(error_class=_UNREADABLE, message=answers[name]["error"]["message"], unchanged=False)
-    if (found := _columns(answers[COLUMNS])) != (wanted := _columns(answers[COLUMNS_BEFORE])):
+    wanted = _columns(answers[COLUMNS_BEFORE]) if plain is None else plain.columns
+    if (found := _columns(answers[COLUMNS])) != wanted:
         return Rejection(error_class=_OTHER_SCHEMA, message=f"the table had {wanted}, now {found}", unchanged=False)
     what = _UNREADABLE
     try:
         rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
         what = _UNREADABLE_RETURNING
-        if returning:
+        if plain is not None:
             read_returned(result, schema)
     except _UNREADABLE_VALUE as error:
         return Rejection(error_class=what, message=f"{type(error).__name__}: {error}", unchanged=False)
-    return _Merged(rows, result)
+    return _Merged(rows, found, result)
 
 
 def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[str, Any]) -> Rejection | Unsupported:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from reference.rules.evidence import Evidence
     from reference.types import DataType
 
-_ARRAY_FUNCTIONS = ("array_union", "array_intersect", "array_except", "array_remove", "array_distinct")
-
 
 def nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:
     """Go through assigned fields of structs, with the rows on which they are."""
@@ -134,10 +132,8 @@ def null_struct(e: Evidence, *, same: bool) -> bool:
 
 def array_function(e: Evidence) -> bool:
     """Tell whether a value is directly a call of an array function (R-246)."""
-    if e.prediction is None:
-        return False
-    called = (value.sql(dialect="databricks").lower() for value in e.values())
-    return any(text.startswith(_ARRAY_FUNCTIONS) for text in called)
+    called = (assigned.value.call for clause in e.resolved() for assigned in clause.assigned)
+    return e.prediction is not None and any(call is not None for call in called)
 
 
 def casts(e: Evidence) -> bool:

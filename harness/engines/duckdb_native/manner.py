@@ -51,6 +51,7 @@ class Manner:
         index: an index on the key, on another column, or a primary key on the key.
         star: how ``*`` is written, where DuckDB's own forms mean the same.
         clauses: other words for the same clauses.
+        session: DuckDB's own settings and their values, written as SQL.
     """
 
     source: str = ""
@@ -59,7 +60,7 @@ class Manner:
     index: str = ""
     star: str = ""
     clauses: str = ""
-    session: tuple[str, ...] = ()
+    session: tuple[tuple[str, str], ...] = ()
 
 
 def read_manner(case: Case) -> Manner:
@@ -77,8 +78,8 @@ def read_manner(case: Case) -> Manner:
         for name in ("source", "transaction", "database", "index", "star", "clauses")
     }
     session = (
-        f"SET threads = {given.get(_PREFIX + 'threads', '1')}",
-        f"SET preserve_insertion_order = {given.get(_PREFIX + 'preserve_insertion_order', 'true')}",
-        f"SET disabled_optimizers = '{given.get(_PREFIX + 'disabled_optimizers', '')}'",
+        ("threads", given.get(_PREFIX + "threads", "1")),
+        ("preserve_insertion_order", given.get(_PREFIX + "preserve_insertion_order", "true")),
+        ("disabled_optimizers", f"'{given.get(_PREFIX + 'disabled_optimizers', '')}'"),
     )
     return Manner(**words, session=session)

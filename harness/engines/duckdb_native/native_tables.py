@@ -37,6 +37,11 @@ def run(sql: str) -> Step:
     return {"do": "run", "sql": sql}
 
 
+def setting(name: str, value: str) -> Step:
+    """Make the step that gives a setting a value, written as SQL."""
+    return {"do": "set", "name": name, "value": value}
+
+
 def ask(name: str, sql: str) -> Step:
     """Make the step that executes a statement whose result, or error, is wanted."""
     return {"do": "ask", "name": name, "sql": sql}

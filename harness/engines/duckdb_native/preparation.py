@@ -18,6 +18,7 @@ from harness.engines.duckdb_native.native_tables import (
     load,
     misfits,
     run,
+    setting,
 )
 from harness.engines.duckdb_native.written_statement import extension, read_statement
 from reference.alignment import StoreAssignmentPolicy
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     from reference.types import DataType, Field
 
 _TARGET, _INCOMING_TARGET = "target", "incoming_target"
+_DROPPED = "dropped"
 MERGE, COMMIT, ROWS, COLUMNS_BEFORE, COLUMNS = "merge", "commit", "rows", "columns before", "columns"
-"""Names of the answers: of MERGE and COMMIT, the table's rows afterwards, its columns before and afterwards."""
+"""Names of the answers: of MERGE and COMMIT, the table's rows afterwards, its columns before, and afterwards."""
 MISFITS = "misfits"
 """The answer that has a row where the table's rows hold what its generated columns do not compute."""
 
@@ -78,20 +80,22 @@ class Preparation:
         in_file = self.manner.database == "file"
         path = str(directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
         merge = self._merge(returning=returning)
-        steps: list[Step] = [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
-        steps += [run(text) for text in self.manner.session]
-        steps += self.source_steps
-        steps += [
-            run(self.create),
-            ask_texts(COLUMNS_BEFORE, _COLUMNS),
-            load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema),
-        ]
+        steps: list[Step] = [{"do": "open", "path": path}, setting("TimeZone", "'UTC'")]
+        steps += [setting(name, value) for name, value in self.manner.session]
+        steps += [*self.source_steps, run(self.create)]
+        if not returning:
+            steps.append(ask_texts(COLUMNS_BEFORE, _COLUMNS))
+        steps.append(load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema))
         if self.misfits is not None:
             steps.append(ask_texts(MISFITS, self.misfits))
         steps += self._around(merge)
         if in_file:
-            steps += [{"do": "open", "path": path}, run("SET TimeZone = 'UTC'")]
-        return [*steps, ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
+            steps.append({"do": "open", "path": path})
+        steps += [ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
+        # a temporary table would hide the next case's
+        return (
+            [*steps, run('DROP TABLE IF EXISTS temp."target"')] if self.manner.database == "temporary-table" else steps
+        )
 
     @property
     def restores(self) -> bool:

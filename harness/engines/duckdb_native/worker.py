@@ -8,6 +8,7 @@ Arrow streams in base64, so that no value passes through text.
 ================  =====================================================================================
 ``open``          use the database at ``path``, leaving the one before
 ``load``          register the table ``arrow`` under ``name``, unless it is there already
+``set``           give the setting ``name`` the ``value``, written as SQL, unless it has it
 ``run``           execute ``sql``; a failure ends the request
 ``ask``           execute ``sql`` and keep its result, or its error, as the answer ``name``; an open
                   transaction is rolled back after an error. With ``after``, only where that answer is no error
@@ -36,6 +37,7 @@ class Session:
         self.connection: Any = None
         self.answers: dict[str, Any] = {}
         self.loaded: dict[str, str] = {}
+        self.settings: dict[str, str] = {}
         self.number = 0
         self.broken = False
 
@@ -43,8 +45,7 @@ class Session:
         """Give the following steps a database, in memory or in a file, and leave the one before."""
         if self.connection is None:
             self.connection = duckdb.connect(":memory:")
-        self.connection.execute("USE memory; DROP TABLE IF EXISTS temp.target")
-        self.connection.execute(f"DETACH DATABASE IF EXISTS database_{self.number}")
+        self.connection.execute(f"USE memory; DETACH DATABASE IF EXISTS database_{self.number}")
         self.number += 1
         self.connection.execute(f"ATTACH '{path}' AS database_{self.number}; USE database_{self.number}")
 
@@ -55,12 +56,20 @@ class Session:
             self.open(step["path"])
         elif kind == "load":
             self.load(step["name"], step["arrow"])
+        elif kind == "set":
+            self.set(step["name"], step["value"])
         elif kind == "run":
             self.connection.execute(step["sql"])
         elif kind not in ("ask", "list"):
             raise ValueError(f"unknown step {kind}")
         elif "error" not in self.answers.get(step.get("after", ""), {}):
             self.answers[step["name"]] = self.asked(step["sql"], as_table=kind == "ask")
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting; most cases want what the one before had."""
+        if self.settings.get(name) != value:
+            self.connection.execute(f"SET {name} = {value}")
+            self.settings[name] = value
 
     def load(self, name: str, arrow: str) -> None:
         """Register a table; the second merge of a case has the tables of the first."""
@@ -93,6 +102,7 @@ class Session:
         """Give this DuckDB up; the next ``open`` starts another."""
         connection, self.connection, self.broken = self.connection, None, False
         self.loaded.clear()
+        self.settings.clear()
         if connection is not None:
             with contextlib.suppress(duckdb.Error):  # a database that was invalidated may refuse even this
                 connection.close()

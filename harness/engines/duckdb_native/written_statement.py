@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from reference.dialect import SparkDialect
+from reference.dialect import read_sql
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.statement import Action, Kind, name_parts
 
@@ -64,7 +63,7 @@ def read_statement(sql: str) -> WrittenStatement:
     plain = _INLINE_TABLE.sub(r"\1SELECT * FROM \2", plain)
     without_clause = _WHEN.search(plain) is None
     try:
-        tree = sqlglot.parse_one(plain + (_ANY_CLAUSE if without_clause else ""), dialect=SparkDialect)
+        tree = read_sql(plain + (_ANY_CLAUSE if without_clause else ""))
     except SqlglotError:
         raise UnsupportedByReferenceError("text that is no MERGE") from None
     if not isinstance(tree, exp.Merge) or tree.args.get("on") is None:
