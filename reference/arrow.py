@@ -32,6 +32,8 @@ _ATOMIC: dict[AtomicName, pa.DataType] = {
     AtomicName.VOID: pa.null(),
 }
 
+_NESTED = (StructType, ArrayType, MapType)
+
 
 def arrow_type(data_type: DataType) -> pa.DataType:
     """Give the Arrow type that holds exactly the values of a type."""
@@ -56,7 +58,7 @@ def rows_to_table(rows: Sequence[Row], schema: Schema) -> pa.Table:
     arrow = arrow_schema(schema)
     columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(schema.columns)
     arrays = [
-        pa.array([_to_arrow(value, column.type) for value in values], type=field.type)
+        pa.array(_column_to_arrow(values, column.type), type=field.type)
         for values, column, field in zip(columns, schema.columns, arrow, strict=True)
     ]
     if not arrays:
@@ -82,7 +84,7 @@ def table_to_rows(table: pa.Table, schema: Schema) -> tuple[Row, ...]:
     if table.num_columns != len(schema.columns):
         raise ValueError(f"table has {table.num_columns} columns, the schema {len(schema.columns)}: {schema.ddl()}")
     columns = [
-        [_from_arrow(value, column.type) for value in _plain(table.column(i), column.type).to_pylist()]
+        _column_from_arrow(_plain(table.column(i), column.type).to_pylist(), column.type)
         for i, column in enumerate(schema.columns)
     ]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * table.num_rows
@@ -90,9 +92,21 @@ def table_to_rows(table: pa.Table, schema: Schema) -> tuple[Row, ...]:
 
 def _plain(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     wanted = arrow_type(data_type)
-    if column.type == wanted or isinstance(data_type, StructType | ArrayType | MapType):
+    if column.type == wanted or isinstance(data_type, _NESTED):
         return column
     return column.cast(wanted)
+
+
+def _column_to_arrow(values: Sequence[Value], data_type: DataType) -> Sequence[Value]:
+    if not isinstance(data_type, _NESTED):
+        return values
+    return [_to_arrow(value, data_type) for value in values]
+
+
+def _column_from_arrow(values: list[Value], data_type: DataType) -> list[Value]:
+    if isinstance(data_type, AtomicType) and data_type.name not in _CONVERTERS:
+        return values
+    return [_from_arrow(value, data_type) for value in values]
 
 
 def _to_arrow(value: Value, data_type: DataType) -> Value:
