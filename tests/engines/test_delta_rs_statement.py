@@ -89,6 +89,14 @@ def test_negative_zero_is_kept_out_of_comparisons() -> None:
         condition("t.f > CAST('1' AS DOUBLE)", row=(*ROW[:4], -0.0, *ROW[5:]))
 
 
+def test_large_values_are_kept_out_of_arithmetic() -> None:
+    """DataFusion wraps where Spark fails; what the columns in use hold decides, whatever others hold."""
+    row = (1, 2**62, *ROW[2:])
+    with pytest.raises(UnsayableError, match="near the end of a type"):
+        condition("T.V + 1 > 0", row=row)
+    assert condition("t.id + 1 > 0", row=row) == '(("t"."id" + 1) > 0)'
+
+
 def test_clauses_are_calls_in_the_statements_order() -> None:
     """The kinds may be interleaved; conditions and values are arguments."""
     calls = merge_calls(

@@ -95,6 +95,17 @@ def test_no_setting_of_its_own_changes_the_answer(engine: DuckDbEngine, name: st
     assert check_case(case, engine).verdict is Verdict.AGREE
 
 
+def test_nothing_of_a_case_reaches_the_next(engine: DuckDbEngine) -> None:
+    """Its temporary table is gone and its settings are taken back, also after a merge that failed."""
+    conf = {"duckdb.database": "temporary-table", "duckdb.threads": "4"}
+    failing = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = CAST(s.v AS INT)"
+    narrow = {"schema": "id INT", "rows": [[1]], "properties": _CDF}
+    for sql in (_UPSERT, failing):
+        engine.run(_case(sql, conf=conf))
+        report = check_case(_case(target=narrow, source={"schema": "id INT", "rows": [[1], [9]]}), engine)
+        assert report.verdict is Verdict.AGREE, report.mismatches
+
+
 def test_an_unknown_setting_is_not_ignored(engine: DuckDbEngine) -> None:
     assert engine.run(_case(conf={"duckdb.index": "bitmap"})) == Unsupported("setting duckdb.index=bitmap")
 

@@ -92,10 +92,9 @@ class Preparation:
         if in_file:
             steps.append({"do": "open", "path": path})
         steps += [ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
-        # a temporary table would hide the next case's
-        return (
-            [*steps, run('DROP TABLE IF EXISTS temp."target"')] if self.manner.database == "temporary-table" else steps
-        )
+        if self.manner.database == "temporary-table":  # it would hide the next case's; a failure here is no setup's
+            steps.append(ask_texts(_DROPPED, 'DROP TABLE IF EXISTS temp."target"'))
+        return steps
 
     @property
     def restores(self) -> bool:
