@@ -113,4 +113,4 @@ def test_cpu_seconds_count_what_a_process_and_its_children_take() -> None:
     program = [sys.executable, "-c", _WORK]
     done = subprocess.run(program, capture_output=True, text=True, check=True)  # noqa: S603 - this interpreter
     before, after = map(float, done.stdout.split())
-    assert after >= before + 0.1
+    assert after >= before + 0.05
