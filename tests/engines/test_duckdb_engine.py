@@ -106,6 +106,25 @@ def test_nothing_of_a_case_reaches_the_next(engine: DuckDbEngine) -> None:
         assert report.verdict is Verdict.AGREE, report.mismatches
 
 
+@pytest.mark.parametrize(
+    ("conf", "number"),
+    [
+        ({}, 1),
+        ({"duckdb.transaction": "explicit"}, 1),
+        ({"duckdb.transaction": "rolled-back-before"}, 2),
+        ({"duckdb.database": "temporary-table"}, 2),
+        ({"duckdb.database": "file"}, 4),  # which is opened again to be read
+    ],
+)
+def test_the_second_merge_has_a_new_table(tmp_path: Path, conf: dict[str, str], number: int) -> None:
+    """And a new database, unless the first left nothing behind but tables in memory."""
+    case = _case(conf=conf)
+    preparation = prepare(case, read_manner(case), tmp_path)
+    both = [preparation.steps(tmp_path, returning=returning) for returning in (False, True)]
+    assert sum(step["do"] == "open" for steps in both for step in steps) == number
+    assert all(sum(step.get("sql") == preparation.create for step in steps) == 1 for steps in both)
+
+
 def test_an_unknown_setting_is_not_ignored(engine: DuckDbEngine) -> None:
     assert engine.run(_case(conf={"duckdb.index": "bitmap"})) == Unsupported("setting duckdb.index=bitmap")
 

@@ -71,18 +71,22 @@ class Preparation:
     source_steps: tuple[Step, ...]
 
     def steps(self, directory: Path, *, returning: bool) -> list[Step]:
-        """List the steps of one merge in a database of its own.
+        """List the steps of one merge into a new table.
 
         Args:
             directory: where files may be written.
-            returning: whether the merge tells which rows it changed.
+            returning: whether the merge tells which rows it changed; the plain merge succeeded then.
         """
         in_file = self.manner.database == "file"
         path = str(directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
         merge = self._merge(returning=returning)
-        steps: list[Step] = [{"do": "open", "path": path}, setting("TimeZone", "'UTC'")]
-        steps += [setting(name, value) for name, value in self.manner.session]
-        steps += [*self.source_steps, run(self.create)]
+        if returning and self._is_plain:
+            steps: list[Step] = [run('DROP TABLE "target"')]  # its database and its source serve both merges
+        else:
+            steps = [{"do": "open", "path": path}, setting("TimeZone", "'UTC'")]
+            steps += [setting(name, value) for name, value in self.manner.session]
+            steps += self.source_steps
+        steps.append(run(self.create))
         if not returning:
             steps.append(ask_texts(COLUMNS_BEFORE, _COLUMNS))
         steps.append(load(_INCOMING_TARGET, physical_rows(self.case.target), self.case.target.schema))
@@ -100,6 +104,11 @@ class Preparation:
     def restores(self) -> bool:
         """Whether the rows before the merge are there again after it failed: they were committed before."""
         return self.manner.transaction not in ("local-rows", "mixed-rows")
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a successful merge leaves nothing behind but tables in memory."""
+        return not self.manner.database and self.manner.transaction in ("", "explicit")
 
     def _merge(self, *, returning: bool) -> list[Step]:
         sql = self.prefix + self.merge + (" RETURNING merge_action, *" if returning else "")
@@ -147,7 +156,7 @@ class Preparation:
         return f'SELECT {listed} FROM "target"'
 
 
-_COLUMNS = 'SELECT column_name, column_type, "null" FROM (DESCRIBE "target")'
+_COLUMNS = 'DESCRIBE "target"'
 
 
 def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
