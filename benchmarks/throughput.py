@@ -32,7 +32,7 @@ from harness.garbage import spare_what_is_loaded
 from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead
 from harness.prepared_draws import prepared
-from harness.session import WARM_UP, Remembered, cases_for, check_one, open_engine
+from harness.session import WARM_UP, Remembered, cases_for, check_one, open_engine, unless_refused
 from harness.statistics import Statistics
 from reference import evaluate
 
@@ -184,9 +184,10 @@ def _lane(engine: Engine, seed: int, batch: int = 1) -> Iterator[Lane]:
 
     def check(case: Case) -> CaseReport:
         with _timed(engine.name, seconds):
-            return check_one(case, engine, _known(), reference=reference)
+            return check_one(case, engine, _known(), reference=reference, spares_reference=True)
 
-    with tempfile.TemporaryDirectory() as folder, prepared(draws, reference, work_directory=Path(folder)) as ahead:
+    asked = functools.partial(unless_refused, engine, reference)
+    with tempfile.TemporaryDirectory() as folder, prepared(draws, asked, work_directory=Path(folder)) as ahead:
         yield Lane(engine, ahead, check, seconds, batch=batch)
 
 
@@ -194,7 +195,7 @@ def _lane(engine: Engine, seed: int, batch: int = 1) -> Iterator[Lane]:
 def _lane_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Lane]:
     seconds: defaultdict[str, float] = defaultdict(float)
     reference = Remembered(evaluate)
-    check_on = functools.partial(check_one, deviations=_known(), reference=reference)
+    check_on = functools.partial(check_one, deviations=_known(), reference=reference, spares_reference=True)
     draws = _TimedDraws(engine, seconds, seed=seed, reference=reference)
     with jobs_on(engine, num_jobs, check_on) as jobs:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,20 +19,29 @@ from harness.compare import (
     spurious_error,
 )
 from harness.conservation import conservation_mismatches
+from harness.engine import SelectiveEngine
 from harness.errors import EngineDownError
 from harness.verdict import CaseReport, Verdict
 from reference import evaluate
-from reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from harness.engine import Engine
     from reference.case import Case
-    from reference.outcome import EngineResult, Reference
+    from reference.outcome import EngineResult
+
+_SPARED = "the reference was not asked about what the engine does not take"
 
 
-def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] = evaluate) -> CaseReport:
+def check_case(
+    case: Case,
+    engine: Engine,
+    *,
+    reference: Callable[[Case], Reference] = evaluate,
+    spares_reference: bool = False,
+) -> CaseReport:
     """Check one case and report everything known afterwards.
 
     An engine agrees when it gives the reference's answer or, where the layout of files decides (R-322), the
@@ -45,8 +54,14 @@ def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Refere
         case: what to run.
         engine: the system under test.
         reference: evaluates a case; another one is of use in tests.
+        spares_reference: whether it is left alone where the engine refuses the case anyway (``SelectiveEngine``): of
+            such a case nothing but the reason is counted.
     """
     phases = _Phases()
+    if spares_reference and (refused := refusal(case, engine)) is not None:
+        spared = Reference(answer=Unsupported(_SPARED))
+        reason = f"{engine.name}: {refused.reason}"
+        return phases.report(case, engine, spared, verdict=Verdict.UNSUPPORTED, result=refused, reason=reason)
     with phases.measure("reference"):
         answer = reference(case)
     if isinstance(answer.answer, Unsupported) and case.expect is None:
@@ -75,6 +90,14 @@ def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Refere
         comparison=comparison,
         reason=_only_expect(answer),
     )
+
+
+def refusal(case: Case, engine: Engine) -> Unsupported | None:
+    """Say what the engine refuses a case for, where it knows that without running it."""
+    if isinstance(engine, SelectiveEngine):
+        with suppress(Exception):  # an adapter that fails here does so again where the case is run, and is told there
+            return engine.refused(case)
+    return None
 
 
 def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Rejection) -> Comparison:

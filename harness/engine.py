@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from reference.case import Case
-    from reference.outcome import EngineResult
+    from reference.outcome import EngineResult, Unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,17 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release what the engine holds; called once."""
+
+
+@runtime_checkable
+class SelectiveEngine(Engine, Protocol):
+    """An engine that knows of many a case that it does not take before it is run, and before anybody else is asked."""
+
+    def refused(self, case: Case) -> Unsupported | None:
+        """Say what of a case the engine has no words for, as ``run`` would; None where the case must be run.
+
+        Called beside ``run`` too, from another thread, about the case that comes next.
+        """
 
 
 @runtime_checkable

@@ -45,6 +45,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         | _remarks(report)
         for report in reports
     ]
+    reached = Counter(rule for report in reports if report.is_judged for rule in report.reference.facts.rules)
     return {
         "counts": counts,
         "unsupported": dict(unsupported_reasons(reports)),
@@ -52,7 +53,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
         "deviating": sum(bool(report.deviations) for report in reports),
         "not_checked": dict(checks_not_made(reports)),
-        "rules": dict(sorted(Counter(rule for report in reports for rule in report.reference.facts.rules).items())),
+        "rules": dict(sorted(reached.items())),
         "cases": cases,
         "unreadable": list(unreadable),
     }

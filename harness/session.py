@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import strategies
+from harness.check import refusal
 from harness.content_id import with_content_id
 from harness.deviations import Deviations
 from harness.drawing import Draws
@@ -82,6 +83,7 @@ def check_one(
     reference: Callable[[Case], Reference] = evaluate,
     oracle: Oracle = Oracle.REFERENCE,
     about: Fingerprint | None = None,
+    spares_reference: bool = False,
 ) -> CaseReport:
     """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
 
@@ -94,11 +96,13 @@ def check_one(
         reference: evaluates the case; where several engines run one case, its answer is made once.
         oracle: what judges the engine's answer.
         about: the finding that the case may be a smaller form of.
+        spares_reference: see ``check_case``.
     """
     with interrupts_kept():
         if VARIANT_SETTING in case.conf and oracle is Oracle.REFERENCE:
             return check_variant(case, engine, deviations, reference)
-        return deviations.annotated(ask(oracle, case, engine, reference=reference, about=about))
+        report = ask(oracle, case, engine, reference=reference, about=about, spares_reference=spares_reference)
+        return deviations.annotated(report)
 
 
 def fuzz_engine(
@@ -131,7 +135,9 @@ def fuzz_engine(
     engine.run(WARM_UP)  # start-up is not the budget's business
     spare_what_is_loaded()
     reference = Remembered(evaluate)
-    check_on = functools.partial(check_one, deviations=deviations, reference=reference, oracle=oracle)
+    check_on = functools.partial(
+        check_one, deviations=deviations, reference=reference, oracle=oracle, spares_reference=True
+    )
     draws = Draws(
         cases if cases is not None else cases_for(engine),
         seed=seed,
@@ -147,7 +153,7 @@ def fuzz_engine(
         if jobs is not None:
             source = DrawsAhead(draws, jobs, max_cases=budget.max_cases)
         elif not steer:
-            asked = None if oracle is Oracle.METAMORPHIC else reference
+            asked = None if oracle is Oracle.METAMORPHIC else functools.partial(unless_refused, engine, reference)
             source = stack.enter_context(prepared(draws, asked))
 
         def check(case: Case, about: Fingerprint | None) -> CaseReport:
@@ -167,6 +173,12 @@ def fuzz_engine(
             listener=listener,
             limits=limits,
         ).run()
+
+
+def unless_refused(engine: Engine, reference: Callable[[Case], Reference], case: Case) -> None:
+    """Ask the reference, which remembers its answer, about a case that the engine may take."""
+    if refusal(case, engine) is None:
+        reference(case)
 
 
 class Remembered:

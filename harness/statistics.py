@@ -146,6 +146,8 @@ class Statistics:
         self.num_deviating += bool(report.deviations)
         self.not_checked.update(check.value for check in report.unsupported_checks)
         self.not_checked_metrics.update(report.unsupported_metrics)
+        if not report.is_judged:
+            return
         facts = report.reference.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_fired

@@ -102,3 +102,8 @@ class CaseReport:
     deviations: tuple[str, ...] = ()
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the engine's answer was held against something; what another case reaches counts as not tested."""
+        return self.verdict not in (Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR)

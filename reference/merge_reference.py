@@ -65,21 +65,20 @@ class ResolvedCase:
     source: SourceRelation
 
 
-_RESOLVED: deque[tuple[Case, ResolvedCase]] = deque(maxlen=4)
-"""What was resolved last, in any thread: who runs a case mostly asks for what its evaluation has resolved already."""
+_LOOKED_AT: deque[tuple[Case, ResolvedCase]] = deque(maxlen=4)
+"""What ``resolve_case`` has resolved last, in any thread: mostly the evaluation of the case follows."""
 
 
 def resolve_case(case: Case) -> ResolvedCase:
-    """Resolve a case's statement for another executor than the reference's own.
+    """Resolve a case's statement for another executor than the reference's own, before that evaluates it.
 
     Raises:
         RejectedError: where the specification refuses the statement at analysis.
         UnsupportedByReferenceError: where the reference does not know what it means.
     """
-    for known, resolved in tuple(_RESOLVED):
-        if known.is_same_merge(case):
-            return resolved
-    return _Run(case=case).resolved()
+    resolved = _Run(case=case).resolved()
+    _LOOKED_AT.append((case, resolved))
+    return resolved
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,10 +100,18 @@ class _Run:
             return Reference(answer=_rejection(rejection_of(error)))
 
     def _evaluate(self) -> Reference:
-        resolved = self.resolved()
+        resolved = self._looked_at() or self.resolved()
         _check_reserved_names(resolved.merge.final_schema, self.case)
         self.evaluation = Evaluation(connection=connection().cursor(), target=self.case.target, merge=resolved.merge)
         return _run(self.evaluation, self.case, resolved)
+
+    def _looked_at(self) -> ResolvedCase | None:
+        """Take over what ``resolve_case`` has found."""
+        for case, found in tuple(_LOOKED_AT):
+            if case.is_same_merge(self.case):
+                self.settings, self.statement, self.source = found.settings, found.statement, found.source
+                return found
+        return None
 
     def resolved(self) -> ResolvedCase:
         """Resolve the statement, and keep how far that came."""
@@ -115,9 +122,7 @@ class _Run:
         if not case.target.schema.columns and not self.evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
         merge = resolver_of(case, statement, source, settings, evolution=self.evolution).resolve(statement)
-        resolved = ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
-        _RESOLVED.append((case, resolved))
-        return resolved
+        return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
         if self.statement is None or self.source is None:

@@ -7,6 +7,7 @@ import importlib.metadata
 import inspect
 import re
 import sys
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -46,6 +47,7 @@ UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
 _WORKER = Path(__file__).with_name("delta_rs_worker.py")
 _TIMEOUT = 60.0
 _SWITCHES = ("streamed_exec",)
+_REMEMBERED = 4  # one case is looked at while another one runs
 # How the releases say that they do not know a table's protocol: the table is at fault, not the merge.
 _NO_SUCH_TABLE = re.compile(
     r"(unsupported|not supported|does not support|unknown)[^.]*(reader|writer|table|column mapping)[ -]*"
@@ -81,6 +83,7 @@ class DeltaRsEngine:
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
         self._options = self._known_options(asks=python is not None)
+        self._said: deque[tuple[Case, MergeCalls | Unsupported]] = deque(maxlen=_REMEMBERED)
         self.capabilities = Capabilities(
             error_class=False,
             metric_names=COMPARED_METRICS,
@@ -108,21 +111,21 @@ class DeltaRsEngine:
         """Return what makes another such engine, see ``CopiedEngine``."""
         return functools.partial(type(self), version=self.version, python=self._python)
 
+    def refused(self, case: Case) -> Unsupported | None:
+        """Say what of a case this release, or the translation, has no words for."""
+        said = self._say(case)
+        return said if isinstance(said, Unsupported) else None
+
     def run(self, case: Case) -> EngineResult:
         """Run one case.
 
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        try:
-            calls = merge_calls(case)
-            if lacking := self._lacking(calls):
-                return Unsupported(lacking)
-        except UnsayableError as error:
-            return Unsupported(error.reason)
+        calls = self._say(case)
+        if isinstance(calls, Unsupported):
+            return calls
         with scratch_directory() as directory:
-            if case.target.layout.string_type is StringType.STRING_VIEW and not knows_string_view(self.version):
-                return Unsupported("a file whose texts are Arrow views")
             try:
                 write_target(case.target, directory / "target")
             except UnwritableTableError as error:
@@ -140,6 +143,26 @@ class DeltaRsEngine:
             return tuple(inspect.signature(DeltaTable.merge).parameters)
         said = self._worker.ask({"do": "version"}, timeout=_TIMEOUT)
         return tuple(said["options"])
+
+    def _say(self, case: Case) -> MergeCalls | Unsupported:
+        """Say a case's MERGE; once for a look beforehand and for the run."""
+        for known, said in tuple(self._said):  # the thread that prepares asks too
+            if known is case:
+                return said
+        said = self._say_anew(case)
+        self._said.append((case, said))
+        return said
+
+    def _say_anew(self, case: Case) -> MergeCalls | Unsupported:
+        try:
+            calls = merge_calls(case)
+        except UnsayableError as error:
+            return Unsupported(error.reason)
+        if lacking := self._lacking(calls):
+            return Unsupported(lacking)
+        if case.target.layout.string_type is StringType.STRING_VIEW and not knows_string_view(self.version):
+            return Unsupported("a file whose texts are Arrow views")
+        return calls
 
     def _lacking(self, calls: MergeCalls) -> str | None:
         """Say what this release's merge has no argument for."""
