@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.check import check_case
-from harness.engine import Engine
+from harness.engine import Engine, SelectiveEngine
 from harness.engines import delta_rs
 from harness.engines.delta_rs import DeltaRsEngine, error_class
 from harness.engines.delta_rs_releases import features_off, requirements
@@ -67,6 +67,14 @@ def test_a_merge_shows_rows_metrics_and_changes(engine: DeltaRsEngine) -> None:
     assert result.committed is True
     # delta-rs counts change files as files of the table; all else agrees
     assert {mismatch.kind for mismatch in check_case(WARM_UP, engine).mismatches} <= {"P-10-files"}
+
+
+def test_what_cannot_be_said_is_refused_beforehand(engine: DeltaRsEngine) -> None:
+    """With the words of the run, which then need not begin."""
+    assert isinstance(engine, SelectiveEngine)
+    nested = case("WHEN MATCHED AND array(1) = array(s.id) THEN DELETE")
+    assert engine.refused(nested) == engine.run(nested) == Unsupported("expression array")
+    assert engine.refused(WARM_UP) is None
 
 
 @pytest.mark.parametrize("string_type", list(StringType))

@@ -309,8 +309,26 @@ def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
     assert run.summary.verified_share == 0
 
 
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.AGREE])
+def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Path, verdict: Verdict) -> None:
+    """The reference may know what a case reaches that the engine does not take: that is no test of the engine."""
+
+    def check(case: Case) -> CaseReport:
+        found = report(case, verdict=verdict, reason="fake: why")
+        answer = report(case).reference.answer
+        fired = frozenset({("matched", "update")})
+        facts = replace(found.reference.facts, rules=frozenset({"R-320"}), clauses_fired=fired, multi_matched=True)
+        return replace(found, reference=Reference(answer=answer, facts=facts))
+
+    summary = Run(tmp_path, check).summary
+    is_judged = verdict is Verdict.AGREE
+    assert summary.rules == ({"R-320": 150} if is_judged else {})
+    assert [summary.num_multi_matched, sum(summary.paths.values())] == [150 * is_judged] * 2
+    assert [bool(summary.num_cells), bool(summary.clauses_present), bool(summary.clauses_fired)] == [is_judged] * 3
+
+
 def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> None:
-    """A run says what both sides reject, and which rules its cases reached, whatever their verdict."""
+    """A run says what both sides reject, and which rules the cases reached that were judged."""
 
     def check(case: Case) -> CaseReport:
         error_class = "DELTA_EVEN" if len(case.target.rows) % 2 == 0 else "DELTA_ODD"
