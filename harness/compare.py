@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.compare_metrics import metric_mismatches
-from harness.compare_rows import difference, row_mismatches
+from harness.compare_rows import difference, in_columns_of, row_mismatches
 from harness.compare_schema import schema_mismatches
 from harness.value_text import fit
 from harness.verdict import Check, Mismatch
 from reference.case_file import change_schema
 from reference.outcome import Bound, Outcome, Rejection
-from reference.types import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from harness.engine import Capabilities
     from reference.case import Expectation, Row
     from reference.outcome import Prediction
+    from reference.types import Schema
 
 REFERENCE = "reference"
 EXPECT = "expect"
@@ -246,23 +246,12 @@ def _row_difference(
         text = f"{against}: {len(wanted)} rows of {len(schemas[0].columns)} columns"
         other = f"engine: {len(found)} rows of {len(schemas[1].columns)} columns"
         return (_mismatch(check, against, "row_width", text, other),)
-    if order := _same_names_in_another_order(*schemas):
-        # the order is a difference of its own; by position, every cell would seem to differ
-        found = tuple(tuple(row[i] for i in order) for row in found)
-        schemas = (schemas[0], Schema(tuple(schemas[1].columns[i] for i in order)))
-    found_difference = difference(wanted, found, wanted_schema=schemas[0], found_schema=schemas[1], tied=tied)
+    # another order of columns is a difference of its own; by position, every cell would seem to differ
+    found, found_schema = in_columns_of(schemas[0], found, schemas[1])
+    found_difference = difference(wanted, found, wanted_schema=schemas[0], found_schema=found_schema, tied=tied)
     return row_mismatches(
-        found_difference, check=check, against=against, wanted_schema=schemas[0], found_schema=schemas[1]
+        found_difference, check=check, against=against, wanted_schema=schemas[0], found_schema=found_schema
     )
-
-
-def _same_names_in_another_order(wanted: Schema, found: Schema) -> tuple[int, ...]:
-    """Return where the wanted columns stand in the other schema; empty where they stand in place, or are not these."""
-    if wanted.names == found.names or sorted(wanted.names) != sorted(found.names):
-        return ()
-    if len(set(wanted.names)) < len(wanted.names):
-        return ()
-    return tuple(found.names.index(name) for name in wanted.names)
 
 
 def _commit(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:

@@ -73,6 +73,23 @@ def difference(
     )
 
 
+def unmatched_rows(
+    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
+) -> tuple[list[Row], list[Row]]:
+    """Return the rows, occurrence by occurrence, that have no equal on the other side, in the order of their texts."""
+    missing, extra = _unmatched(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
+    return [entry.row for entry in missing], [entry.row for entry in extra]
+
+
+def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple[tuple[Row, ...], Schema]:
+    """Put rows into the order of the wanted columns, where their own are the same in another order."""
+    same = sorted(wanted.names) == sorted(schema.names) and len(set(wanted.names)) == len(wanted.names)
+    if not same or wanted.names == schema.names:
+        return tuple(found), schema
+    order = [schema.names.index(name) for name in wanted.names]
+    return tuple(tuple(row[i] for i in order) for row in found), Schema(tuple(schema.columns[i] for i in order))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
     """One sort of difference: a line for each row, and what of it has to be explained."""
@@ -89,7 +106,7 @@ def row_mismatches(
     """Turn a difference into at most three mismatches: missing, extra and changed rows."""
     what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
     changed = [
-        (row_text(ours, wanted_schema), _changed_cells(ours, theirs, against, wanted_schema, found_schema))
+        (row_text(ours, wanted_schema), changed_cells(ours, theirs, against, wanted_schema, found_schema))
         for ours, theirs in found.changed
     ]
     missing = [f"- {row_text(row, wanted_schema)}" for row in found.missing]
@@ -161,7 +178,8 @@ def _score(left: Identity, right: Identity, tied: int | None) -> int:
     return equal if 2 * equal >= free else 0
 
 
-def _changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
+def changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
+    """Say each differing cell of two rows, such as ``name: reference 1, engine 2``."""
     identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
     return [
         f"{ours.name}: {against} {cell_text(a, ours.type)}, engine {cell_text(b, theirs.type)}"

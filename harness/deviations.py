@@ -19,7 +19,8 @@ from packaging.version import InvalidVersion, Version
 
 from harness.case_predicates import WORDS, BadPredicateError, Predicate, parse_predicate
 from harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
-from harness.expected_differences import BadDifferenceError, cover_rows, parse_difference, parts_of
+from harness.expected_differences import CELLS, WHOLE_ROWS, BadDifferenceError, parse_difference, parts_of
+from harness.paired_rows import expecting_all_cells
 from harness.verdict import Verdict
 from reference.case_file import load_cases, parse_cases
 from reference.errors import CaseFormatError
@@ -104,18 +105,14 @@ class Deviations:
         """Return the entries that together explain every difference of a mismatch; none where one is left over."""
         if report.verdict is not Verdict.MISMATCH:
             return ()
-        fitting = [entry for entry in self.entries if entry.names_one_of(report.mismatches) and entry.fits(report)]
+        mismatches = [*report.mismatches, *(_in_cells(m) for m in report.mismatches if m.kind in WHOLE_ROWS)]
+        fitting = [entry for entry in self.entries if entry.names_one_of(mismatches) and entry.fits(report)]
         explained: dict[str, Deviation] = {}
         for mismatch in report.mismatches:
-            named = [(e, wanted) for e in fitting for wanted in e.difference if wanted.names(mismatch)]
-            expected = [(e, wanted) for e, wanted in named if cover_rows([wanted], mismatch, report)]
-            if not expected and cover_rows([wanted for _, wanted in named], mismatch, report):
-                expected = named  # each is about other columns of the same rows
-            for part in parts_of(mismatch):
-                entries = [entry for entry, wanted in expected if wanted.covers(mismatch, part, report)]
-                if not entries:
-                    return ()
-                explained.update((entry.id, entry) for entry in entries)
+            entries = _explaining(mismatch, fitting, report)
+            if not entries:
+                return ()
+            explained.update((entry.id, entry) for entry in entries)
         return tuple(explained.values())
 
     def annotated(self, report: CaseReport) -> CaseReport:
@@ -155,6 +152,28 @@ class Deviations:
     def reason(self, deviation_id: str) -> str:
         """Return why an entry is there."""
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
+
+
+def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:
+    """Return the entries that name the parts of a mismatch, or the cells in which its rows differ; none if not all."""
+    named = [_covering(mismatch, part, fitting, report) for part in parts_of(mismatch)]
+    if all(named):
+        return [entry for entries in named for entry in entries]
+    if mismatch.kind != CELLS and mismatch.kind not in WHOLE_ROWS:
+        return []
+    cells = _in_cells(mismatch)
+    return expecting_all_cells(
+        mismatch.check, report, lambda cell: _covering(cells, cell, fitting, report), against=mismatch.against
+    )
+
+
+def _covering(mismatch: Mismatch, part: str, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:
+    return [entry for entry in fitting if any(wanted.covers(mismatch, part, report) for wanted in entry.difference)]
+
+
+def _in_cells(mismatch: Mismatch) -> Mismatch:
+    """Take missing and extra rows for changed ones."""
+    return replace(mismatch, kind=CELLS)
 
 
 def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Deviations:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from harness.difference_kinds import DIFFERENCES, is_known
-from harness.identity import row_identifier
-from harness.verdict import Check
-from reference.case_file import change_schema
-from reference.outcome import Outcome, Prediction
+from reference.outcome import Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from harness.verdict import CaseReport, Mismatch
-    from reference.case import Row
-    from reference.types import Schema
 
 _WHAT, _EACH, _COLUMNS = "what", "each", "columns"
-_WHOLE_ROWS = ("missing_rows", "extra_rows")
+WHOLE_ROWS = ("missing_rows", "extra_rows")
+"""Kinds of mismatches whose parts are rows."""
+CELLS = "changed_rows"
+"""The kind whose parts are cells."""
 
 
 class Columns(Enum):
@@ -56,8 +51,7 @@ class ExpectedDifference:
         what: ``check kind``; ``*`` and ``?`` match as in file names.
         each: must be found in the differing cell, the missing or extra row, or whatever a part of the mismatch is;
             None for any.
-        columns: of which columns the differing cell must be; missing and extra rows must be the same rows without these
-            columns. None for any.
+        columns: of which columns the differing cell must be; such a difference is about no whole row. None for any.
     """
 
     what: str
@@ -69,26 +63,14 @@ class ExpectedDifference:
         return fnmatchcase(f"{mismatch.check.value} {mismatch.kind}", self.what)
 
     def covers(self, mismatch: Mismatch, part: str, report: CaseReport) -> bool:
-        """Tell whether one part of a mismatch that this names is of this sort; of whole rows, see ``cover_rows``."""
-        if self.columns is not None and mismatch.kind not in _WHOLE_ROWS:
+        """Tell whether one part of a mismatch is of this sort."""
+        if not self.names(mismatch):
+            return False
+        if self.columns is not None:
             cells = tuple(f"{name}: " for name in self.columns.names(report))
-            if not part.startswith(cells):
+            if mismatch.kind in WHOLE_ROWS or not part.startswith(cells):
                 return False
         return self.each is None or self.each.search(part) is not None
-
-
-def cover_rows(wanted: Sequence[ExpectedDifference], mismatch: Mismatch, report: CaseReport) -> bool:
-    """Tell whether missing or extra rows differ in columns of these differences only; True for any other mismatch.
-
-    Args:
-        wanted: differences that name the mismatch; one that is kept to no columns covers any rows.
-        mismatch: of the report.
-        report: the case and its answers.
-    """
-    kept = [one.columns for one in wanted if one.columns is not None]
-    if mismatch.kind not in _WHOLE_ROWS or len(kept) < len(wanted):
-        return True
-    return _is_same_without({name for columns in kept for name in columns.names(report)}, mismatch.check, report)
 
 
 def parts_of(mismatch: Mismatch) -> tuple[str, ...]:
@@ -120,31 +102,6 @@ def parse_difference(given: Any) -> ExpectedDifference:  # noqa: ANN401 - any TO
         raise BadDifferenceError(f"each = {given[_EACH]!r} is no regular expression: {error}") from error
     columns = Columns(given[_COLUMNS]) if _COLUMNS in given else None
     return ExpectedDifference(what=_known(given[_WHAT]), each=each, columns=columns)
-
-
-def _is_same_without(names: Collection[str], check: Check, report: CaseReport) -> bool:
-    """Tell whether the rows, or change rows, of both sides are the same but for some columns.
-
-    Where most of a row's cells differ, the comparison cannot know which rows belong together: it calls one missing and
-    one extra.
-    """
-    wanted, found = report.reference.answer, report.result
-    if not isinstance(wanted, Prediction) or not isinstance(found, Outcome):
-        return False
-    if check is Check.ROWS:
-        return _without(names, wanted.rows, wanted.schema) == _without(names, found.rows, found.schema)
-    if wanted.cdf is None or found.cdf is None:
-        return False
-    ours, theirs = change_schema(wanted.schema), change_schema(found.schema)
-    return _without(names, wanted.cdf, ours) == _without(names, found.cdf, theirs)
-
-
-def _without(names: Collection[str], rows: Sequence[Row], schema: Schema) -> tuple[list[str], Counter[object]]:
-    """Give the other columns' names, and how often their cells stand together; both in the order of the names."""
-    kept = sorted((column.name, index) for index, column in enumerate(schema.columns) if column.name not in names)
-    identify = row_identifier(schema)
-    identities = (identify(row) for row in rows)
-    return [name for name, _ in kept], Counter(tuple(cells[index] for _, index in kept) for cells in identities)
 
 
 def _known(what: str) -> str:

@@ -197,7 +197,32 @@ def test_two_entries_share_the_columns_of_missing_and_extra_rows(
     pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
     result = replace(report.result, rows=tuple(rows), schema=schema)
     found = known.explain(replace(report, result=result, mismatches=tuple(pair)))
-    assert [one.id for one in found] == explained
+    assert sorted(one.id for one in found) == explained
+
+
+@pytest.mark.parametrize(
+    ("row", "explained"), [((1, "y", 7), ["adds", "writes-y"]), ((1, "z", 7), []), ((3, "y", 7), [])]
+)
+def test_entries_about_cells_and_about_columns_meet_in_one_row(
+    tmp_path: Path, row: tuple[Any, ...], explained: list[str]
+) -> None:
+    """Most of the row differs, so that it is a missing and an extra one; each of its cells has an entry."""
+
+    def entry(name: str, wanted: str) -> str:
+        return _ENTRY.replace("loses-a-row", name).replace('["rows missing_rows", "rows P-9"]', f"[{wanted}]")
+
+    of_columns = entry("adds", '{ what = "rows *_rows", columns = "added" }')
+    of_cells = entry("writes-y", '{ what = "rows changed_rows", each = """reference \'x\', engine \'y\'""" }')
+    source = {"schema": "id INT, v STRING, extra INT", "rows": [[1, "x", 1]]}
+    evolving = _case(source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION"))
+    report = check_case(evolving, Losing())
+    assert isinstance(report.result, Outcome)
+    schema = parse_schema("id INT, v STRING, extra INT")
+    result = replace(report.result, rows=(row, (2, "b", None)), schema=schema)
+    pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
+    report = replace(report, result=result, mismatches=tuple(pair))
+    assert sorted(one.id for one in _load(tmp_path, of_columns + of_cells).explain(report)) == explained
+    assert [_load(tmp_path, alone).explain(report) for alone in (of_columns, of_cells)] == [(), ()]
 
 
 @pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
