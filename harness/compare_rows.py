@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from harness.verdict import Check
-    from reference.case import Row
+    from reference.case import Row, Value
 
     Identity = tuple[Hashable, ...]
 
@@ -62,7 +62,7 @@ def difference(
         found_schema: types of the engine's cells.
         tied: position of a column whose cells must be equal for two rows to be called one changed row.
     """
-    missing, extra = _unmatched(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
+    missing, extra = unmatched_rows(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
     pairs = list(_pairs(list(missing)[:_MAX_ROWS_PAIRED], list(extra)[:_MAX_ROWS_PAIRED], tied=tied))
     paired_missing = {id(left) for left, _ in pairs}
     paired_extra = {id(right) for _, right in pairs}
@@ -73,20 +73,34 @@ def difference(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class UnmatchedRow:
+    """One occurrence of a row that has no equal on the other side, and what its cells are compared by."""
+
+    row: Row
+    identity: Identity
+
+
 def unmatched_rows(
     wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
-) -> tuple[list[Row], list[Row]]:
-    """Return the rows, occurrence by occurrence, that have no equal on the other side, in the order of their texts."""
-    missing, extra = _unmatched(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
-    return [entry.row for entry in missing], [entry.row for entry in extra]
+) -> tuple[tuple[UnmatchedRow, ...], tuple[UnmatchedRow, ...]]:
+    """Return the missing and the extra rows, occurrence by occurrence, in the order of their texts."""
+    left = _by_identity(wanted, wanted_schema)
+    right = _by_identity(found, found_schema)
+    missing = [UnmatchedRow(row, key) for key, rows in left.items() for row in rows[len(right.get(key, ())) :]]
+    extra = [UnmatchedRow(row, key) for key, rows in right.items() for row in rows[len(left.get(key, ())) :]]
+    # By text, so that the report of a case does not depend on the order in which an engine happens to answer.
+    missing.sort(key=lambda entry: row_text(entry.row, wanted_schema))
+    extra.sort(key=lambda entry: row_text(entry.row, found_schema))
+    return tuple(missing), tuple(extra)
 
 
 def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple[tuple[Row, ...], Schema]:
     """Put rows into the order of the wanted columns, where their own are the same in another order."""
-    same = sorted(wanted.names) == sorted(schema.names) and len(set(wanted.names)) == len(wanted.names)
-    if not same or wanted.names == schema.names:
+    names, own = wanted.names, schema.names
+    if names == own or sorted(names) != sorted(own) or len(set(names)) < len(names):
         return tuple(found), schema
-    order = [schema.names.index(name) for name in wanted.names]
+    order = [own.index(name) for name in names]
     return tuple(tuple(row[i] for i in order) for row in found), Schema(tuple(schema.columns[i] for i in order))
 
 
@@ -106,7 +120,7 @@ def row_mismatches(
     """Turn a difference into at most three mismatches: missing, extra and changed rows."""
     what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
     changed = [
-        (row_text(ours, wanted_schema), changed_cells(ours, theirs, against, wanted_schema, found_schema))
+        (row_text(ours, wanted_schema), _changed_cells(ours, theirs, against, wanted_schema, found_schema))
         for ours, theirs in found.changed
     ]
     missing = [f"- {row_text(row, wanted_schema)}" for row in found.missing]
@@ -126,25 +140,6 @@ def row_mismatches(
     return tuple(_mismatch(check, against, difference) for difference in differences if difference.lines)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Entry:
-    row: Row
-    identity: Identity
-
-
-def _unmatched(
-    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
-) -> tuple[tuple[_Entry, ...], tuple[_Entry, ...]]:
-    left = _by_identity(wanted, wanted_schema)
-    right = _by_identity(found, found_schema)
-    missing = [_Entry(row, key) for key, rows in left.items() for row in rows[len(right.get(key, ())) :]]
-    extra = [_Entry(row, key) for key, rows in right.items() for row in rows[len(left.get(key, ())) :]]
-    # By text, so that the report of a case does not depend on the order in which an engine happens to answer.
-    missing.sort(key=lambda entry: row_text(entry.row, wanted_schema))
-    extra.sort(key=lambda entry: row_text(entry.row, found_schema))
-    return tuple(missing), tuple(extra)
-
-
 def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row]]:
     identify = row_identifier(schema)
     groups: dict[Identity, list[Row]] = defaultdict(list)
@@ -153,7 +148,9 @@ def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row
     return dict(groups)
 
 
-def _pairs(missing: list[_Entry], extra: list[_Entry], *, tied: int | None) -> Iterator[tuple[_Entry, _Entry]]:
+def _pairs(
+    missing: list[UnmatchedRow], extra: list[UnmatchedRow], *, tied: int | None
+) -> Iterator[tuple[UnmatchedRow, UnmatchedRow]]:
     """Pair greedily by the most equal cells; at least half of the cells, and the tied one, must be equal."""
     scored = [
         (-score, i, j)
@@ -178,13 +175,18 @@ def _score(left: Identity, right: Identity, tied: int | None) -> int:
     return equal if 2 * equal >= free else 0
 
 
-def changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
-    """Say each differing cell of two rows, such as ``name: reference 1, engine 2``."""
+def changed_cell(wanted: Value, found: Value, against: str, of: tuple[Field, Field]) -> str:
+    """Say a differing cell, such as ``name: reference 1, engine 2``; ``of`` are both sides' columns."""
+    ours, theirs = of
+    return f"{ours.name}: {against} {cell_text(wanted, ours.type)}, engine {cell_text(found, theirs.type)}"
+
+
+def _changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
     identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
     return [
-        f"{ours.name}: {against} {cell_text(a, ours.type)}, engine {cell_text(b, theirs.type)}"
-        for ours, theirs, a, b, (left, right) in zip(
-            wanted_schema.columns, found_schema.columns, wanted, found, identities, strict=True
+        changed_cell(a, b, against, of)
+        for of, a, b, (left, right) in zip(
+            zip(wanted_schema.columns, found_schema.columns, strict=True), wanted, found, identities, strict=True
         )
         if left != right
     ]

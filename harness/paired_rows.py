@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.compare_rows import changed_cells, in_columns_of, unmatched_rows
+from harness.compare_rows import changed_cell, in_columns_of, unmatched_rows
 from harness.verdict import Check
 from reference.case_file import change_schema
 from reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
+    from harness.compare_rows import UnmatchedRow
     from harness.verdict import CaseReport
     from reference.case import Row
     from reference.types import Schema
@@ -47,17 +48,27 @@ def expecting_all_cells(
     missing, extra = unmatched_rows(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
     if len(missing) != len(extra) or len(missing) > _MOST_ROWS:
         return []
-    pairs: dict[tuple[int, int], list[Expecting]] = {}
+    columns = list(zip(wanted_schema.columns, found_schema.columns, strict=True))
+    known: dict[tuple[int, Hashable, Hashable], Sequence[Expecting]] = {}
+
+    def named(place: int, ours: UnmatchedRow, theirs: UnmatchedRow) -> Sequence[Expecting]:
+        key = (place, ours.identity[place], theirs.identity[place])
+        if key not in known:
+            cell = changed_cell(ours.row[place], theirs.row[place], against, columns[place])
+            known[key] = expecting(cell)
+        return known[key]
+
+    tied = len(columns) - 1 if check is Check.CDF else None
+    pairs: dict[tuple[int, int], list[int]] = {}
     for i, ours in enumerate(missing):
         for j, theirs in enumerate(extra):
-            if check is Check.CDF and ours[-1] != theirs[-1]:
-                continue
-            cells = changed_cells(ours, theirs, against, wanted_schema, found_schema)
-            named = [expecting(cell) for cell in cells]
-            if all(named):
-                pairs[i, j] = [one for each in named for one in each]
+            places = [place for place in range(len(columns)) if ours.identity[place] != theirs.identity[place]]
+            if tied not in places and all(named(place, ours, theirs) for place in places):
+                pairs[i, j] = places
     partners = _partners({i: [j for j in range(len(extra)) if (i, j) in pairs] for i in range(len(missing))})
-    return [one for pair in partners for one in pairs[pair]] if len(partners) == len(missing) else []
+    if len(partners) < len(missing):
+        return []
+    return [one for i, j in partners for place in pairs[i, j] for one in named(place, missing[i], extra[j])]
 
 
 def _sides(check: Check, report: CaseReport) -> Sides | None:

@@ -147,7 +147,7 @@ class DeltaRsEngine:
     def _say(self, case: Case) -> MergeCalls | Unsupported:
         """Say a case's MERGE; once for a look beforehand and for the run."""
         for known, said in tuple(self._said):  # the thread that prepares asks too
-            if known is case:
+            if known.is_same_merge(case):
                 return said
         said = self._say_anew(case)
         self._said.append((case, said))
