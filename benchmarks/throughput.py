@@ -32,7 +32,8 @@ from harness.garbage import spare_what_is_loaded
 from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead
 from harness.prepared_draws import prepared
-from harness.session import WARM_UP, Remembered, cases_for, check_one, open_engine, unless_refused
+from harness.remembered import Remembered
+from harness.session import WARM_UP, cases_for, check_one, open_engine, unless_refused
 from harness.statistics import Statistics
 from reference import evaluate
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from harness.deviations import Deviations
 from harness.engines.pyspark import PySparkEngine
+from harness.remembered import Remembered
 from harness.selfcheck.variant_faults import CASES, VARIANT_FAULTS
-from harness.session import WARM_UP, Remembered
+from harness.session import WARM_UP
 from harness.shrink import ShrinkLimits
 from harness.variants.run import VariantRun
 from reference import evaluate

@@ -6,7 +6,9 @@ Making and removing small files on a disk takes a tenth of the time of a case on
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import uuid
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +27,21 @@ _CHOICES = ("TMPDIR", "TEMP", "TMP")
 def scratch_directory() -> AbstractContextManager[Path]:
     """Make a directory for the files of one case, which goes again; see ``scratch_parent``."""
     return directory_in(scratch_parent(os.environ))
+
+
+def scratch_path() -> Path:
+    """Choose where ``directory_at`` may make such a directory; nothing is made yet."""
+    return (scratch_parent(os.environ) or Path(tempfile.gettempdir())) / f"mergecheck-{uuid.uuid4().hex}"
+
+
+@contextmanager
+def directory_at(path: Path) -> Iterator[None]:
+    """Make a directory of one's own, which goes again."""
+    path.mkdir(mode=0o700)
+    try:
+        yield
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections import deque
 from typing import TYPE_CHECKING
 
 import strategies
@@ -22,6 +21,7 @@ from harness.job_pools import jobs_on
 from harness.jobs import DrawsAhead
 from harness.oracle import ask
 from harness.prepared_draws import prepared
+from harness.remembered import Remembered
 from harness.search import Search
 from harness.variants.saved import check_variant
 from harness.variants.variant import VARIANT_SETTING
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from reference.outcome import Reference
 
 NONE_KNOWN = Deviations()
-_REMEMBERED = 8
 _SCHEMA = parse_schema("id BIGINT, v STRING")
 WARM_UP = Case(
     id="warm-up",
@@ -179,23 +178,6 @@ def unless_refused(engine: Engine, reference: Callable[[Case], Reference], case:
     """Ask the reference, which remembers its answer, about a case that the engine may take."""
     if refusal(case, engine) is None:
         reference(case)
-
-
-class Remembered:
-    """The reference with its last answers: what looked at a case before it was checked need not be asked again."""
-
-    def __init__(self, reference: Callable[[Case], Reference]) -> None:
-        self._reference = reference
-        self._answers: deque[tuple[Case, Reference]] = deque(maxlen=_REMEMBERED)
-
-    def __call__(self, case: Case) -> Reference:
-        """Evaluate a case; one that differs in its id only is the same."""
-        for known, answer in tuple(self._answers):  # several threads may ask
-            if known.is_same_merge(case):
-                return answer
-        answer = self._reference(case)
-        self._answers.append((case, answer))
-        return answer
 
 
 def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]]:

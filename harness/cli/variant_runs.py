@@ -76,7 +76,8 @@ def run_variants(
     """
     from harness.drawing import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
     from harness.interrupts import interrupts_kept  # noqa: PLC0415 - the same
-    from harness.session import WARM_UP, Remembered, cases_for, open_engine  # noqa: PLC0415 - the same
+    from harness.remembered import Remembered  # noqa: PLC0415 - the same
+    from harness.session import WARM_UP, cases_for, open_engine  # noqa: PLC0415 - the same
     from harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
     from reference import evaluate  # noqa: PLC0415 - the same
 

@@ -7,7 +7,6 @@ import importlib.metadata
 import inspect
 import re
 import sys
-from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +25,7 @@ from harness.engines.delta_rs_types import UnsayableError
 from harness.environments import environment_python
 from harness.errors import UserInputError
 from harness.observation import is_unchanged
+from harness.remembered import Remembered
 from harness.scratch import scratch_directory
 from harness.table_outcome import TableOutcome
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
@@ -47,7 +47,6 @@ UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
 _WORKER = Path(__file__).with_name("delta_rs_worker.py")
 _TIMEOUT = 60.0
 _SWITCHES = ("streamed_exec",)
-_REMEMBERED = 4  # one case is looked at while another one runs
 # How the releases say that they do not know a table's protocol: the table is at fault, not the merge.
 _NO_SUCH_TABLE = re.compile(
     r"(unsupported|not supported|does not support|unknown)[^.]*(reader|writer|table|column mapping)[ -]*"
@@ -83,7 +82,7 @@ class DeltaRsEngine:
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
         self._options = self._known_options(asks=python is not None)
-        self._said: deque[tuple[Case, MergeCalls | Unsupported]] = deque(maxlen=_REMEMBERED)
+        self._say = Remembered(self._say_anew)
         self.capabilities = Capabilities(
             error_class=False,
             metric_names=COMPARED_METRICS,
@@ -144,16 +143,8 @@ class DeltaRsEngine:
         said = self._worker.ask({"do": "version"}, timeout=_TIMEOUT)
         return tuple(said["options"])
 
-    def _say(self, case: Case) -> MergeCalls | Unsupported:
-        """Say a case's MERGE; once for a look beforehand and for the run."""
-        for known, said in tuple(self._said):  # the thread that prepares asks too
-            if known.is_same_merge(case):
-                return said
-        said = self._say_anew(case)
-        self._said.append((case, said))
-        return said
-
     def _say_anew(self, case: Case) -> MergeCalls | Unsupported:
+        """Say a case's MERGE; ``_say`` does so once for a look beforehand and for the run."""
         try:
             calls = merge_calls(case)
         except UnsayableError as error:

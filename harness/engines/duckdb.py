@@ -19,7 +19,8 @@ from harness.engines.duckdb_native.native_tables import arrow_of, rows_of
 from harness.engines.duckdb_native.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
 from harness.engines.duckdb_native.returned import METRIC_NAMES, read_returned
 from harness.environments import environment_python
-from harness.scratch import scratch_directory
+from harness.remembered import Remembered
+from harness.scratch import directory_at, scratch_path
 from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from reference.errors import RejectedError, UnsupportedByReferenceError
 from reference.layout import physical_rows
@@ -84,6 +85,7 @@ class DuckDbEngine:
         self.version = version or importlib.metadata.version("duckdb")
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+        self._prepare = Remembered(_prepare_anew)
 
     @classmethod
     def at_version(cls, version: str) -> Self:
@@ -100,23 +102,25 @@ class DuckDbEngine:
         """Return what makes another such engine, see ``CopiedEngine``."""
         return functools.partial(type(self), version=self.version, python=self._python)
 
+    def refused(self, case: Case) -> Unsupported | None:
+        """Say what of a case DuckDB, or the translation, has no words for."""
+        prepared = self._prepare(case)
+        return prepared if isinstance(prepared, Unsupported) else None
+
     def run(self, case: Case) -> EngineResult:
         """Run one case.
 
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        with scratch_directory() as directory:
-            try:
-                preparation = prepare(case, read_manner(case), directory)
-            except UnsupportedByReferenceError as error:
-                return Unsupported(error.reason)
-            except RejectedError as error:  # of the source query, which is translated whole
-                return Unsupported(f"a source query that Delta refuses with {error.error_class}")
-            plain = self._attempt(preparation, directory)
+        preparation = self._prepare(case)
+        if isinstance(preparation, Unsupported):
+            return preparation
+        with directory_at(preparation.directory):
+            plain = self._attempt(preparation)
             if not isinstance(plain, _Merged):
                 return plain
-            returning = self._attempt(preparation, directory, plain)
+            returning = self._attempt(preparation, plain)
             if not isinstance(returning, _Merged):
                 return returning
             if preparation.extension:
@@ -127,11 +131,9 @@ class DuckDbEngine:
         """End the child."""
         self._worker.close()
 
-    def _attempt(
-        self, preparation: Preparation, directory: Path, plain: _Merged | None = None
-    ) -> _Merged | Rejection | Unsupported:
+    def _attempt(self, preparation: Preparation, plain: _Merged | None = None) -> _Merged | Rejection | Unsupported:
         """Merge, with RETURNING where the plain merge is done."""
-        request = {"steps": preparation.steps(directory, returning=plain is not None)}
+        request = {"steps": preparation.steps(returning=plain is not None)}
         try:
             reply = self._worker.ask(request, timeout=_TIMEOUT)
         except WorkerLostError as error:
@@ -139,6 +141,16 @@ class DuckDbEngine:
         except WorkerTimeoutError as error:
             return Rejection(error_class="TIMED_OUT", message=str(error))
         return _read(preparation, reply, plain)
+
+
+def _prepare_anew(case: Case) -> Preparation | Unsupported:
+    """Translate a case; ``DuckDbEngine`` does so once for a look beforehand and for the run."""
+    try:
+        return prepare(case, read_manner(case), scratch_path())
+    except UnsupportedByReferenceError as error:
+        return Unsupported(error.reason)
+    except RejectedError as error:  # of the source query, which is translated whole
+        return Unsupported(f"a source query that Delta refuses with {error.error_class}")
 
 
 @dataclass(frozen=True, slots=True)

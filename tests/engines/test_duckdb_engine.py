@@ -12,6 +12,7 @@ import pytest
 
 from harness.check import check_case
 from harness.deviations import load_deviations
+from harness.engine import SelectiveEngine
 from harness.engines.duckdb import DuckDbEngine, error_class
 from harness.engines.duckdb_native.manner import CONF_DOMAIN, read_manner
 from harness.engines.duckdb_native.plain_sql import with_plain_casts, without_lambdas
@@ -53,6 +54,27 @@ def _case(sql: str = _UPSERT, **parts: object) -> Case:
 
 def _merge(case: Case, tmp_path: Path) -> str:
     return prepare(case, read_manner(case), tmp_path).merge
+
+
+def test_what_cannot_be_said_is_refused_beforehand(engine: DuckDbEngine) -> None:
+    """With the words of the run, which then need not begin; what only the run shows is not."""
+    assert isinstance(engine, SelectiveEngine)
+    target = {"schema": "id INT, v STRING, g INT GENERATED ALWAYS AS (id + 1)", "rows": [[1, "a", 2]]}
+    case = _case(
+        "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET g = s.id", target=target
+    )
+    assert engine.refused(case) == engine.run(case) == Unsupported("a value assigned to a generated column")
+    doubled = _case(conf={"duckdb.index": "primary-key"})
+    assert engine.refused(doubled) is None
+    assert engine.run(doubled) == Unsupported("rows that no primary key allows")
+
+
+@pytest.mark.parametrize("source", ["", "parquet"])
+def test_a_case_may_run_twice(engine: DuckDbEngine, source: str) -> None:
+    """What was prepared for the first run serves the second one, files and all."""
+    case = _case(conf={"duckdb.database": "file", **({"duckdb.source": source} if source else {})})
+    assert engine.run(case) == engine.run(case)
+    assert isinstance(engine.run(case), Outcome)
 
 
 def test_rows_counts_and_change_rows_agree(engine: DuckDbEngine) -> None:
@@ -120,7 +142,7 @@ def test_the_second_merge_has_a_new_table(tmp_path: Path, conf: dict[str, str], 
     """And a new database, unless the first left nothing behind but tables in memory."""
     case = _case(conf=conf)
     preparation = prepare(case, read_manner(case), tmp_path)
-    both = [preparation.steps(tmp_path, returning=returning) for returning in (False, True)]
+    both = [preparation.steps(returning=returning) for returning in (False, True)]
     assert sum(step["do"] == "open" for steps in both for step in steps) == number
     assert all(sum(step.get("sql") == preparation.create for step in steps) == 1 for steps in both)
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 from harness.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
-from harness.session import Remembered
+from harness.remembered import Remembered
 from harness.verdict import CaseReport, Verdict
 from reference import evaluate
 from reference.case import Case, Source, Target

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness import scratch
-from harness.scratch import scratch_directory, scratch_parent
+from harness.scratch import directory_at, scratch_directory, scratch_parent, scratch_path
 from harness.spark_place import SparkPlace, table_folder
 
 if TYPE_CHECKING:
@@ -44,6 +44,23 @@ def test_the_directory_goes_with_its_block(tmp_path: Path, monkeypatch: pytest.M
     with scratch_directory() as directory:
         assert directory.parent == tmp_path
         (directory / "target").mkdir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_is_chosen_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who never comes to the case leaves nothing behind; a place that somebody else has made is not taken."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    places = {scratch_path() for _ in range(2)}
+    assert len(places) == 2
+    assert {place.parent for place in places} == {tmp_path}
+    assert list(tmp_path.iterdir()) == []
+    place = places.pop()
+    with directory_at(place):
+        (place / "file").touch()
+        with pytest.raises(FileExistsError), directory_at(place):
+            pass
+        assert list(place.iterdir()) == [place / "file"]
     assert list(tmp_path.iterdir()) == []
 
 

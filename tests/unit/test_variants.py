@@ -18,7 +18,8 @@ from harness.errors import EngineDownError, ExitCode, UserInputError
 from harness.findings import FindingsDirectory
 from harness.reference_engine import ReferenceAsEngine
 from harness.relations.relation import AMBIGUOUS
-from harness.session import Remembered, check_one
+from harness.remembered import Remembered
+from harness.session import check_one
 from harness.shrink import ShrinkLimits
 from harness.variants.axes import Axis
 from harness.variants.bisect import bisect

@@ -53,6 +53,7 @@ class Preparation:
     """A case as DuckDB is asked to run it.
 
     Attributes:
+        directory: where the steps write files; it need not be there before.
         merge: the MERGE without RETURNING; ``prefix`` is what stands before it.
         key: the column that an index is made on.
         misfits: the query of rows with values that the table would not compute; None where it computes none.
@@ -62,6 +63,7 @@ class Preparation:
 
     case: Case
     manner: Manner
+    directory: Path
     merge: str
     prefix: str
     key: str
@@ -70,15 +72,14 @@ class Preparation:
     misfits: str | None
     source_steps: tuple[Step, ...]
 
-    def steps(self, directory: Path, *, returning: bool) -> list[Step]:
+    def steps(self, *, returning: bool) -> list[Step]:
         """List the steps of one merge into a new table.
 
         Args:
-            directory: where files may be written.
             returning: whether the merge tells which rows it changed; the plain merge succeeded then.
         """
         in_file = self.manner.database == "file"
-        path = str(directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
+        path = str(self.directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
         merge = self._merge(returning=returning)
         if returning and self._is_plain:
             steps: list[Step] = [run('DROP TABLE "target"')]  # its database and its source serve both merges
@@ -160,7 +161,7 @@ _COLUMNS = 'DESCRIBE "target"'
 
 
 def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
-    """Translate a case.
+    """Translate a case; ``directory`` is where its steps may write files.
 
     Raises:
         UnsupportedByReferenceError: for what DuckDB has no words for.
@@ -207,6 +208,7 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
     return Preparation(
         case=case,
         manner=manner,
+        directory=directory,
         merge=writer.text(),
         prefix=given.prefix,
         key=key,
