@@ -28,7 +28,7 @@ class Remembered(Generic[Answer]):
     def __call__(self, case: Case) -> Answer:
         """Answer about a case; one that differs in its id only is the same."""
         for known, answer in tuple(self._answers):  # several threads may ask
-            if known.is_same_merge(case):
+            if known.is_same_merge(case) and known.expect is case.expect:
                 return answer
         answer = self._ask(case)
         self._answers.append((case, answer))

@@ -9,7 +9,7 @@ from harness.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possib
 from harness.remembered import Remembered
 from harness.verdict import CaseReport, Verdict
 from reference import evaluate
-from reference.case import Case, Source, Target
+from reference.case import Case, Expectation, Source, Target
 from reference.ddl import parse_schema
 from reference.outcome import Facts, MergePath, Reference, Rejection, Unsupported
 from strategies import samples
@@ -84,7 +84,7 @@ def test_cases_of_which_nothing_is_known_are_not_on_the_map() -> None:
 
 
 def test_the_reference_is_asked_once_per_case() -> None:
-    """Whatever the case is called; another statement is another case."""
+    """Whatever the case is called; another statement, or another expectation, is another case."""
     asked = []
 
     def reference(case: Case) -> Reference:
@@ -95,4 +95,5 @@ def test_the_reference_is_asked_once_per_case() -> None:
     remembered(CASE)
     remembered(replace(CASE, id="other"))
     remembered(replace(CASE, sql=CASE.sql + " "))
-    assert len(asked) == 2
+    remembered(replace(CASE, expect=Expectation(rows=())))
+    assert len(asked) == 3
