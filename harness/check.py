@@ -58,10 +58,13 @@ def check_case(
             such a case nothing but the reason is counted.
     """
     phases = _Phases()
-    if spares_reference and (refused := refusal(case, engine)) is not None:
-        spared = Reference(answer=Unsupported(_SPARED))
-        reason = f"{engine.name}: {refused.reason}"
-        return phases.report(case, engine, spared, verdict=Verdict.UNSUPPORTED, result=refused, reason=reason)
+    if spares_reference:
+        with phases.measure("engine"):
+            refused = refusal(case, engine)
+        if refused is not None:
+            spared = Reference(answer=Unsupported(_SPARED))
+            reason = f"{engine.name}: {refused.reason}"
+            return phases.report(case, engine, spared, verdict=Verdict.UNSUPPORTED, result=refused, reason=reason)
     with phases.measure("reference"):
         answer = reference(case)
     if isinstance(answer.answer, Unsupported) and case.expect is None:
@@ -171,7 +174,7 @@ class _Phases:
         try:
             yield
         finally:
-            self.seconds[phase] = time.perf_counter() - start
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
     def report(
         self,

@@ -159,12 +159,13 @@ def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseRe
     named = [_covering(mismatch, part, fitting, report) for part in parts_of(mismatch)]
     if all(named):
         return [entry for entries in named for entry in entries]
-    if mismatch.kind != CELLS and mismatch.kind not in WHOLE_ROWS:
+    if mismatch.kind not in (CELLS, *WHOLE_ROWS):
         return []
     cells = _in_cells(mismatch)
-    return expecting_all_cells(
+    expecting = expecting_all_cells(
         mismatch.check, report, lambda cell: _covering(cells, cell, fitting, report), against=mismatch.against
     )
+    return [entry for entry in fitting if entry in expecting]
 
 
 def _covering(mismatch: Mismatch, part: str, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:

@@ -31,7 +31,7 @@ def scratch_directory() -> AbstractContextManager[Path]:
 
 def scratch_path() -> Path:
     """Choose where ``directory_at`` may make such a directory; nothing is made yet."""
-    return (scratch_parent(os.environ) or Path(tempfile.gettempdir())) / f"mergecheck-{uuid.uuid4().hex}"
+    return _path_in(scratch_parent(os.environ))
 
 
 @contextmanager
@@ -47,8 +47,13 @@ def directory_at(path: Path) -> Iterator[None]:
 @contextmanager
 def directory_in(parent: Path | None) -> Iterator[Path]:
     """Make a directory that goes again, by default where temporary files go."""
-    with tempfile.TemporaryDirectory(prefix="mergecheck-", dir=parent, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+    path = _path_in(parent)
+    with directory_at(path):
+        yield path
+
+
+def _path_in(parent: Path | None) -> Path:
+    return (parent or Path(tempfile.gettempdir())) / f"mergecheck-{uuid.uuid4().hex}"
 
 
 def scratch_parent(environment: Mapping[str, str], *, memory: Path = MEMORY) -> Path | None:

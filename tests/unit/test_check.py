@@ -231,6 +231,8 @@ def test_time_is_measured_by_phase() -> None:
     """A run can tell where its time goes."""
     report = check(OUTCOME, Reference(answer=PREDICTION))
     assert set(report.phase_seconds) == {"reference", "engine", "compare"}
+    refused = check_case(CASE, PickyEngine(OUTCOME, refusal=Unsupported("x")), spares_reference=True)
+    assert set(refused.phase_seconds) == {"engine"}
     assert report.seconds == pytest.approx(sum(report.phase_seconds.values()))
 
 
