@@ -12,8 +12,6 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
-
 from reference.types import (
     BIGINT,
     BINARY,
@@ -36,7 +34,7 @@ from strategies.domains import domain
 from strategies.features import Feature
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import DrawFn
 
     from reference.case import Value
     from reference.types import DataType
@@ -123,11 +121,11 @@ def _is_number(data_type: DataType) -> bool:
 
 
 @cache
-def castable(origin: DataType, to: DataType, *, misfits: bool) -> SearchStrategy[Value]:
-    """Return a strategy of values of an atomic type that another holds after a cast; some that it does not hold."""
+def castable(origin: DataType, to: DataType, *, misfits: bool) -> tuple[Value, ...]:
+    """Return values of an atomic type that another holds after a cast, and ``misfits`` that it does not hold."""
     fitting: tuple[Value, ...] = _fitting(origin, to)
     wrong = _misfits(origin, to) if misfits else ()
-    return st.sampled_from((*fitting, *wrong))
+    return (*fitting, *wrong)
 
 
 def _fitting(origin: DataType, to: DataType) -> tuple[Value, ...]:

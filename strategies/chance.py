@@ -15,12 +15,26 @@ if TYPE_CHECKING:
 Option = TypeVar("Option")
 
 _PERCENT = st.integers(0, 99)
+_FACES = 256
 
 
 @cache
 def _places(size: int) -> SearchStrategy[int]:
     """Return the places of so many options; kept, because making a strategy costs more than drawing from it."""
     return st.integers(0, size - 1)
+
+
+@cache
+def _throws(number: int) -> SearchStrategy[bytes]:
+    return st.binary(min_size=number, max_size=number)
+
+
+def throws(draw: DrawFn, number: int) -> bytes:
+    """Draw so many numbers below 256 in one choice, for ``chances`` and ``chosen``; each shrinks to 0 by itself.
+
+    For what comes by the dozen: to Hypothesis one choice of many bytes costs about as much time as two of one number.
+    """
+    return draw(_throws(number)) if number else b""
 
 
 def chance(draw: DrawFn, percent: float) -> bool:
@@ -32,6 +46,25 @@ def chance(draw: DrawFn, percent: float) -> bool:
     return draw(_PERCENT) >= 100 - percent
 
 
+def chances(draw: DrawFn, percents: Sequence[float]) -> tuple[bool, ...]:
+    """Draw as many answers as ``chance`` gives one by one, to the next 256th, never and always apart."""
+    faces = throws(draw, len(percents))
+    return tuple(face >= _FACES - _faces(percent) for face, percent in zip(faces, percents, strict=True))
+
+
+def _faces(percent: float) -> int:
+    """Return how many of all faces are so many percent; what is possible keeps one."""
+    return max(round(_FACES * percent / 100), percent > 0)
+
+
+def chosen(options: Sequence[Option], face: int) -> Option:
+    """Return the option that a number of ``throws`` stands for; the low ones are the first option.
+
+    Of more than 256 options some never come.
+    """
+    return options[face * len(options) // _FACES]
+
+
 def pick(draw: DrawFn, options: Sequence[Option]) -> Option:
     """Draw one option; repeat an option to give it weight. Shrinks to the first one."""
     if len(options) == 1:
@@ -41,5 +74,6 @@ def pick(draw: DrawFn, options: Sequence[Option]) -> Option:
 
 def pick_some(draw: DrawFn, options: Sequence[Option], *, percent: float = 50) -> tuple[Option, ...]:
     """Draw a non-empty part of ``options`` in their order; shrinks to the first one alone."""
-    some = tuple(option for option in options if chance(draw, percent))
+    answers = chances(draw, [percent] * len(options))
+    some = tuple(option for option, wanted in zip(options, answers, strict=True) if wanted)
     return some or (options[0],)

@@ -10,8 +10,6 @@ from datetime import UTC, date, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
-
 from reference.types import (
     BINARY,
     BOOLEAN,
@@ -27,8 +25,6 @@ from reference.types import (
 from strategies.values import decimal
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from reference.case import Value
     from reference.types import DataType
 
@@ -94,9 +90,9 @@ def _decimals(data_type: DecimalType) -> tuple[Value, ...]:
 
 
 @cache
-def small_values(data_type: DataType, *, span: int, null_weight: int = 0) -> SearchStrategy[Value]:
-    """Return a strategy of the first ``span`` values of a domain; NULL counts as ``null_weight`` further values."""
-    return st.sampled_from((*domain(data_type)[:span], *((None,) * null_weight)))
+def small_values(data_type: DataType, *, span: int, null_weight: int = 0) -> tuple[Value, ...]:
+    """Return the first ``span`` values of a domain; NULL counts as ``null_weight`` further values."""
+    return (*domain(data_type)[:span], *((None,) * null_weight))
 
 
 def neighbour(value: Value, data_type: DataType, *, step: int) -> Value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from strategies.chance import chance, pick
+from strategies.chance import chance, chances, pick
 from strategies.flags import CLAUSE_FEATURES, NEEDS, PERCENT, SPOILS, Feature
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def uses(draw: DrawFn, features: frozenset[Feature], feature: Feature, *, percen
 def draw_features(draw: DrawFn, profile: Profile) -> frozenset[Feature]:
     """Draw the subset of features that one case may use."""
     density = pick(draw, _DENSITIES)
-    enabled = {feature for feature in Feature if _enabled(draw, feature, profile, density)}
+    # in one choice, and also for what is disabled: disabling a feature then changes no other one
+    answers = chances(draw, [_percent(feature, profile, density) for feature in Feature])
+    enabled = {feature for feature, enabled in zip(Feature, answers, strict=True) if enabled}
     enabled -= {spoiler for feature, spoiler in SPOILS if feature in enabled}
     if not enabled.intersection(CLAUSE_FEATURES):
         allowed = [feature for feature in CLAUSE_FEATURES if feature not in profile.disabled]
@@ -87,12 +89,10 @@ def draw_features(draw: DrawFn, profile: Profile) -> frozenset[Feature]:
     return frozenset(enabled)
 
 
-def _enabled(draw: DrawFn, feature: Feature, profile: Profile, density: float) -> bool:
+def _percent(feature: Feature, profile: Profile, density: float) -> float:
     if feature in profile.disabled:
-        return False
-    if feature in profile.percent:
-        return chance(draw, profile.percent[feature])
-    return chance(draw, min(_MOST, PERCENT[feature] * density))
+        return 0
+    return profile.percent.get(feature, min(_MOST, PERCENT[feature] * density))
 
 
 @st.composite

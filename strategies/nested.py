@@ -13,16 +13,18 @@ from strategies.casts import castable, origins_of
 from strategies.chance import chance, pick, pick_some
 from strategies.expressions import FieldAccess
 from strategies.features import Feature
-from strategies.values import values
+from strategies.options import one_of, or_null
+from strategies.values import value_options, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import DrawFn
 
     from reference.case import Value
     from reference.types import DataType
     from strategies.expressions import Reference
+    from strategies.options import Options
 
 _SHUFFLED_PERCENT = 50
 _OTHER_CASE_PERCENT = 20
@@ -31,7 +33,7 @@ _MISSING_FIELD_PERCENT = 45
 _NEW_FIELD_PERCENT = 45
 _DEEPER_PERCENT = 60
 _MAX_ELEMENTS = 2
-_HOLLOW_PERCENT = 12
+_HOLLOW_WEIGHT = 7
 _PAIR = StructType((Field("a", INT), Field("b", STRING)))
 TYPES: tuple[DataType, ...] = (
     _PAIR,
@@ -87,48 +89,30 @@ def _cased(draw: DrawFn, name: str, features: frozenset[Feature]) -> str:
 
 
 @cache
-def feeding(origin: DataType, to: DataType, *, misfits: bool) -> SearchStrategy[Value]:
-    """Return a strategy of values of ``origin`` whose leaves survive the cast to ``to``, NULL left out."""
+def feeding(origin: DataType, to: DataType, *, misfits: bool) -> Options:
+    """Return what values of ``origin`` are drawn from whose leaves survive the cast to ``to``, NULL left out."""
     if origin == to:
-        return values(origin)
+        return value_options(origin)
     if isinstance(origin, StructType) and isinstance(to, StructType):
         own = {field.name.lower(): field.type for field in to.fields}
         parts = (
             feeding(field.type, own.get(field.name.lower(), field.type), misfits=misfits) for field in origin.fields
         )
-        return st.tuples(*map(or_null, parts))
+        return (st.tuples(*(one_of(or_null(part)) for part in parts)),)
     if isinstance(origin, ArrayType) and isinstance(to, ArrayType):
-        return st.lists(or_null(feeding(origin.element, to.element, misfits=misfits)), max_size=_MAX_ELEMENTS).map(
-            tuple
-        )
+        elements = one_of(or_null(feeding(origin.element, to.element, misfits=misfits)))
+        return (st.lists(elements, max_size=_MAX_ELEMENTS).map(tuple),)
     if isinstance(origin, MapType) and isinstance(to, MapType):
-        keys = values(origin.key)
-        pair = st.tuples(keys, or_null(feeding(origin.value, to.value, misfits=misfits)))
-        return st.lists(pair, max_size=_MAX_ELEMENTS, unique_by=lambda entry: entry[0]).map(tuple)
+        items = one_of(or_null(feeding(origin.value, to.value, misfits=misfits)))
+        pairs = st.tuples(values(origin.key), items)
+        return (st.lists(pairs, max_size=_MAX_ELEMENTS, unique_by=lambda entry: entry[0]).map(tuple),)
     return castable(origin, to, misfits=misfits)
 
 
-@cache
-def with_hollow_structs(struct: StructType, present: SearchStrategy[Value]) -> SearchStrategy[Value]:
-    """Return a strategy that draws a struct of NULLs now and then: it is not a NULL struct (R-806)."""
-    return _with_hollow_structs(struct, present)
-
-
-@st.composite
-def _with_hollow_structs(draw: DrawFn, struct: StructType, present: SearchStrategy[Value]) -> Value:
-    value = draw(present)
-    return (None,) * len(struct.fields) if chance(draw, _HOLLOW_PERCENT) else value
-
-
-@cache
-def or_null(present: SearchStrategy[Value]) -> SearchStrategy[Value]:
-    """Return a strategy of NULL and the values of another one."""
-    return _or_null(present)
-
-
-@st.composite
-def _or_null(draw: DrawFn, present: SearchStrategy[Value]) -> Value:
-    return None if chance(draw, 20) else draw(present)
+def with_hollow_structs(num_fields: int, present: Options) -> Options:
+    """Return options of which about one in eight is a struct of so many NULLs: it is not a NULL struct (R-806)."""
+    several = present * -(-_HOLLOW_WEIGHT // len(present))
+    return (*several, (None,) * num_fields)
 
 
 @dataclass(frozen=True, slots=True)

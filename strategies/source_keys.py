@@ -1,18 +1,16 @@
-"""The key of a source row, drawn around the target's keys (techniques T23)."""
+"""The key of a source row, around the target's keys (techniques T23)."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
-
-from strategies.chance import pick
+from strategies.chance import chosen
 from strategies.domains import FRESH, domain, neighbour, small_values
 from strategies.features import Feature
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
+    from collections.abc import Sized
 
     from reference.case import Row
     from strategies.columns import Column
@@ -42,26 +40,31 @@ def origins(features: frozenset[Feature]) -> tuple[KeyOrigin, ...]:
     return (*_ORIGINS, *nulls, *repeated)
 
 
-@st.composite
+def num_key_faces(columns: Sized) -> int:
+    """Return how many numbers of ``throws`` a key of these columns takes."""
+    return 1 + max(3, len(columns))
+
+
 def source_key(
-    draw: DrawFn,
+    faces: bytes,
     *,
     present: tuple[Row, ...],
     columns: tuple[Column, ...],
     span: int,
     origins: tuple[KeyOrigin, ...],
 ) -> Row:
-    """Draw the key values of one source row; ``present`` are the target's keys."""
-    origin = pick(draw, origins)
+    """Return the key values of one source row; ``present`` are the target's keys, ``faces`` ``num_key_faces`` many."""
+    origin, faces = chosen(origins, faces[0]), faces[1:]
     if origin is KeyOrigin.FRESH or (not present and origin is not KeyOrigin.ANY):
-        return tuple(pick(draw, domain(column.type)[-FRESH:]) for column in columns)
+        return tuple(chosen(domain(column.type)[-FRESH:], face) for column, face in zip(columns, faces, strict=False))
     if origin is KeyOrigin.ANY:
-        return tuple(draw(small_values(column.type, span=span)) for column in columns)
-    key = present[0] if origin is KeyOrigin.FIRST else pick(draw, present)
+        values = (small_values(column.type, span=span) for column in columns)
+        return tuple(chosen(some, face) for some, face in zip(values, faces, strict=False))
+    key = present[0] if origin is KeyOrigin.FIRST else chosen(present, faces[0])
     if origin in (KeyOrigin.PRESENT, KeyOrigin.FIRST):
         return key
-    place = pick(draw, range(len(columns)))
+    place = chosen(range(len(columns)), faces[1])
     if origin is KeyOrigin.NULL:
         return (*key[:place], None, *key[place + 1 :])
-    step = pick(draw, (1, -1))
+    step = chosen((1, -1), faces[2])
     return (*key[:place], neighbour(key[place], columns[place].type, step=step), *key[place + 1 :])

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from reference.types import STRING, StructType
-from strategies.chance import chance, pick
-from strategies.columns import Column, Domain, Schemas
+from strategies.cells import cells_of
+from strategies.chance import chance, pick, throws
+from strategies.columns import Column, Schemas
 from strategies.constraints import keeping_checks, with_computed
-from strategies.domains import FRESH, domain, rescaled, small_values
+from strategies.domains import rescaled
 from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
 from strategies.layouts import draw_older_files
-from strategies.nested import feeding, or_null, with_hollow_structs
+from strategies.options import draw_options
 from strategies.schemas import draw_schemas
-from strategies.source_keys import origins, source_key
+from strategies.source_keys import num_key_faces, origins, source_key
 from strategies.truth import evaluator, places
-from strategies.values import long_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from reference.case import Row, Value
+    from strategies.options import Options
 
 _KEY_SPANS = (4, 8, 24)
-_VALUE_SPAN = 5
-_PARTITION_SPAN = 3
-_MANY_VALUES = 12
 _NOT_EMPTY_PERCENT = 96
 _REPEATED_ROW_PERCENT = 50
 _FEW_ROWS = 3
@@ -101,17 +99,16 @@ def _draw_files(
 ) -> tuple[tuple[Row, ...], ...]:
     if Feature.EMPTY_TARGET in features:
         return ()
-    cells = [_cells(column, features, schemas, span) for column in schemas.target]
+    cells = [cells_of(column, features, schemas, span) for column in schemas.target]
     partition = [_place(schemas.target, name) for name in schemas.partition_by]
     max_files = profile.max_files if Feature.SEVERAL_FILES in features else 1
     # one file may be as large as the whole table, several share the allowance
     max_rows = max(1, profile.max_rows // max_files)
     repeated = _REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0
-    others = [cell for place, cell in enumerate(cells) if place not in partition]
     file = _file(
         fixed={place: cells[place] for place in partition},
         # made once for all files: putting a strategy together takes longer than drawing a row
-        rows=st.lists(st.tuples(*others), min_size=1, max_size=max_rows),
+        rows=st.lists(_row(_without(cells, partition)), min_size=1, max_size=max_rows),
         max_rows=max_rows,
         repeated_row_percent=repeated,
     )
@@ -121,43 +118,26 @@ def _draw_files(
     return tuple(draw(st.lists(file, min_size=least, max_size=max_files)))
 
 
-def _cells(column: Column, features: frozenset[Feature], schemas: Schemas, span: int) -> SearchStrategy[Value]:
-    keys = {name for name, _ in schemas.keys}
-    is_key = column.name in keys
-    nulls = Feature.NULL_KEYS if is_key else Feature.NULL_VALUES
-    nullable = nulls in features and not column.required
-    if column.computed is not None:
-        # None is filled in later
-        return st.sampled_from((None, None, *domain(column.type)[-2:])) if column.misfits else st.none()
-    if column.domain is Domain.LONG:
-        return long_texts(nullable=nullable)
-    if column.domain is Domain.WIDE:
-        present = feeding(column.type, column.feeds or column.type, misfits=column.misfits)
-        if isinstance(column.type, StructType):
-            present = with_hollow_structs(column.type, present)
-        return or_null(present) if nullable else present
-    if column.name in schemas.partition_by:
-        # the awkward texts of a domain stand behind its plain ones
-        width = _MANY_VALUES if Feature.AWKWARD_PARTITIONS in features else _PARTITION_SPAN
-        if Feature.AWKWARD_PARTITIONS in features and column.type == STRING and not column.required | is_key:
-            # stored as NULL (R-744)
-            return st.sampled_from((*domain(STRING)[:width], *("",) * 3, *(None,) * nullable))
-        return small_values(column.type, span=width, null_weight=int(nullable))
-    width = min(span, max(2, len(domain(column.type)) - FRESH)) if is_key else _VALUE_SPAN
-    often = is_key and Feature.KEY_RANGES in features
-    return small_values(column.type, span=width, null_weight=(max(1, width // 4) if often else 1) * nullable)
+def _without(cells: Sequence[Options], places: Sequence[int]) -> tuple[Options, ...]:
+    return tuple(column for place, column in enumerate(cells) if place not in places)
+
+
+@st.composite
+def _row(draw: DrawFn, cells: tuple[Options, ...]) -> Row:
+    return draw_options(draw, cells, throws(draw, len(cells)))
 
 
 @st.composite
 def _file(
     draw: DrawFn,
     *,
-    fixed: dict[int, SearchStrategy[Value]],
+    fixed: dict[int, Options],
     rows: SearchStrategy[list[Row]],
     max_rows: int,
     repeated_row_percent: float,
 ) -> tuple[Row, ...]:
-    values = {place: draw(cell) for place, cell in fixed.items()}
+    shared = tuple(fixed.values())
+    values = dict(zip(fixed, draw_options(draw, shared, throws(draw, len(shared))), strict=True))
     drawn = tuple(_completed(row, values) for row in draw(rows))
     # equal rows are rows of their own (R-002); drawing one anew would hardly ever give the same again
     if chance(draw, repeated_row_percent) and len(drawn) < max_rows:
@@ -165,10 +145,10 @@ def _file(
     return drawn
 
 
-def _completed(row: Row, fixed: dict[int, Value]) -> Row:
-    """Put the values that a whole file shares, by their places, between those of one row."""
+def _completed(row: Row, given: Mapping[int, Value]) -> Row:
+    """Put cells that are known, by their places in the whole row, between those of ``row``."""
     others = iter(row)
-    return tuple(fixed[place] if place in fixed else next(others) for place in range(len(row) + len(fixed)))
+    return tuple(given[place] if place in given else next(others) for place in range(len(row) + len(given)))
 
 
 def _without_repeated_keys(files: tuple[tuple[Row, ...], ...], places: list[int]) -> tuple[tuple[Row, ...], ...]:
@@ -206,19 +186,16 @@ def _draw_source(
     keys = tuple((_place(schemas.target, name), schemas.source_column(source)) for name, source in schemas.keys)
     present = tuple(tuple(rescaled(row[place], column.type) for place, column in keys) for row in target)
     columns = tuple(column for _, column in keys)
-    cells = [_cells(column, features, _as_source(schemas), span) for column in schemas.source]
-    row = _source_row(
-        cells=cells,
-        places=[_place(schemas.source, column.name) for column in columns],
-        key=source_key(present=present, columns=columns, span=span, origins=origins(features)),
-    )
+    cells = [cells_of(column, features, _as_source(schemas), span) for column in schemas.source]
+    places = [_place(schemas.source, column.name) for column in columns]
+    key = partial(source_key, present=present, columns=columns, span=span, origins=origins(features))
+    row = _source_row(cells=_without(cells, places), places=places, key=key)
     # a key is not repeated in fewer than two rows
     wanted = min(2, max_rows) if Feature.DUPLICATE_SOURCE_KEYS in features else 1
     least = wanted if chance(draw, _NOT_EMPTY_PERCENT) else 0
     rows = tuple(draw(st.lists(row, min_size=least, max_size=max_rows)))
     if Feature.DUPLICATE_SOURCE_KEYS in features:
         return rows
-    places = [_place(schemas.source, column.name) for column in columns]
     seen: set[tuple[str, ...]] = set()
     return tuple(row for row in rows if not _seen(row, places, seen))
 
@@ -236,11 +213,11 @@ def _as_source(schemas: Schemas) -> Schemas:
 
 
 @st.composite
-def _source_row(
-    draw: DrawFn, *, cells: list[SearchStrategy[Value]], places: list[int], key: SearchStrategy[Row]
-) -> Row:
-    key_values = dict(zip(places, draw(key), strict=True))
-    return tuple(key_values[i] if i in key_values else draw(cell) for i, cell in enumerate(cells))
+def _source_row(draw: DrawFn, *, cells: tuple[Options, ...], places: list[int], key: Callable[[bytes], Row]) -> Row:
+    """Draw a row; its key is at ``places``, and its numbers come first."""
+    of_key = num_key_faces(places)
+    faces = throws(draw, of_key + len(cells))
+    return _completed(draw_options(draw, cells, faces[of_key:]), dict(zip(places, key(faces[:of_key]), strict=True)))
 
 
 def _place(columns: tuple[Column, ...], name: str) -> int:

@@ -6,7 +6,7 @@ Small overlapping values for keys and arithmetic live in ``strategies.domains``.
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Context, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -28,12 +28,14 @@ from reference.types import (
     MapType,
     StructType,
 )
+from strategies.options import one_of, or_null, with_further
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from reference.case import Value
     from reference.types import DataType
+    from strategies.options import Options
 
 _EPOCH = date(2020, 1, 1)
 _MOMENT = datetime(2020, 1, 1, tzinfo=UTC)
@@ -76,15 +78,16 @@ _TEXTS = (
 )  # fmt: skip - one list of texts
 _LONG = "\u5217" * 32
 # alike in what statistics keep of them (R-804), and greater than nearly every other text
-_LONG_TEXTS = (_LONG, _LONG + "a", _LONG + "b", _LONG + "\u00e9", _LONG[1:], _LONG + "\U0010ffff", "a")
+LONG_TEXTS = (_LONG, _LONG + "a", _LONG + "b", _LONG + "\u00e9", _LONG[1:], _LONG + "\U0010ffff", "a")
+"""Texts that differ behind their 32nd character, if at all."""
+
 _DIGITS = Context(prec=76)
-_NULL_FACE = 4
-_DIE = st.integers(0, _NULL_FACE)
 _SINGLE = 32
 _LARGEST_SINGLE = 2.0**127 * (2 - 2.0**-23)
 _LARGEST_DOUBLE = 2.0**1023 * (2 - 2.0**-52)
 
 
+@cache
 def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Value]:
     """Return a strategy of a type's values; about one in five is NULL where ``nullable``.
 
@@ -94,30 +97,19 @@ def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Val
     Raises:
         ValueError: for a type that no table column has, such as VOID.
     """
-    return _nullable(data_type) if nullable else _values(data_type)
-
-
-def long_texts(*, nullable: bool = False) -> SearchStrategy[Value]:
-    """Return a strategy of texts that differ behind their 32nd character, if at all."""
-    present = st.sampled_from(_LONG_TEXTS)
-    return _or_null(present) if nullable else present
+    options = value_options(data_type)
+    return one_of(or_null(options) if nullable else options)
 
 
 @cache
-def _nullable(data_type: DataType) -> SearchStrategy[Value]:
-    return _or_null(_values(data_type))
+def value_options(data_type: DataType) -> Options:
+    """Return what ``values`` draws from, NULL left out.
 
-
-@st.composite
-def _or_null(draw: st.DrawFn, present: SearchStrategy[Value]) -> Value:
-    # st.one_of would flatten ``present`` and drown NULL in its branches
-    return None if draw(_DIE) == _NULL_FACE else draw(present)
-
-
-@cache
-def _values(data_type: DataType) -> SearchStrategy[Value]:
+    Raises:
+        ValueError: for a type that no table column has, such as VOID.
+    """
     if data_type == BOOLEAN:
-        return st.booleans()
+        return (False, True)
     if data_type in INTEGER_BITS:
         return _integers(INTEGER_BITS[data_type])
     if isinstance(data_type, DecimalType):
@@ -125,15 +117,14 @@ def _values(data_type: DataType) -> SearchStrategy[Value]:
     if data_type in (FLOAT, DOUBLE):
         return _floats(32 if data_type == FLOAT else 64)
     if data_type == STRING:
-        text = st.text(st.characters(exclude_categories=["Cs"]), max_size=_MAX_TEXT)
-        return st.one_of(st.sampled_from(_TEXTS), st.sampled_from(_TEXTS), text)
+        return with_further(_TEXTS, st.text(st.characters(exclude_categories=["Cs"]), max_size=_MAX_TEXT))
     if data_type == BINARY:
-        return st.one_of(st.sampled_from((b"a", b"", b"\x00", b"\xff\x00", b"'")), st.binary(max_size=_MAX_TEXT))
+        return with_further((b"a", b"", b"\x00", b"\xff\x00", b"'"), st.binary(max_size=_MAX_TEXT))
     if data_type == DATE:
         return _dates()
     if data_type in (TIMESTAMP, TIMESTAMP_NTZ):
-        return _moments() if data_type == TIMESTAMP else _moments().map(lambda moment: moment.replace(tzinfo=None))
-    return _nested(data_type)
+        return _moments(UTC if data_type == TIMESTAMP else None)
+    return (_nested(data_type),)
 
 
 def _nested(data_type: DataType) -> SearchStrategy[Value]:
@@ -142,7 +133,7 @@ def _nested(data_type: DataType) -> SearchStrategy[Value]:
     if isinstance(data_type, ArrayType):
         return _listed(values(data_type.element, nullable=True))
     if isinstance(data_type, MapType):
-        keys = _values(data_type.key).filter(lambda key: key == key)  # noqa: PLR0124 - NaN is no key of a map
+        keys = values(data_type.key).filter(lambda key: key == key)  # noqa: PLR0124 - NaN is no key of a map
         # Spark takes -0.0 and 0.0 for one key of a map; so does Python's equality
         return _pairs(keys, values(data_type.value, nullable=True))
     raise ValueError(f"{data_type.ddl()} is not a type of a table's column; use one of reference.types")
@@ -161,19 +152,21 @@ def _pairs(
     return tuple(dict(drawn).items())
 
 
-def _integers(bits: int) -> SearchStrategy[int]:
+def _integers(bits: int) -> Options:
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    return st.one_of(st.integers(-3, 3), st.sampled_from((0, high, low, high - 1, low + 1)), st.integers(low, high))
+    return with_further((0, 1, -1, 2, -2, 3, -3, high, low, high - 1, low + 1), st.integers(low, high))
 
 
-def _decimals(data_type: DecimalType) -> SearchStrategy[Decimal]:
+def _decimals(data_type: DecimalType) -> Options:
     most = 10**data_type.precision - 1
-    unscaled = st.one_of(
-        st.integers(-min(most, 200), min(most, 200)),
-        st.sampled_from((0, most, -most, 1, -1)),
-        st.integers(-most, most),
+    near = min(most, 200)
+    return with_further(
+        tuple(decimal(digits, data_type.scale) for digits in (0, 1, -1, most, -most)),
+        *(
+            st.integers(-largest, largest).map(lambda digits: decimal(digits, data_type.scale))
+            for largest in (near, most)
+        ),
     )
-    return unscaled.map(lambda digits: decimal(digits, data_type.scale))
 
 
 def decimal(unscaled: int, scale: int) -> Decimal:
@@ -181,23 +174,20 @@ def decimal(unscaled: int, scale: int) -> Decimal:
     return Decimal(unscaled).scaleb(-scale, context=_DIGITS)
 
 
-def _floats(width: Literal[32, 64]) -> SearchStrategy[float]:
+def _floats(width: Literal[32, 64]) -> Options:
     largest, least = (_LARGEST_SINGLE, 2.0**-149) if width == _SINGLE else (_LARGEST_DOUBLE, 2.0**-1074)
     special = (0.0, -0.0, 1.0, -1.5, math.nan, math.inf, -math.inf, largest, -largest, least)
     # one NaN only: what bits a NaN carries is nobody's promise (R-801)
-    return st.one_of(st.sampled_from(special), st.floats(width=width, allow_nan=False))
+    return with_further(special, st.floats(width=width, allow_nan=False))
 
 
-def _dates() -> SearchStrategy[date]:
-    near = st.integers(-_DATE_SPAN, _DATE_SPAN * 4 // 5).map(lambda days: _EPOCH + timedelta(days=days))
+def _dates() -> Options:
     edges = (_EPOCH, date(1970, 1, 1), date(1969, 12, 31), date(2020, 2, 29), date(1582, 10, 4), date(1582, 10, 15))
-    return st.one_of(near, st.sampled_from((*edges, date.min, date.max)))
+    near = st.integers(-_DATE_SPAN, _DATE_SPAN * 4 // 5).map(lambda days: _EPOCH + timedelta(days=days))
+    return with_further((*edges, date.min, date.max), near)
 
 
-def _moments() -> SearchStrategy[datetime]:
-    near = st.integers(-_MICROSECONDS, _MICROSECONDS * 2 // 3).map(
-        lambda microseconds: _MOMENT + timedelta(microseconds=microseconds)
-    )
+def _moments(zone: tzinfo | None) -> Options:
     edges = (
         _MOMENT,
         datetime(1970, 1, 1, tzinfo=UTC),
@@ -205,4 +195,7 @@ def _moments() -> SearchStrategy[datetime]:
         datetime.min.replace(tzinfo=UTC),
         datetime.max.replace(tzinfo=UTC),
     )
-    return st.one_of(near, st.sampled_from(edges))
+    near = st.integers(-_MICROSECONDS, _MICROSECONDS * 2 // 3).map(
+        lambda microseconds: (_MOMENT + timedelta(microseconds=microseconds)).replace(tzinfo=zone)
+    )
+    return with_further(tuple(moment.replace(tzinfo=zone) for moment in edges), near)

@@ -246,6 +246,9 @@ PROFILES = {
     "assignments": Profile()
     .favouring(Feature.AMBIGUOUS, Feature.MATCHED_DELETE)
     .without(Feature.INSERT, Feature.BY_SOURCE_UPDATE, Feature.BY_SOURCE_DELETE),
+    "duplicate source keys": Profile()
+    .favouring(Feature.AMBIGUOUS, Feature.CONDITIONS, Feature.MATCHED_UPDATE)
+    .without(Feature.LONE_DELETE, Feature.AMBIGUOUS_UNMATCHED),
     "many rows": Profile().favouring(Feature.LARGE_TABLES, percent=97),
     "partial expressions": Profile().favouring(Feature.CASTS, Feature.PARTIAL_VALUES, Feature.WIDE_TYPES),
     "refused or failing": Profile()

@@ -94,7 +94,11 @@ def test_shrinking_ends_when_it_is_told_to() -> None:
 
 def test_a_profile_bounds_the_tables_and_disables_features() -> None:
     """Disabled features never show; bounds hold for every case."""
-    profile = Profile(max_rows=3, max_files=2, max_clauses=2).without(Feature.CHANGE_DATA_FEED, Feature.PARTITIONS)
+    profile = Profile(max_rows=3, max_files=2, max_clauses=2).without(
+        Feature.CHANGE_DATA_FEED,
+        Feature.PARTITIONS,
+        Feature.LARGE_TABLES,  # copies what was drawn, thousands of times
+    )
     for drawn in islice(samples(5, profile=profile), 60):
         target = drawn.case.target
         assert len(target.rows) <= 3
@@ -108,8 +112,9 @@ def test_a_profile_bounds_the_tables_and_disables_features() -> None:
 def test_a_profile_can_favour_features() -> None:
     """A favoured feature is on in most cases."""
     profile = Profile().favouring(Feature.SELF_MERGE, percent=95)
-    drawn = list(islice(samples(5, profile=profile), 40))
-    assert sum(each.case.source is None for each in drawn) > 30
+    drawn = list(islice(samples(5, profile=profile), 100))
+    # key ranges, queries and large tables spoil it now and then
+    assert sum(each.case.source is None for each in drawn) > 65
 
 
 def test_profiles_that_leave_nothing_are_refused() -> None:
