@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.identity import row_identifier
+from harness.identity import row_identifier, row_identities
 from harness.value_text import cell_text, fit, row_text
 from harness.verdict import Mismatch
 from reference.types import STRING, Field, Schema
@@ -46,8 +46,7 @@ class RowDifference:
 
 def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
     """Tell whether two bags of rows of one schema are equal."""
-    identify = row_identifier(schema)
-    return len(left) == len(right) and Counter(map(identify, left)) == Counter(map(identify, right))
+    return len(left) == len(right) and Counter(row_identities(left, schema)) == Counter(row_identities(right, schema))
 
 
 def difference(
@@ -141,10 +140,9 @@ def row_mismatches(
 
 
 def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row]]:
-    identify = row_identifier(schema)
     groups: dict[Identity, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[identify(row)].append(row)
+    for row, identity in zip(rows, row_identities(rows, schema), strict=True):
+        groups[identity].append(row)
     return dict(groups)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from harness.identity import row_identifier
+from harness.identity import row_identities
 from harness.schema_change import evolution_faults, row_converter
 from harness.table_outcome import TableOutcome
 from harness.value_text import fit, row_text
@@ -176,30 +177,29 @@ def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mi
 
 def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
     """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
-    identify = row_identifier(outcome.schema)
-    shown: dict[Hashable, Row] = {}
-    held: Counter[Hashable] = Counter(_remember(shown, identify(row), row) for row in before)
+    changes = [row[:-1] for row in outcome.cdf or ()]
+    of_before, of_after, of_changes = (row_identities(rows, outcome.schema) for rows in (before, outcome.rows, changes))
+    held = Counter(of_before)
     balance = held.copy()
-    balance.subtract(_remember(shown, identify(row), row) for row in outcome.rows)
-    for *cells, change_type in outcome.cdf or ():
-        row = tuple(cells)
-        key = _remember(shown, identify(row), row)
-        balance[key] += -1 if change_type in _REMOVING else 1
-        held[key] -= change_type in _REMOVING
-    if unheld := [shown[key] for key, count in held.items() if count < 0]:
-        text = f"the change feed removes {row_text(unheld[0], outcome.schema)}, which the table did not hold"
-        yield broken_law("P-12", text, check=Check.CDF)
+    balance.subtract(of_after)
+    for key, row in zip(of_changes, outcome.cdf or (), strict=True):
+        balance[key] += -1 if row[-1] in _REMOVING else 1
+        held[key] -= row[-1] in _REMOVING
+
+    def text(key: Hashable) -> str:
+        rows = zip(chain(of_before, of_after, of_changes), chain(before, outcome.rows, changes), strict=True)
+        return row_text(next(row for own, row in rows if own == key), outcome.schema)
+
+    if unheld := [key for key, count in held.items() if count < 0]:
+        yield broken_law(
+            "P-12", f"the change feed removes {text(unheld[0])}, which the table did not hold", check=Check.CDF
+        )
         return
-    if off := [(shown[key], count) for key, count in balance.items() if count]:
-        lines = [f"{count:+} of {row_text(row, outcome.schema)}" for row, count in off[:3]]
+    if off := [(key, count) for key, count in balance.items() if count]:
+        lines = [f"{count:+} of {text(key)}" for key, count in off[:3]]
         yield broken_law(
             "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
         )
-
-
-def _remember(shown: dict[Hashable, Row], key: Hashable, row: Row) -> Hashable:
-    shown.setdefault(key, row)
-    return key
 
 
 def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:

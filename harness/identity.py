@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from reference.types import BINARY, DATE, INTEGER_BITS, STRING, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from reference.case import Row, Value
     from reference.types import DataType, Schema
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _NAN = (float, "NaN")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PLAIN: dict[DataType, type] = {**dict.fromkeys(INTEGER_BITS, int), STRING: str, BINARY: bytes, DATE: dt.date}
+_NULL = type(None)
+_STRUCT = "struct"
 _KINDS = frozenset(_PLAIN.values())
 """Kinds of values that are their own identity; what Python may call equal to them is none of these and gets a tuple."""
 
@@ -62,6 +64,33 @@ def row_identifier(schema: Schema) -> Callable[[Row], tuple[Hashable, ...]]:
     return identify
 
 
+def row_identities(rows: Sequence[Row], schema: Schema) -> list[tuple[Hashable, ...]]:
+    """Give the identities of rows as ``row_identifier`` does for each; column by column, because types are few."""
+    types = tuple(column.type for column in schema.columns)
+    return _rows_of(rows, types) if _are_rows(rows, types) else list(map(row_identifier(schema), rows))
+
+
+def _are_rows(values: Sequence[Value], types: tuple[DataType, ...]) -> bool:
+    return bool(types) and {*map(type, values)} == {tuple} and {*map(len, values)} == {len(types)}
+
+
+def _rows_of(rows: Sequence[Row], types: tuple[DataType, ...]) -> list[tuple[Hashable, ...]]:
+    return list(zip(*map(_identities, types, zip(*rows, strict=True)), strict=True))
+
+
+def _identities(data_type: DataType, values: Sequence[Value]) -> Iterable[Hashable]:
+    kind = _PLAIN.get(data_type)
+    if kind is not None and {*map(type, values)} <= {kind, _NULL}:
+        return values
+    if isinstance(data_type, StructType):
+        types = tuple(field.type for field in data_type.fields)
+        structs = [value for value in values if value is not None]
+        if _are_rows(structs, types):
+            present = iter(_rows_of(structs, types))
+            return [None if value is None else (_STRUCT, next(present)) for value in values]
+    return map(identifier(data_type), values)
+
+
 def _plain_identifier(kind: type) -> Identify:
     def identify(value: Value) -> Hashable:
         return value if type(value) is kind else _atomic_identity(value)
@@ -75,7 +104,7 @@ def _struct_identifier(fields: tuple[Identify, ...]) -> Identify:
             return None
         if not isinstance(value, tuple) or len(value) != len(fields):
             return _foreign(value)
-        return ("struct", tuple(field(member) for field, member in zip(fields, value, strict=True)))
+        return (_STRUCT, tuple(field(member) for field, member in zip(fields, value, strict=True)))
 
     return identify
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from reference.types import ArrayType, AtomicName, AtomicType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from reference.case import Row, Value
     from reference.types import DataType, Schema
@@ -100,45 +101,69 @@ def _plain(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
 def _column_to_arrow(values: Sequence[Value], data_type: DataType) -> Sequence[Value]:
     if not isinstance(data_type, _NESTED):
         return values
-    return [_to_arrow(value, data_type) for value in values]
+    return _with_nulls(values, _nested_to_arrow([value for value in values if value is not None], data_type))
 
 
-def _column_from_arrow(values: list[Value], data_type: DataType) -> list[Value]:
-    if isinstance(data_type, AtomicType) and data_type.name not in _CONVERTERS:
-        return values
-    return [_from_arrow(value, data_type) for value in values]
-
-
-def _to_arrow(value: Value, data_type: DataType) -> Value:
-    if value is None:
-        return None
+def _nested_to_arrow(values: list[Value], data_type: StructType | ArrayType | MapType) -> Iterable[Value]:
     if isinstance(data_type, StructType):
-        return {f.name: _to_arrow(v, f.type) for f, v in zip(data_type.fields, value, strict=True)}
-    if isinstance(data_type, ArrayType):
-        return [_to_arrow(item, data_type.element) for item in value]
+        names = [field.name for field in data_type.fields]
+        parts = [
+            _column_to_arrow([value[place] for value in values], field.type)
+            for place, field in enumerate(data_type.fields)
+        ]
+        return [dict(zip(names, members, strict=True)) for members in _side_by_side(parts, len(values))]
     if isinstance(data_type, MapType):
-        return [(_to_arrow(k, data_type.key), _to_arrow(v, data_type.value)) for k, v in value]
-    return value
+        return _entries(values, (data_type.key, data_type.value), _column_to_arrow)
+    items = iter(_column_to_arrow(list(chain(*values)), data_type.element))
+    return [list(islice(items, len(value))) for value in values]
 
 
-def _from_arrow(value: Value, data_type: DataType) -> Value:
-    if value is None:
-        return None
-    if isinstance(data_type, StructType):
-        return tuple(_from_arrow(value[f.name], f.type) for f in data_type.fields)
-    if isinstance(data_type, ArrayType):
-        return tuple(_from_arrow(item, data_type.element) for item in value)
-    if isinstance(data_type, MapType):
-        pairs = value.items() if isinstance(value, dict) else value
-        return tuple((_from_arrow(k, data_type.key), _from_arrow(v, data_type.value)) for k, v in pairs)
+def _column_from_arrow(values: Sequence[Value], data_type: DataType) -> Sequence[Value]:
+    if isinstance(data_type, AtomicType):
+        convert = _CONVERTERS.get(data_type.name)
+        return values if convert is None else [None if value is None else convert(value) for value in values]
+    present = [value for value in values if value is not None]
     if isinstance(data_type, DecimalType):
-        return value if value.as_tuple().exponent == -data_type.scale else _rescale(value, data_type)
-    convert = _CONVERTERS.get(data_type.name)
-    return value if convert is None else convert(value)
+        return _with_nulls(values, (_with_scale(value, data_type.scale) for value in present))
+    return _with_nulls(values, _nested_from_arrow(present, data_type))
 
 
-def _rescale(value: Decimal, data_type: DecimalType) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-data_type.scale))
+def _nested_from_arrow(values: list[Value], data_type: StructType | ArrayType | MapType) -> Iterable[Value]:
+    if isinstance(data_type, StructType):
+        fields = data_type.fields
+        parts = [_column_from_arrow([value[field.name] for value in values], field.type) for field in fields]
+        return _side_by_side(parts, len(values))
+    if isinstance(data_type, MapType):
+        pairs = [tuple(value.items()) if isinstance(value, dict) else value for value in values]
+        return _entries(pairs, (data_type.key, data_type.value), _column_from_arrow)
+    items = iter(_column_from_arrow(list(chain(*values)), data_type.element))
+    return [tuple(islice(items, len(value))) for value in values]
+
+
+def _with_nulls(values: Sequence[Value], present: Iterable[Value]) -> list[Value]:
+    """Put what the values that are not NULL became into their places."""
+    became = iter(present)
+    return [None if value is None else next(became) for value in values]
+
+
+def _side_by_side(parts: Sequence[Sequence[Value]], number: int) -> Iterable[tuple[Value, ...]]:
+    """Give so many tuples of one element of each part; a struct may have no fields."""
+    return zip(*parts, strict=True) if parts else ((),) * number
+
+
+def _entries(
+    maps: list[Value],
+    types: tuple[DataType, DataType],
+    convert: Callable[[Sequence[Value], DataType], Sequence[Value]],
+) -> list[Value]:
+    pairs = list(chain(*maps))
+    keys, items = (convert([pair[side] for pair in pairs], types[side]) for side in (0, 1))
+    entries = zip(keys, items, strict=True)
+    return [tuple(islice(entries, len(value))) for value in maps]
+
+
+def _with_scale(value: Decimal, scale: int) -> Decimal:
+    return value if value.as_tuple().exponent == -scale else value.quantize(Decimal(1).scaleb(-scale))
 
 
 def _utc(value: dt.datetime) -> dt.datetime:

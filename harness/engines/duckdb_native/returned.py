@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.identity import row_identifier
+from harness.identity import row_identities
 from reference.arrow import table_to_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
@@ -67,11 +67,10 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
 
 def _difference(more: Sequence[Row], less: Sequence[Row], schema: Schema) -> list[Row]:
     """Take one bag of rows from another."""
-    identify = row_identifier(schema)
-    taken: Counter[tuple[Hashable, ...]] = Counter(map(identify, less))
+    taken = Counter(row_identities(less, schema))
     left = []
-    for row in more:
-        if taken[identity := identify(row)] > 0:
+    for row, identity in zip(more, row_identities(more, schema), strict=True):
+        if taken[identity] > 0:
             taken[identity] -= 1
         else:
             left.append(row)
