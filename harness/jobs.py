@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from harness.verdict import CaseReport
     from reference.case import Case
 
-CASES_AHEAD = 2
-"""How many new cases are drawn ahead per job: one under way and one that waits, so that a slow case stops nobody."""
-_MOST_DRAWN = 4  # draws ahead per job, repeated ones included
+CASES_AHEAD = 8
+"""How many new cases are begun ahead per job. Reports are taken in order, and a large table takes as long as a dozen
+other cases: the other jobs need as much work meanwhile."""
+_MOST_DRAWN = 16  # draws ahead per job, repeated ones included
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,13 @@ def chance(draw: DrawFn, percent: float) -> bool:
 
 
 def chances(draw: DrawFn, percents: Sequence[float]) -> tuple[bool, ...]:
-    """Draw as many answers as ``chance`` gives one by one, to the next 256th, never and always apart."""
+    """Draw as many answers as ``chance`` gives one by one, to the 256th below; what is possible has one at least."""
     faces = throws(draw, len(percents))
     return tuple(face >= _FACES - _faces(percent) for face, percent in zip(faces, percents, strict=True))
 
 
 def _faces(percent: float) -> int:
-    """Return how many of all faces are so many percent; what is possible keeps one."""
-    return max(round(_FACES * percent / 100), percent > 0)
+    return max(int(_FACES * percent / 100), percent > 0)
 
 
 def chosen(options: Sequence[Option], face: int) -> Option:

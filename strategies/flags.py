@@ -150,7 +150,7 @@ PERCENT = MappingProxyType(
         _F.OLDER_FILES: 10,
         _F.STRING_TYPES: 15,
         _F.SOURCE_BATCHES: 15,
-        _F.LARGE_TABLES: 0.6,
+        _F.LARGE_TABLES: 0.8,
         _F.WIDE_TYPES: 35,
         _F.TIMESTAMP_NTZ: 15,
         _F.NESTED_TYPES: 36,

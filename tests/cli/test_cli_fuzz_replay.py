@@ -35,7 +35,7 @@ def test_the_metamorphic_oracle_needs_no_reference(mergecheck: Mergecheck) -> No
     engine = "echo_engine:SeesTheFirstFileOnly"
     ended = mergecheck("fuzz", "--engine", engine, "--oracle", "metamorphic", "--max-findings", "1", "--seed", "1")
     assert ended.code == 1
-    assert "P-16-one-file" in ended.out
+    assert "relation P-16-" in ended.out
     assert ended.out.splitlines()[-1].startswith(
         f"seed 1  same cases again: mergecheck fuzz --engine {engine} --oracle metamorphic --seed 1"
     )

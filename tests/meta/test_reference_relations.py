@@ -73,8 +73,8 @@ def predictions(drawn: list[tuple[Case, Reference]]) -> Iterator[tuple[Case, Pre
 
 
 def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> None:
-    """The relations below would be empty on rejected cases."""
-    assert sum(1 for _ in predictions(drawn)) >= 0.85 * NUM_CASES
+    """The relations below would be empty on rejected cases; of long streams 87 in a hundred are predicted."""
+    assert sum(1 for _ in predictions(drawn)) >= 0.8 * NUM_CASES
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)

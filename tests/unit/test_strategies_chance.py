@@ -31,10 +31,10 @@ def answering(*answers: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("percent", "num_faces"), [(0, 0), (0.01, 1), (0.6, 2), (25, 64), (50, 128), (99.99, 256), (100, 256), (150, 256)]
+    ("percent", "num_faces"), [(0, 0), (0.01, 1), (0.8, 2), (25, 64), (50, 128), (99.99, 255), (100, 256), (150, 256)]
 )
 def test_as_many_faces_say_yes_as_are_so_many_percent(percent: float, num_faces: int) -> None:
-    """To the next 256th; what is possible comes, and the low numbers, to which choices shrink, say no."""
+    """To the 256th below; what is possible comes, and the low numbers, to which choices shrink, say no."""
     answers = [chances(answering(bytes([face])), [percent]) == (True,) for face in FACES]
     assert sum(answers) == num_faces
     assert answers == sorted(answers)
