@@ -97,7 +97,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
 
 @st.composite
 def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
-    """Draw MERGE cases; about seven in a hundred must be rejected, as ambiguous (R-320), failing or not valid.
+    """Draw MERGE cases; about one in eight must be rejected, as ambiguous (R-320), failing or not valid.
 
     Args:
         draw: given by Hypothesis.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.identity import identifier, row_identifier
+from harness.identity import identifier, row_identifier, row_identities
 from reference import types
 from reference.ddl import parse_schema
 
@@ -100,3 +100,36 @@ def test_cells_beyond_the_schema_are_told_apart() -> None:
     rows = [(1,), (1, "x"), (1, "y"), (1, 1), (1, None), (1, ["x"])]
     assert len({identify(row) for row in rows}) == len(rows)
     assert identify((1, None)) == (identify((1,))[0], None)
+
+
+SEVERAL = parse_schema(
+    "i INT, d DOUBLE, s STRING, t STRUCT<a: INT, b: STRUCT<c: DOUBLE>, m: MAP<STRING, INT>>, n STRUCT<a: STRING>, l ARRAY<INT>"
+)
+ROWS = [
+    (1, NAN, "a", (1, (-0.0,), (("x", 1),)), ("a",), (1, None)),
+    (None, None, None, None, None, None),
+    (True, 1, b"a", (None, None, None), (None,), ()),
+    (1, 0.0, "a", (1, (0.0,), (("y", 2), ("x", 1))), None, (2,)),
+]
+FOREIGN = [
+    (1, 1.0, "a", (1, 2), ("a", "b"), [1]),
+    ("1", "1.0", 1, {"a": 1}, "a", 5),
+    (1, 1.0, "a", (1, (1.0, 2.0), ()), ("a",), (1,)),
+]
+SHORT_AND_LONG = [(1, 1.0), (1, 1.0, "a", None, None, None, "more")]
+
+
+@pytest.mark.parametrize(
+    "rows", [[], ROWS, [*ROWS, *FOREIGN], FOREIGN[:1], FOREIGN[2:], [*ROWS, *SHORT_AND_LONG], [()], SHORT_AND_LONG[:1]]
+)
+def test_rows_together_have_the_identities_that_they_have_alone(rows: list[Any]) -> None:
+    """Whatever a column holds: its own kind alone, NULL, or what a broken engine hands out."""
+    identify = row_identifier(SEVERAL)
+    assert list(map(repr, row_identities(rows, SEVERAL))) == [repr(identify(row)) for row in rows]
+
+
+@pytest.mark.parametrize("rows", [[], [()], [(), (1,)]])
+def test_rows_without_columns(rows: list[Any]) -> None:
+    """A table may have no columns (R-823)."""
+    schema = parse_schema("")
+    assert row_identities(rows, schema) == [row_identifier(schema)(row) for row in rows]
