@@ -103,7 +103,8 @@ def test_cells_beyond_the_schema_are_told_apart() -> None:
 
 
 SEVERAL = parse_schema(
-    "i INT, d DOUBLE, s STRING, t STRUCT<a: INT, b: STRUCT<c: DOUBLE>, m: MAP<STRING, INT>>, n STRUCT<a: STRING>, l ARRAY<INT>"
+    "i INT, d DOUBLE, s STRING, t STRUCT<a: INT, b: STRUCT<c: DOUBLE>, m: MAP<STRING, INT>>, n STRUCT<a: STRING>, "
+    "l ARRAY<INT>"
 )
 ROWS = [
     (1, NAN, "a", (1, (-0.0,), (("x", 1),)), ("a",), (1, None)),
