@@ -3,10 +3,11 @@
     python -m benchmarks.throughput --engine pyspark --engine delta-spark [--cases 100] [--batch 32] [--jobs 2]
 
 Each engine checks its own stream of the seed, a few cases at a time, so that whatever else the machine does falls on
-all of them alike. With ``--batch`` every engine also has a lane of batches, in which a merge counts for the pairs of
-tables that it holds, and with ``--jobs`` one in which so many cases are checked at once. As in a run, the next case is
-drawn, and the reference asked, while the engine is at the last one: what a case takes is less than the sum of its
-phases.
+all of them alike. A turn also lasts a while: a fast engine checks more cases than a slow one, since five seconds of it
+among minutes of the others would measure a few large tables, or what the machine did then. With ``--batch`` every
+engine also has a lane of batches, in which a merge counts for the pairs of tables that it holds, and with ``--jobs``
+one in which so many cases are checked at once. As in a run, the next case is drawn, and the reference asked, while the
+engine is at the last one: what a case takes is less than the sum of its phases.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from reference.case import Case
 
 _TURN, _TURN_OF_JOBS = 10, 50
-"""Merges that a lane checks before the next one has its turn; the jobs of a lane wait for each other at its end."""
+"""Merges that a lane checks at least, per job, before the next one has its turn."""
+_SECONDS, _SECONDS_OF_JOBS = 1.0, 10.0
+"""How long a turn lasts at least; the jobs of a lane wait for each other at its end."""
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
 _PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
     "pyspark": (
@@ -81,6 +84,7 @@ class Lane:
     verdicts: Counter[str] = field(default_factory=Counter)
     num_cases: int = 0
     num_merges: int = 0
+    num_turns: int = 0
 
     @property
     def name(self) -> str:
@@ -88,35 +92,44 @@ class Lane:
         several = f", {self.batch} pairs" * (self.batch > 1) + f", {self.jobs} jobs" * (self.jobs > 1)
         return self.engine.name + several
 
-    def turn(self, number: int) -> None:
-        """Check so many merges."""
-        started = time.perf_counter()
-        if isinstance(self.draws, DrawsAhead):
-            self.draws.max_cases = (self.draws.max_cases or 0) + number  # nothing goes on during the others' turns
-        while number:
-            index, case = self.draws.draw(Statistics(seed=self.draws.seed))
-            batch = self.draws.batched(case, index)
-            if self.batch > 1 and batch is None:
-                continue  # what cannot be batched is not this lane's business
-            report = self.check(case if batch is None else batch.case)
-            for phase in ("engine", "compare", *["reference"] * (self.jobs > 1)):
-                self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
-            self.verdicts["known deviation" if report.deviations else report.verdict.value] += 1
-            self.num_cases += 1 if batch is None else len(batch.singles)
-            self.num_merges += 1
-            number -= 1
-        self.seconds["all"] += time.perf_counter() - started
-
     @property
     def most(self) -> int:
-        """Give the merges of one turn."""
+        """Give the merges that a turn has at least."""
         return _TURN if self.jobs == 1 else _TURN_OF_JOBS * self.jobs
+
+    def turn(self) -> None:
+        """Check some merges, and whatever was begun meanwhile."""
+        started = time.perf_counter()
+        ends = started + (_SECONDS if self.jobs == 1 else _SECONDS_OF_JOBS)
+        number, self.num_turns = self.num_merges + self.most, self.num_turns + 1
+        ahead = self.draws if isinstance(self.draws, DrawsAhead) else None
+        if ahead is not None:
+            ahead.max_cases = None
+        while True:
+            if self.num_merges >= number and time.perf_counter() >= ends:
+                if ahead is None or not ahead.num_drawn:
+                    break
+                ahead.max_cases = 0  # nothing goes on during the others' turns
+            self._check_next()
+        self.seconds["all"] += time.perf_counter() - started
 
     def forget(self) -> None:
         """Leave what was done so far out of the figures."""
         self.seconds.clear()
         self.verdicts.clear()
-        self.num_cases = self.num_merges = 0
+        self.num_cases = self.num_merges = self.num_turns = 0
+
+    def _check_next(self) -> None:
+        index, case = self.draws.draw(Statistics(seed=self.draws.seed))
+        batch = self.draws.batched(case, index)
+        if self.batch > 1 and batch is None:
+            return  # what cannot be batched is not this lane's business
+        report = self.check(case if batch is None else batch.case)
+        for phase in ("engine", "compare", *["reference"] * (self.jobs > 1)):
+            self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
+        self.verdicts["known deviation" if report.deviations else report.verdict.value] += 1
+        self.num_cases += 1 if batch is None else len(batch.singles)
+        self.num_merges += 1
 
 
 class _TimedDraws(Draws):
@@ -150,7 +163,7 @@ def main() -> None:
     """Run the lanes in turn and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", action="append", required=True)
-    parser.add_argument("--cases", type=int, default=100, help="merges per lane")
+    parser.add_argument("--cases", type=int, default=100, help="merges per lane at least, in whole turns")
     parser.add_argument("--batch", type=int, default=1, help="pairs of tables of a second lane for each engine")
     parser.add_argument("--jobs", type=int, default=1, help="cases at once in one more lane for each engine")
     parser.add_argument("--seed", type=int, default=1)
@@ -167,12 +180,11 @@ def main() -> None:
                 engine.run(WARM_UP)
         spare_what_is_loaded()  # as a run does
         for lane in lanes:
-            lane.turn(lane.most)  # the compilers' share
+            lane.turn()  # the compilers' share
             lane.forget()
-        while any(lane.num_merges < options.cases for lane in lanes):
-            for lane in lanes:
-                if lane.num_merges < options.cases:
-                    lane.turn(min(lane.most, options.cases - lane.num_merges))
+        while waiting := [lane for lane in lanes if lane.num_turns * lane.most < options.cases]:
+            for lane in waiting:
+                lane.turn()
     for line in _table(lanes):
         print(line)
 
@@ -204,16 +216,17 @@ def _lane_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Lane]:
             begun = jobs.take(with_content_id(case))
             return check_on(case, engine) if begun is None else begun
 
-        yield Lane(engine, DrawsAhead(draws, jobs, max_cases=0), check, seconds, jobs=num_jobs)
+        yield Lane(engine, DrawsAhead(draws, jobs), check, seconds, jobs=num_jobs)
 
 
 def _table(lanes: list[Lane]) -> Iterator[str]:
     phases = ("drawing", "reference", "engine", "set-up", "merge", "read back", "compare")
-    yield f"{'lane':<26}{'cases/s':>9}{'ms/case':>9}  " + "".join(f"{phase:>11}" for phase in phases) + "  verdicts"
+    head = f"{'lane':<26}{'cases':>7}{'cases/s':>9}{'ms/case':>9}  "
+    yield head + "".join(f"{phase:>11}" for phase in phases) + "  verdicts"
     for lane in lanes:
         shares = "".join(f"{1000 * lane.seconds[phase] / lane.num_cases:>8.1f} ms" for phase in phases)
         speed = f"{lane.num_cases / lane.seconds['all']:>9.1f}{1000 * lane.seconds['all'] / lane.num_cases:>9.1f}  "
-        yield f"{lane.name:<26}{speed}{shares}  {dict(lane.verdicts)}"
+        yield f"{lane.name:<26}{lane.num_cases:>7}{speed}{shares}  {dict(lane.verdicts)}"
 
 
 @contextlib.contextmanager

@@ -101,6 +101,11 @@ class DrawsAhead:
         """The seed of the stream."""
         return self.draws.seed
 
+    @property
+    def num_drawn(self) -> int:
+        """Draws that were not asked for yet."""
+        return len(self._drawn)
+
     def draw(self, statistics: Statistics) -> tuple[int, Case]:
         """Return the next case and its number, see ``Draws.draw``."""
         while not self._drawn or self._may_draw_more():
