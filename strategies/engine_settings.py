@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from strategies.chance import chance, pick
+from strategies.chance import chance, chances, pick
 from strategies.identity import case_id
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ def _with_settings(draw: DrawFn, cases: SearchStrategy[Case], domain: tuple[tupl
     case = draw(cases)
     # about two of them at a time, however many there are
     percent = min(_MOST_PERCENT, 100 * _WANTED / len(domain)) if chance(draw, _SOME_PERCENT) else 0
-    added = {name: pick(draw, values) for name, values in domain if chance(draw, percent) and name not in case.conf}
+    wanted = chances(draw, [percent] * len(domain))
+    added = {
+        name: pick(draw, values)
+        for (name, values), is_wanted in zip(domain, wanted, strict=True)
+        if is_wanted and name not in case.conf
+    }
     if not added:
         return case
     changed = replace(case, conf={**case.conf, **added})
