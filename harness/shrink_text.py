@@ -37,10 +37,10 @@ def head_candidates(sql: str) -> Iterator[str]:
 
 
 def condition_candidates(sql: str) -> Iterator[str]:
-    """Yield statements with a condition, a conjunct, an assignment or an inserted column less."""
+    """Yield statements with a condition, a part of one, an assignment or an inserted column less."""
     text = cut_merge(sql)
     if text.condition is not None:
-        for condition in _less(text.condition, "AND"):
+        for condition in _smaller_conditions(text.condition):
             yield replace(text, condition=condition).sql()
     for i, clause in enumerate(text.clauses):
         for smaller in _smaller_clauses(clause):
@@ -70,13 +70,21 @@ def _smaller_queries(query: str) -> Iterator[str]:
 def _smaller_clauses(clause: ClauseText) -> Iterator[ClauseText]:
     if clause.condition is not None:
         yield replace(clause, condition=None)
-        for condition in _less(clause.condition, "AND"):
+        for condition in _smaller_conditions(clause.condition):
             yield replace(clause, condition=condition)
     if clause.action.upper().startswith(_UPDATE):
         for assignments in _less(clause.action[len(_UPDATE) :].strip(), ","):
             yield replace(clause, action=f"{_UPDATE} {assignments}")
     for action in _smaller_inserts(clause.action):
         yield replace(clause, action=action)
+
+
+def _smaller_conditions(condition: str) -> Iterator[str]:
+    """Yield a condition without each of its conjuncts or alternatives, or without the brackets around it."""
+    yield from _less(condition, "AND")
+    yield from _less(condition, "OR")
+    if bracketed(condition) == (0, len(condition) - 1):
+        yield condition[1:-1].strip()
 
 
 def _smaller_inserts(action: str) -> Iterator[str]:

@@ -330,6 +330,22 @@ def test_candidates_of_a_statement_are_each_smaller() -> None:
     assert len(set(candidates)) == len(candidates) == 7
 
 
+def test_conditions_lose_conjuncts_alternatives_and_brackets() -> None:
+    """Those of ON and those of clauses; what is no condition any more, the caller finds out."""
+    on = "(t.a = s.a) OR ((t.b = s.b OR t.c = s.c))"
+    sql = f"MERGE INTO target t USING source s ON {on} WHEN MATCHED AND {{}} THEN DELETE"
+    of_on = {
+        candidate for candidate in condition_candidates(sql.format("x")) if candidate.endswith("AND x THEN DELETE")
+    }
+    assert {candidate.split(" ON ")[1].split(" WHEN ")[0] for candidate in of_on} == {
+        "(t.a = s.a)",
+        "((t.b = s.b OR t.c = s.c))",
+    }
+    of_clause = condition_candidates(sql.format("(x OR y)"))
+    assert any(candidate.endswith("WHEN MATCHED AND x OR y THEN DELETE") for candidate in of_clause)
+    assert not any("AND (x) OR y" in c or "AND x) OR (y" in c for c in condition_candidates(sql.format("(x) OR (y)")))
+
+
 @pytest.mark.parametrize(
     ("text", "separator", "pieces"),
     [
