@@ -18,6 +18,8 @@ from reference.errors import RejectedError, UnsupportedByReferenceError
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 
+_WHEN_CLAUSE = re.compile(r"\bWHEN\s+(NOT\s+)?MATCHED\b", re.IGNORECASE)  # ON may hold the WHEN of a CASE
+
 # sqlglot does not read an alias inside ``USING (VALUES (1) AS v(id))``; with a SELECT before it, it does.
 _INLINE_TABLE = re.compile(r"(\bUSING\s*\(\s*)(VALUES\b)", re.IGNORECASE)
 
@@ -124,7 +126,7 @@ def _tree(sql: str) -> exp.Merge:
     try:
         tree = read_sql(sql)
     except SqlglotError as error:
-        if "whens" in str(error).lower() and not re.search(r"\bWHEN\b", sql, re.IGNORECASE):
+        if "whens" in str(error).lower() and not _WHEN_CLAUSE.search(sql):
             raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause") from error
         if _QUERY.search(sql):  # more than Spark's parser would refuse
             raise UnsupportedByReferenceError("a source query that cannot be read") from error

@@ -80,6 +80,7 @@ def test_a_merge_agrees_with_the_reference_in_all_it_can_say(engine: DeltaSparkE
         (_UPSERT.replace("s.id", "s.nope"), "DELTA_MERGE_UNRESOLVED_EXPRESSION"),
         (_UPSERT.replace("ON t.id = s.id", "ON TRUE"), "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"),
         ("MERGE INTO target t USING source s ON t.id = s.id", "MERGE_WITHOUT_WHEN"),
+        ("MERGE INTO target t USING source s ON CASE WHEN t.id = 1 THEN TRUE END", "MERGE_WITHOUT_WHEN"),
         (_UPSERT.replace("UPDATE SET *", "UPDATE SET id = 'x'"), "CAST_INVALID_INPUT"),
     ],
 )

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
 
+from reference.errors import RejectedError
 from reference.outcome import Bound, MergePath, Unsupported
+from reference.statement import parse_statement
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
@@ -268,6 +270,15 @@ def test_invalid_statements_are_rejected_by_class(clauses: str, error: str) -> N
     reference = merge(clauses, target=[[1, "a"]], source=[[1, "b"]])
 
     assert rejected(reference) == error
+
+
+@pytest.mark.parametrize("source", ["source", "(SELECT 1 AS k, 'b' AS v)"])
+@pytest.mark.parametrize("on", ["t.k = s.k", "CASE WHEN t.k = 1 THEN TRUE ELSE t.k <=> s.k END"])
+def test_a_merge_needs_a_clause(source: str, on: str) -> None:
+    """R-106; the WHEN of a CASE in ON is none."""
+    with pytest.raises(RejectedError) as error:
+        parse_statement(f"MERGE INTO target t USING {source} s ON {on}")
+    assert error.value.error_class == "MERGE_WITHOUT_WHEN"
 
 
 @pytest.mark.parametrize(
