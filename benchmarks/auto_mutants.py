@@ -18,26 +18,32 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-import merge
 from benchmarks.mutant_tests import watch_tests
 from benchmarks.mutants import modules_of, one_per_line
 from benchmarks.planted_mutants import planted
-from harness.engines.pyspark import PySparkEngine
-from harness.selfcheck.trial import run_seed
-from harness.session import WARM_UP, stream_for
-from harness.spark_extras import request_delta, request_s3a
-from reference.case_file import load_cases
+from mergecheck import merge
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.selfcheck.trial import run_seed
+from mergecheck.harness.session import WARM_UP, stream_for
+from mergecheck.harness.spark.packages import request_delta, request_s3a
+from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.mutant_tests import TestsByFunction
-    from harness.selfcheck.fault import Fault
-    from harness.selfcheck.trial import SeedResult
-    from reference.case import Case
+    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.trial import SeedResult
+    from mergecheck.reference.case.model import Case
 
 SAVED = Path("tests/regress")
-PARTS = ("merge.executors.", "merge.resolution.", "merge.metrics")
+PARTS = (
+    "mergecheck.merge.executors.",
+    "mergecheck.merge.expressions.",
+    "mergecheck.merge.resolution.",
+    "mergecheck.merge.types.",
+    "mergecheck.merge.metrics",
+)
 _EXECUTOR_TESTS = (
     "tests/unit/test_merge_large_tables.py",
     "tests/unit/test_merge_run.py",
@@ -52,9 +58,9 @@ _EXECUTOR_TESTS = (
     "tests/spec/test_spec_source_keys.py",
 )
 TESTS = {
-    "merge.executors": _EXECUTOR_TESTS,
-    "merge.metrics": _EXECUTOR_TESTS,
-    "merge.resolution": (
+    "mergecheck.merge.executors": _EXECUTOR_TESTS,
+    "mergecheck.merge.metrics": _EXECUTOR_TESTS,
+    "mergecheck.merge.resolution": (
         "tests/unit/test_merge_assign.py",
         "tests/unit/test_merge_clock.py",
         "tests/unit/test_merge_scope.py",
@@ -151,7 +157,7 @@ class _Trials:
 
 
 def _part(fault: Fault) -> str:
-    return ".".join(fault.name.split(":")[0].split(".")[:2])
+    return ".".join(fault.name.split(":")[0].split(".")[:3])
 
 
 def _report_progress(result: SeedResult) -> None:

@@ -11,17 +11,17 @@ import statistics
 from typing import TYPE_CHECKING
 
 from benchmarks.naive_generator import naive_cases
-from harness.engines.pyspark import PySparkEngine
-from harness.selfcheck.catalogue import CATALOGUE
-from harness.selfcheck.score import Score, score
-from harness.selfcheck.trial import run_seed
-from harness.session import WARM_UP, stream_for
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.selfcheck.catalogue import CATALOGUE
+from mergecheck.harness.selfcheck.score import Score, score
+from mergecheck.harness.selfcheck.trial import run_seed
+from mergecheck.harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from harness.engine import Engine
-    from reference.case import Case
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
 
 
 def main() -> None:

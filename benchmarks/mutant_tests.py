@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import CodeType, FrameType
 
-    from harness.selfcheck.fault import Edit, Fault
+    from mergecheck.harness.selfcheck.fault import Edit, Fault
 
 _CACHED = type(cache(len))
 _QUICK_SECONDS = 0.5
@@ -101,7 +101,7 @@ class _Watch:
                 called.add(frame.f_code)
 
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == self.package.__name__:
+            if f"{name}.".startswith(f"{self.package.__name__}."):
                 _empty_caches(module)  # an answer that is kept would hide a call
         started = time.monotonic()
         threading.setprofile(note)

@@ -11,15 +11,15 @@ import itertools
 from random import Random
 from typing import TYPE_CHECKING
 
-from reference import types
-from reference.case import CDF_PROPERTY, Case, Source, Target
-from reference.types import Field, Schema
+from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.case import Row, Value
-    from reference.types import DataType
+    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.reference.types.data_types import DataType
 
 _TYPES: tuple[DataType, ...] = (types.INT, types.BIGINT, types.DOUBLE, types.STRING, types.DATE)
 _MOST_ROWS, _MOST_FILES, _MOST_COLUMNS = 20, 3, 4

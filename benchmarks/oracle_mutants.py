@@ -18,25 +18,24 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-import harness
-import reference
 from benchmarks.mutant_tests import watch_tests
 from benchmarks.mutants import modules_of, one_per_line
 from benchmarks.planted_mutants import planted
-from harness.check import check_case
-from harness.reference_engine import ReferenceAsEngine
-from harness.relations.oracle import check_relations
-from harness.selfcheck.fault import watched
-from harness.spark_extras import request_delta, request_s3a
-from harness.verdict import Verdict
-from reference.case_file import load_cases
-from strategies import samples
+from mergecheck import harness, reference
+from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.oracles.relations.oracle import check_relations
+from mergecheck.harness.selfcheck.fault import watched
+from mergecheck.harness.spark.packages import request_delta, request_s3a
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import load_cases
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from harness.selfcheck.fault import Fault
-    from reference.case import Case
+    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.reference.case.model import Case
 
 # Which modules, and the tests that must kill what the cases do not.
 PARTS = {
@@ -65,16 +64,23 @@ PARTS = {
     ),
 }
 MODULES = {
-    "reference": (reference, ("reference.",)),
-    "harness": (harness, ("harness.compare", "harness.identity", "harness.conservation")),
+    "reference": (reference, ("mergecheck.reference.",)),
+    "harness": (
+        harness,
+        (
+            "mergecheck.harness.compare.outcomes",
+            "mergecheck.harness.compare.cell_identity",
+            "mergecheck.harness.compare.invariants",
+        ),
+    ),
 }
 # What turns text into cases and what only scales is tested elsewhere, and decides about no answer.
 LEFT_OUT = (
-    "reference.case_file",
-    "reference.json_shape",
-    "reference.storage",
-    "reference.over_relations",
-    "reference.rules",
+    "mergecheck.reference.case.case_file",
+    "mergecheck.reference.case.json_shape",
+    "mergecheck.reference.case.storage",
+    "mergecheck.reference.over_relations",
+    "mergecheck.reference.rules",
 )
 SAVED = Path("tests/regress")
 

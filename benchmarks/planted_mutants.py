@@ -12,7 +12,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from harness.selfcheck.fault import Area, Edit, Fault
+from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ class _CannotReplaceError(Exception):
 
 
 def _edits(mutant: Mutant) -> tuple[Edit, ...]:
-    package = mutant.module.partition(".")[0]
+    package = ".".join(mutant.module.split(".")[:2])
     module = sys.modules[mutant.module]
     node, class_name = _function_at(ast.parse(mutant.source), mutant.line)
     function = _compiled(node, module)
@@ -70,7 +70,7 @@ def _edits(mutant: Mutant) -> tuple[Edit, ...]:
     owners = [
         (owner, name)
         for module_name, owner in list(sys.modules.items())
-        if module_name.partition(".")[0] == package
+        if f"{module_name}.".startswith(f"{package}.")
         for name, value in list(vars(owner).items())
         if value is right
     ]

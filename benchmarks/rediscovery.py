@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.check import check_case
-from harness.engines import load_engine
-from harness.findings import primary_mismatch
-from harness.verdict import Verdict
-from reference.case_file import load_cases
+from mergecheck.harness.engines import load_engine
+from mergecheck.harness.findings.store import primary_mismatch
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import load_cases
 
 KINDS = ("rows", "no error", "metrics", "cdf", "error")
 

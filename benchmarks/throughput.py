@@ -24,30 +24,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import harness.engines.delta_spark
-import harness.engines.pyspark
-from harness.content_id import with_content_id
-from harness.deviations import load_deviations
-from harness.drawing import Draws
-from harness.garbage import spare_what_is_loaded
-from harness.job_pools import jobs_on
-from harness.jobs import DrawsAhead
-from harness.prepared_draws import prepared
-from harness.remembered import Remembered
-from harness.session import WARM_UP, cases_for, check_one, open_engine, unless_refused
-from harness.statistics import Statistics
-from reference import evaluate
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.coverage.statistics import Statistics
+from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.engines import delta_spark, pyspark
+from mergecheck.harness.search.garbage import spare_what_is_loaded
+from mergecheck.harness.search.job_pools import jobs_on
+from mergecheck.harness.search.parallel import DrawsAhead
+from mergecheck.harness.search.prefetch import prepared
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.session import WARM_UP, cases_for, check_one, open_engine, unless_refused
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from harness.batch import Batch
-    from harness.deviations import Deviations
-    from harness.drawing import CaseSource
-    from harness.engine import Engine
-    from harness.verdict import CaseReport
-    from reference.case import Case
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.search.batching import Batch
+    from mergecheck.harness.search.stream import CaseSource
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
 
 _TURN, _TURN_OF_JOBS = 10, 50
 """Merges that a lane checks at least, per job, before the next one has its turn."""
@@ -56,11 +55,11 @@ _SECONDS, _SECONDS_OF_JOBS = 1.0, 10.0
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
 _PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
     "pyspark": (
-        harness.engines.pyspark,
+        pyspark,
         {"write_target": "set-up", "write_source": "set-up", "merge_sql": "merge", "observe": "read back"},
     ),
     "delta-spark": (
-        harness.engines.delta_spark,
+        delta_spark,
         {"write_target": "set-up", "write_source": "set-up", "observe": "read back"},
     ),
 }

@@ -16,21 +16,21 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from harness.deviations import Deviations
-from harness.engines.pyspark import PySparkEngine
-from harness.remembered import Remembered
-from harness.selfcheck.variant_faults import CASES, VARIANT_FAULTS
-from harness.session import WARM_UP
-from harness.shrink import ShrinkLimits
-from harness.variants.run import VariantRun
-from reference import evaluate
-from strategies import Stream, cases
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.selfcheck.faults.variants import CASES, VARIANT_FAULTS
+from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.run import VariantRun
+from mergecheck.reference import evaluate
+from mergecheck.strategies import Stream, cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.selfcheck.variant_faults import VariantFault
-    from reference.case import Case
+    from mergecheck.harness.selfcheck.faults.variants import VariantFault
+    from mergecheck.reference.case.model import Case
 
 NO_SHRINKING = ShrinkLimits(max_seconds=0, max_runs=0)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reference.case import Case
-    from reference.outcome import EngineResult, Unsupported
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult, Unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Engine(Protocol):
     ``run`` sets the case's target table up from scratch, merges, and reports what it sees afterwards. It
     answers ``Unsupported`` for a case it cannot express and ``Rejection`` for a merge that failed as a
     merge may fail. Anything else that goes wrong (a lost process, a bug in the adapter) raises
-    ``harness.errors.EngineDownError``.
+    ``mergecheck.harness.errors.EngineDownError``.
     """
 
     name: str

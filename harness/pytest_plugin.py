@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
     from _pytest.terminal import TerminalReporter
 
-    from harness import events
-    from harness.engine import Engine
-    from harness.verdict import CaseReport
-    from reference.case import Case
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.report import events
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
 
 DENOMINATOR = "mergecheck_denominator"
 FLOOR = 0.6
@@ -133,7 +133,7 @@ class _Item(pytest.Item):
         style: Any = None,  # noqa: ANN401 - pytest's own choice of words, not public
     ) -> str | TerminalRepr:
         """Show the failure report of a mismatch, or what is wrong with an option; anything else as pytest does."""
-        from harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
 
         if isinstance(excinfo.value, CaseFailedError | UserInputError):
             return str(excinfo.value)
@@ -154,10 +154,10 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        from harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
-        from harness.report import mismatch_report  # noqa: PLC0415 - the same
-        from harness.session import check_one  # noqa: PLC0415 - the same
-        from harness.verdict import Verdict  # noqa: PLC0415 - the same
+        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
+        from mergecheck.harness.session import check_one  # noqa: PLC0415 - the same
+        from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
         report: CaseReport = check_one(self.case, _engine(self.config))
         if report.verdict is Verdict.MISMATCH:
@@ -177,12 +177,12 @@ class _FuzzItem(_Item):
 
     def runtest(self) -> None:
         """Run the cases; every finding's report makes the failure."""
-        from harness import events as run_events  # noqa: PLC0415 - see the module's docstring
-        from harness.errors import EngineDownError  # noqa: PLC0415 - the same
-        from harness.report import mismatch_report  # noqa: PLC0415 - the same
-        from harness.search import Budget  # noqa: PLC0415 - the same
-        from harness.session import fuzz_engine  # noqa: PLC0415 - the same
-        from harness.statistics import Stop, denominator_line  # noqa: PLC0415 - the same
+        from mergecheck.harness.coverage.statistics import Stop, denominator_line  # noqa: PLC0415 - the same
+        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
+        from mergecheck.harness.report import events as run_events  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
+        from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - the same
+        from mergecheck.harness.session import fuzz_engine  # noqa: PLC0415 - the same
 
         reports: list[str] = []
 
@@ -215,7 +215,7 @@ def _in_use(config: pytest.Config) -> bool:
 def _engine(config: pytest.Config) -> Engine:
     engine = config.stash.get(_ENGINE, None)
     if engine is None:
-        from harness.engines import load_engine  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - see the module's docstring
 
         engine = config.stash[_ENGINE] = load_engine(config.getoption("--mergecheck-engine"))
     return engine
@@ -225,8 +225,8 @@ def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
     names: list[str] = config.getoption("--mergecheck-case")
     if not names:
         return
-    from harness.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
-    from harness.errors import UserInputError  # noqa: PLC0415 - the same
+    from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - the same
+    from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
 
     try:
         corpus = load_corpus(names)

@@ -7,30 +7,30 @@ import functools
 import itertools
 from typing import TYPE_CHECKING
 
-import strategies
-from harness.check import refusal
-from harness.content_id import with_content_id
-from harness.deviations import Deviations
-from harness.drawing import Draws
-from harness.engines import load_engine
-from harness.errors import UserInputError
-from harness.findings import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
-from harness.garbage import spare_what_is_loaded
-from harness.interrupts import interrupts_kept
-from harness.job_pools import jobs_on
-from harness.jobs import DrawsAhead
-from harness.oracle import ask
-from harness.prepared_draws import prepared
-from harness.remembered import Remembered
-from harness.search import Search
-from harness.variants.saved import check_variant
-from harness.variants.variant import VARIANT_SETTING
-from harness.verdict import Oracle
-from reference import evaluate
-from reference.case import CDF_PROPERTY, Case, Source, Target
-from reference.case_file import load_cases
-from reference.ddl import parse_schema
-from reference.errors import CaseFormatError
+from mergecheck import strategies
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.engines import load_engine
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
+from mergecheck.harness.oracles.dispatch import ask
+from mergecheck.harness.oracles.reference_oracle import refusal
+from mergecheck.harness.search.garbage import spare_what_is_loaded
+from mergecheck.harness.search.job_pools import jobs_on
+from mergecheck.harness.search.loop import Search
+from mergecheck.harness.search.parallel import DrawsAhead
+from mergecheck.harness.search.prefetch import prepared
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.variants.saved import check_variant
+from mergecheck.harness.variants.variant import VARIANT_SETTING
+from mergecheck.harness.verdict import Oracle
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import load_cases
+from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from harness.drawing import CaseSource
-    from harness.engine import Engine
-    from harness.events import Listener
-    from harness.findings import Fingerprint
-    from harness.search import Budget
-    from harness.shrink import ShrinkLimits
-    from harness.statistics import Summary
-    from harness.verdict import CaseReport
-    from reference.outcome import Reference
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.report.events import Listener
+    from mergecheck.harness.search.loop import Budget
+    from mergecheck.harness.search.stream import CaseSource
+    from mergecheck.harness.shrink.shrinker import ShrinkLimits
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.outcome import Reference
 
 NONE_KNOWN = Deviations()
 _SCHEMA = parse_schema("id BIGINT, v STRING")

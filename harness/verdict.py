@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference.case import Case
-    from reference.outcome import EngineResult, Reference
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult, Reference
 
 
 class Verdict(Enum):

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from merge.builder import DeltaMergeBuilder, DeltaTable
-    from merge.errors import (
+    from mergecheck.merge.builder import DeltaMergeBuilder, DeltaTable
+    from mergecheck.merge.errors import (
         AnalysisError,
         ConcurrentModificationError,
         ExecutionError,
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         UnsupportedStatementError,
         UnsupportedTableError,
     )
-    from merge.parser import parse_merge
-    from merge.sql import merge_sql, run_statement
+    from mergecheck.merge.sql import merge_sql, run_statement
+    from mergecheck.merge.syntax.parser import parse_merge
 
 __all__ = [
     "AnalysisError",
@@ -38,18 +38,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AnalysisError": "merge.errors",
-    "ConcurrentModificationError": "merge.errors",
-    "DeltaMergeBuilder": "merge.builder",
-    "DeltaTable": "merge.builder",
-    "ExecutionError": "merge.errors",
-    "MergeError": "merge.errors",
-    "StoreError": "merge.errors",
-    "UnsupportedStatementError": "merge.errors",
-    "UnsupportedTableError": "merge.errors",
-    "merge_sql": "merge.sql",
-    "parse_merge": "merge.parser",
-    "run_statement": "merge.sql",
+    "AnalysisError": "mergecheck.merge.errors",
+    "ConcurrentModificationError": "mergecheck.merge.errors",
+    "DeltaMergeBuilder": "mergecheck.merge.builder",
+    "DeltaTable": "mergecheck.merge.builder",
+    "ExecutionError": "mergecheck.merge.errors",
+    "MergeError": "mergecheck.merge.errors",
+    "StoreError": "mergecheck.merge.errors",
+    "UnsupportedStatementError": "mergecheck.merge.errors",
+    "UnsupportedTableError": "mergecheck.merge.errors",
+    "merge_sql": "mergecheck.merge.sql",
+    "parse_merge": "mergecheck.merge.syntax.parser",
+    "run_statement": "mergecheck.merge.sql",
 }
 
 
@@ -58,7 +58,7 @@ if not TYPE_CHECKING:  # a type checker would take this for a promise that every
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used (PEP 562).
 
-        Spark's Python workers import this package for ``merge.table.writer``, which needs neither the parser nor the
+        Spark's Python workers import this package for the writer, which needs neither the parser nor the
         log reader; a worker also collects garbage after each task, and that takes as long as it has objects.
         """
         if name not in _MODULES:

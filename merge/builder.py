@@ -24,19 +24,19 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame
 
-from merge.command import run_merge
-from merge.errors import AnalysisError, UnsupportedStatementError
-from merge.source_alias import find_source_alias
-from merge.sql_dialect import parse_expression, parse_name
-from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
-from merge.table.scan import read_table, schema_with_nullability
-from merge.table.snapshot import open_snapshot
+from mergecheck.merge.command import run_merge
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.syntax.dialect import parse_expression, parse_name
+from mergecheck.merge.syntax.source_alias import find_source_alias
+from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
+from mergecheck.merge.table.log.snapshot import open_snapshot
+from mergecheck.merge.table.reading.scan import read_table, schema_with_nullability
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from merge.command import MergeResult
-    from merge.table.snapshot import Snapshot
+    from mergecheck.merge.command import MergeResult
+    from mergecheck.merge.table.log.snapshot import Snapshot
 
 # Delta's classes and the name of the kind in its texts.
 _OMITS_CONDITION: Final = {

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from merge.errors import AnalysisError, CastOverflowError, ExecutionError, from_spark, spark_condition
-from merge.sql_dialect import MergeDialect, parse_expression, quote_name
+from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, from_spark, spark_condition
+from mergecheck.merge.syntax.dialect import MergeDialect, parse_expression, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.errors import PySparkException
 
-    from merge.errors import MergeError
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.statement import MergeStatement
+    from mergecheck.merge.errors import MergeError
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.syntax.statement import MergeStatement
 
 _FROM_TO = re.compile(r'of (?:the )?type "?(?P<from>[^"]+?)"? cannot be cast to "?(?P<to>[A-Z]+(?:\([0-9, ]+\))?)')
 _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", re.IGNORECASE)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from merge.cast_errors import explain
-from merge.conf import MergeConf
-from merge.errors import ExecutionError, UncertainCommitError, from_spark
-from merge.executors.classic import find_touched_files, write_all_changes
-from merge.executors.insert_only import write_only_inserts
-from merge.executors.run import (
+from mergecheck.merge.cast_errors import explain
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.errors import ExecutionError, UncertainCommitError, from_spark
+from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.insert_only import write_only_inserts
+from mergecheck.merge.executors.optimizations.single_scan import merge_in_single_scan
+from mergecheck.merge.executors.run import (
     MergeRun,
     candidate_files,
     has_deletes,
@@ -23,27 +24,26 @@ from merge.executors.run import (
     split_bytes,
     uses_insert_only_path,
 )
-from merge.executors.single_scan import merge_in_single_scan
-from merge.executors.source import MaterializeReason, materialization_reason, prepare_source
-from merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
-from merge.resolution.resolve import resolve
-from merge.resolution.types import SparkExpressionTypes
-from merge.source_query import repeated_columns
-from merge.table.actions import Transaction
-from merge.table.checks import table_checks
-from merge.table.commit import PendingCommit, commit, validate_record_counts
-from merge.table.conflicts import ReadSet
-from merge.table.new_schema import check_new_schema
-from merge.table.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
-from merge.table.writing import TableWriter
-from merge.validation import check_source_is_stable, log_metric_invariants
+from mergecheck.merge.executors.source import MaterializeReason, materialization_reason, prepare_source
+from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
+from mergecheck.merge.resolution.resolve import resolve
+from mergecheck.merge.syntax.source_query import repeated_columns
+from mergecheck.merge.table.commit.actions import Transaction
+from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
+from mergecheck.merge.table.commit.conflicts import ReadSet
+from mergecheck.merge.table.commit.new_schema import check_new_schema
+from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
+from mergecheck.merge.table.writing.checks import table_checks
+from mergecheck.merge.table.writing.write import TableWriter
+from mergecheck.merge.validation import check_source_is_stable, log_metric_invariants
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.statement import MergeStatement
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.syntax.statement import MergeStatement
 
 # how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
 MAX_ATTEMPTS = 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from merge.errors import InvalidConfigurationError, UnsupportedStatementError
+from mergecheck.merge.errors import InvalidConfigurationError, UnsupportedStatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,4 +7,4 @@ import logging
 TRACE = 5
 logging.addLevelName(TRACE, "TRACE")
 # A library says nothing on a terminal unless its user asks for it.
-logging.getLogger("merge").addHandler(logging.NullHandler())
+logging.getLogger("mergecheck.merge").addHandler(logging.NullHandler())

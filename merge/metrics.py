@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from merge.table.rows import DELETES, UPDATES, RowAction
+from mergecheck.merge.table.writing.rows import DELETES, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from merge.table.snapshot import DataFile, Snapshot
-    from merge.table.writing import WriteResult
+    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.writing.write import WriteResult
 
 
 class ExecutionPath(Enum):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from merge.command import run_merge
-from merge.errors import AnalysisError, UnsupportedStatementError, from_spark
-from merge.parser import parse_merge
-from merge.resolution.nullability import demands_values_inside
-from merge.source_query import plan_query
-from merge.sql_dialect import parse_name
-from merge.subqueries import bind_subqueries
-from merge.table.scan import read_table, schema_with_nullability
-from merge.table.snapshot import open_snapshot
+from mergecheck.merge.command import run_merge
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, from_spark
+from mergecheck.merge.subqueries import bind_subqueries
+from mergecheck.merge.syntax.dialect import parse_name
+from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.syntax.source_query import plan_query
+from mergecheck.merge.table.log.snapshot import open_snapshot
+from mergecheck.merge.table.reading.scan import read_table, schema_with_nullability
+from mergecheck.merge.types.nullability import demands_values_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from merge.command import MergeResult
-    from merge.errors import MergeError
-    from merge.statement import MergeStatement
+    from mergecheck.merge.command import MergeResult
+    from mergecheck.merge.errors import MergeError
+    from mergecheck.merge.syntax.statement import MergeStatement
 
 
 def merge_sql(

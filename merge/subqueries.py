@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from merge.resolution.functions import subqueries
-from merge.source_query import plan_query
+from mergecheck.merge.expressions.functions import subqueries
+from mergecheck.merge.syntax.source_query import plan_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from merge.statement import Clause, MergeStatement
+    from mergecheck.merge.syntax.statement import Clause, MergeStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

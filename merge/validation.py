@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from merge.errors import ExecutionError
+from mergecheck.merge.errors import ExecutionError
 
 if TYPE_CHECKING:
-    from merge.executors.run import MergeRun
-    from merge.metrics import MergeMetrics, PathResult
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.metrics import MergeMetrics, PathResult
 
 _logger = logging.getLogger(__name__)
 

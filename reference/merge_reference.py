@@ -9,35 +9,35 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from reference.alignment import Aligner, StoreAssignmentPolicy
-from reference.clause_names import ClauseNames
-from reference.constraints import row_checks
-from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.evaluation import Evaluation
-from reference.facts import deciding_nulls, sorts_of_matches
-from reference.failures import rejection_of
-from reference.metrics import predict_metrics
-from reference.names import Relation, Side
-from reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
-from reference.relations import connection, find_source, known_tables
-from reference.resolution import Resolver
-from reference.rules import Evidence, reached_rules
-from reference.scalar_subqueries import ScalarSubqueries
-from reference.settings import read_settings
-from reference.several_faults import classes_of_other_faults
-from reference.statement import Action, Kind, parse_statement
-from reference.written_rows import WrittenRows
+from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
+from mergecheck.reference.analysis.clause_names import ClauseNames
+from mergecheck.reference.analysis.constraints import row_checks
+from mergecheck.reference.analysis.resolution import Resolver
+from mergecheck.reference.analysis.settings import read_settings
+from mergecheck.reference.analysis.several_faults import classes_of_other_faults
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.evaluation.evaluation import Evaluation
+from mergecheck.reference.evaluation.facts import deciding_nulls, sorts_of_matches
+from mergecheck.reference.evaluation.failures import rejection_of
+from mergecheck.reference.evaluation.metrics import predict_metrics
+from mergecheck.reference.evaluation.written_rows import WrittenRows
+from mergecheck.reference.expressions.names import Relation, Side
+from mergecheck.reference.outcome import Facts, MergePath, Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
+from mergecheck.reference.queries.tables import connection, find_source, known_tables
+from mergecheck.reference.rules import Evidence, reached_rules
+from mergecheck.reference.syntax.statement import Action, Kind, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference.case import Case
-    from reference.outcome import Bound
-    from reference.resolution import Resolved
-    from reference.settings import Settings
-    from reference.source_query import SourceRelation
-    from reference.statement import Statement
-    from reference.types import Schema
+    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.settings import Settings
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Bound
+    from mergecheck.reference.queries.source_query import SourceRelation
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Schema
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"

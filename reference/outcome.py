@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference.case import Row
-    from reference.types import Schema
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
 
 
 class MergePath(Enum):

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import duckdb
 from sqlglot import exp
 
-from reference.constraints import row_checks
-from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.evaluation import Evaluation
-from reference.merge_reference import (
+from mergecheck.reference.analysis.constraints import row_checks
+from mergecheck.reference.analysis.settings import read_settings
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.evaluation.evaluation import Evaluation
+from mergecheck.reference.evaluation.written_rows import WrittenRows
+from mergecheck.reference.merge_reference import (
     MULTI_MATCH,
     Settled,
     is_insert_only,
@@ -24,18 +26,16 @@ from reference.merge_reference import (
     resolver_of,
     settle,
 )
-from reference.outcome import Rejection, Unsupported
-from reference.relations import SOURCE_NAME, find_source
-from reference.settings import read_settings
-from reference.statement import parse_statement
-from reference.written_rows import WrittenRows
+from mergecheck.reference.outcome import Rejection, Unsupported
+from mergecheck.reference.queries.tables import SOURCE_NAME, find_source
+from mergecheck.reference.syntax.statement import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reference.case import Case
-    from reference.statement import Statement
-    from reference.types import Schema
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

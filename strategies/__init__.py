@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from strategies.cases import DrawnCase, cases, drawn_cases
-from strategies.conditions import conditions
-from strategies.engine_settings import with_settings
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, feature_sets
-from strategies.sampling import Stream, sample, samples, shrink
-from strategies.schemas import schemas
-from strategies.statements import merges, statements
-from strategies.tables import tables
-from strategies.values import values
+from mergecheck.strategies.cases import DrawnCase, cases, drawn_cases
+from mergecheck.strategies.choices.features import DEFAULT_PROFILE, Feature, Profile, feature_sets
+from mergecheck.strategies.expressions.conditions import conditions
+from mergecheck.strategies.settings.engine_settings import with_settings
+from mergecheck.strategies.statements.statements import merges, statements
+from mergecheck.strategies.stream import Stream, sample, samples, shrink
+from mergecheck.strategies.tables.schemas import schemas
+from mergecheck.strategies.tables.tables import tables
+from mergecheck.strategies.tables.values import values
 
 __all__ = [
     "DEFAULT_PROFILE",

@@ -7,24 +7,30 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from reference.case import Case, Source, Target
-from strategies.columns import table_schema, target_schema
-from strategies.features import DEFAULT_PROFILE, Feature, Profile, draw_features
-from strategies.identity import case_id
-from strategies.invalid import draw_broken
-from strategies.labels import labels
-from strategies.large_tables import grown
-from strategies.layouts import draw_source_layout, draw_target_layout
-from strategies.settings import DROP_NULL_COLUMNS, auto_merges, draw_conf, insert_only_optimised, table_properties
-from strategies.spark_sql import statement_text
-from strategies.statements import DrawnMerge, draw_merge
-from strategies.strict_fields import with_strict_fields
-from strategies.unusual import draw_twins, draw_void
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.strategies.choices.features import DEFAULT_PROFILE, Feature, Profile, draw_features
+from mergecheck.strategies.choices.identity import case_id
+from mergecheck.strategies.faults.invalid import draw_broken
+from mergecheck.strategies.labels.labels import labels
+from mergecheck.strategies.settings.settings import (
+    DROP_NULL_COLUMNS,
+    auto_merges,
+    draw_conf,
+    insert_only_optimised,
+    table_properties,
+)
+from mergecheck.strategies.settings.strict_fields import with_strict_fields
+from mergecheck.strategies.statements.large_tables import grown
+from mergecheck.strategies.statements.statements import DrawnMerge, draw_merge
+from mergecheck.strategies.statements.unusual import draw_twins, draw_void
+from mergecheck.strategies.syntax.columns import table_schema, target_schema
+from mergecheck.strategies.syntax.spark_sql import statement_text
+from mergecheck.strategies.tables.layouts import draw_source_layout, draw_target_layout
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from strategies.tables import Tables
+    from mergecheck.strategies.tables.tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

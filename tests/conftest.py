@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from harness.spark_extras import request_delta, request_s3a
+from mergecheck.harness.spark.packages import request_delta, request_s3a
 
 # Timing belongs to benchmarks: a first call that loads a library would break any deadline.
 settings.register_profile("mergecheck", deadline=None, derandomize=True, database=None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deltalake import DeltaTable, QueryBuilder
 
 from benchmarks.merge_benchmark.delta_log import actions_of
-from harness import delta_jars
-from merge import merge_sql
+from mergecheck.harness.spark import delta_jars
+from mergecheck.merge import merge_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.bisect import bisect
-from harness.cli.cases import cases
-from harness.cli.conform import conform
-from harness.cli.doctor import doctor
-from harness.cli.fuzz import fuzz
-from harness.cli.matrix import matrix
-from harness.cli.new_engine import new_engine
-from harness.cli.replay import replay
-from harness.cli.rules import rules
-from harness.cli.run import run
-from harness.cli.scale import scale
-from harness.cli.selfcheck import selfcheck
-from harness.cli.sequences import sequences
-from harness.cli.terminal import error_line, make_streams_safe
-from harness.cli.variants import variants
-from harness.errors import ExitCode, MergecheckError
-from reference.errors import CaseFormatError
+from mergecheck.harness.cli.bisect import bisect
+from mergecheck.harness.cli.cases import cases
+from mergecheck.harness.cli.conform import conform
+from mergecheck.harness.cli.doctor import doctor
+from mergecheck.harness.cli.fuzz import fuzz
+from mergecheck.harness.cli.matrix import matrix
+from mergecheck.harness.cli.new_engine import new_engine
+from mergecheck.harness.cli.replay import replay
+from mergecheck.harness.cli.rules import rules
+from mergecheck.harness.cli.run import run
+from mergecheck.harness.cli.scale import scale
+from mergecheck.harness.cli.selfcheck import selfcheck
+from mergecheck.harness.cli.sequences import sequences
+from mergecheck.harness.cli.terminal import error_line, make_streams_safe
+from mergecheck.harness.cli.variants import variants
+from mergecheck.harness.errors import ExitCode, MergecheckError
+from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from harness.cli.terminal import emit_json, engine_option, json_option, known_deviations, show
-from harness.cli.variant_runs import exit_code, run_variants, variant_option
-from harness.corpus import find_case_file
-from harness.errors import ExitCode, UserInputError
-from reference.case_file import load_cases
+from mergecheck.harness.cli.terminal import emit_json, engine_option, json_option, known_deviations, show
+from mergecheck.harness.cli.variant_runs import exit_code, run_variants, variant_option
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.corpus import find_case_file
+from mergecheck.reference.case.case_file import load_cases
 
 
 @click.command()
@@ -22,9 +22,9 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool
     CASE is a case file or the id of a finding. A finding of the verb variants names its variant; for any other case,
     --variant says which one to take apart.
     """
-    from harness.shrink import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.variants.text import run_document  # noqa: PLC0415 - the same
-    from harness.variants.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
+    from mergecheck.harness.shrink.shrinker import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.variants.text import run_document  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
 
     loaded = load_cases(find_case_file(case))
     if len(loaded) != 1:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, show
-from harness.corpus import find_case_file
-from harness.errors import UserInputError
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.render import settings_lines, statement_lines, table_lines
-from harness.sql_script import sql_script
-from reference.case_file import case_to_json, load_cases
+from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.corpus import find_case_file
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.sql_script import sql_script
+from mergecheck.reference.case.case_file import case_to_json, load_cases
 
 
 @click.group()

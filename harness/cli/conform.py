@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, show, show_table
-from harness.errors import ExitCode, UserInputError
+from mergecheck.harness.cli.terminal import emit_json, json_option, show, show_table
+from mergecheck.harness.errors import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.conformance import Result
+    from mergecheck.harness.conformance import Result
 
 _MOST_LINES = 4
 
@@ -31,10 +31,10 @@ _MOST_LINES = 4
 @json_option
 def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -> int:
     """Run a fixed suite over every feature of MERGE on ENGINE: what it passes, fails, cannot do."""
-    from harness.conformance import certificate  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.conformance import conform as run_suite  # noqa: PLC0415 - the same
-    from harness.deviations import load_deviations  # noqa: PLC0415 - the same
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - the same
+    from mergecheck.harness.conformance import certificate  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.conformance import conform as run_suite  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.registry import load_deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - the same
 
     deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
@@ -54,7 +54,7 @@ def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -
 
 def exit_code(results: Sequence[Result]) -> ExitCode:
     """Tell what the process ends with: a failure weighs more than an engine error, that more than too little passed."""
-    from harness.conformance import Mark  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.conformance import Mark  # noqa: PLC0415 - slow import, as above
 
     marks = {result.mark for result in results}
     if Mark.FAIL in marks:
@@ -67,8 +67,8 @@ def exit_code(results: Sequence[Result]) -> ExitCode:
 def _print_result(title: str, results: Sequence[Result]) -> None:
     from rich.table import Table  # noqa: PLC0415 - only the terminal needs it
 
-    from harness.conformance import Mark, counts, failed_checks  # noqa: PLC0415 - slow import, as above
-    from harness.report import difference_lines  # noqa: PLC0415 - the same
+    from mergecheck.harness.conformance import Mark, counts, failed_checks  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.report.mismatch import difference_lines  # noqa: PLC0415 - the same
 
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for heading in ("feature", *(mark.value for mark in Mark)):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, show
-from harness.engines import engine_names
-from harness.errors import ExitCode
-from harness.findings import WORK_DIRECTORY
-from harness.java import MINIMUM_JAVA, java_command, java_version
+from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.engines import engine_names
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.findings.store import WORK_DIRECTORY
+from mergecheck.harness.spark.java_home import MINIMUM_JAVA, java_command, java_version
 
 PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness import events
-from harness.cli.progress import Progress
-from harness.cli.terminal import (
+from mergecheck.harness.cli.progress import Progress
+from mergecheck.harness.cli.terminal import (
     batch_option,
     deviation_options,
     emit_json,
@@ -23,19 +22,27 @@ from harness.cli.terminal import (
     show,
     spark_options,
 )
-from harness.errors import ExitCode
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.outcome_json import mismatches_json, summary_json
-from harness.report import mismatch_report
-from harness.rule_counts import known_rules, rule_counts, rules_line
-from harness.spark_place import place_flags
-from harness.statistics import Stop, batch_line, coverage_lines, denominator_line, not_checked_line, space_line
-from harness.verdict import Oracle, Verdict
+from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
+from mergecheck.harness.coverage.statistics import (
+    Stop,
+    batch_line,
+    coverage_lines,
+    denominator_line,
+    not_checked_line,
+    space_line,
+)
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.report import events
+from mergecheck.harness.report.json import mismatches_json, summary_json
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.spark.config import place_flags
+from mergecheck.harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
-    from harness.deviations import Deviations
-    from harness.search import Budget
-    from harness.statistics import Summary
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.search.loop import Budget
 
 DEFAULT_MAX_CASES = 500
 DEFAULT_FLOOR = 0.6
@@ -102,7 +109,7 @@ def fuzz(
     as_json: bool,
 ) -> int:
     """Run random cases until the budget is spent (500 cases where none is given)."""
-    from harness.search import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
+    from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
 
     if steer and num_jobs > 1:
         raise click.UsageError(
@@ -182,8 +189,8 @@ def _run(
     batch_size: int,
     num_jobs: int,
 ) -> Summary:
-    from harness.known_deviations import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
-    from harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
+    from mergecheck.harness.deviations.audit import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
+    from mergecheck.harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
 
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):

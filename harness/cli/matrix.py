@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import (
+from mergecheck.harness.cli.terminal import (
     deviation_options,
     emit_json,
     json_option,
@@ -19,15 +19,15 @@ from harness.cli.terminal import (
     show_table,
     write_page,
 )
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.engine import Engine
-    from harness.matrix import Column, Matrix
-    from reference.case import Case
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.matrix.run import Column, Matrix
+    from mergecheck.reference.case.model import Case
 
 DEFAULT_MAX_CASES = 200
 _EVERY = 25  # cases between two progress lines
@@ -71,11 +71,11 @@ def matrix(
     as_json: bool,
 ) -> int:
     """Run one stream of random cases on several engines: what each agrees on, deviates in, cannot do."""
-    from harness.engines import engine_names as registered  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.matrix import MatrixRun  # noqa: PLC0415 - the same
-    from harness.matrix_text import markdown as page  # noqa: PLC0415 - the same
-    from harness.matrix_text import matrix_json, rich_table, summary_lines  # noqa: PLC0415 - the same
-    from reference import evaluate  # noqa: PLC0415 - the same
+    from mergecheck.harness.engines import engine_names as registered  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.matrix.run import MatrixRun  # noqa: PLC0415 - the same
+    from mergecheck.harness.matrix.text import markdown as page  # noqa: PLC0415 - the same
+    from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines  # noqa: PLC0415 - the same
+    from mergecheck.reference import evaluate  # noqa: PLC0415 - the same
 
     names = engine_names or registered()
     if len(set(names)) < len(names):
@@ -109,7 +109,7 @@ def matrix(
 
 def exit_code(result: Matrix) -> ExitCode:
     """Tell what the process ends with: unexplained differences weigh more than an engine that is down."""
-    from harness.matrix import Answer  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.matrix.run import Answer  # noqa: PLC0415 - slow import, as above
 
     if result.interrupted:
         return ExitCode.INTERRUPTED
@@ -123,7 +123,7 @@ def exit_code(result: Matrix) -> ExitCode:
 
 def _started(names: tuple[str, ...]) -> list[Engine]:
     """Make every engine before the first one runs: those on Spark agree on one session then."""
-    from harness.engines import load_engine  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - slow import, as above
 
     engines: list[Engine] = []
     try:
@@ -137,7 +137,7 @@ def _started(names: tuple[str, ...]) -> list[Engine]:
 
 
 def _stream(seed: int) -> Iterator[tuple[Case, frozenset[str]]]:
-    from strategies import samples  # noqa: PLC0415 - slow import, as above
+    from mergecheck.strategies import samples  # noqa: PLC0415 - slow import, as above
 
     for drawn in samples(seed):
         yield drawn.case, drawn.features

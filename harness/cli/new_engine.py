@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, show
-from harness.errors import ExitCode
-from harness.new_engine import write_new_engine
+from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.conformance.new_engine import write_new_engine
+from mergecheck.harness.errors import ExitCode
 
 
 @click.command(name="new-engine")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness import events
-from harness.cli.status_line import StatusLine
+from mergecheck.harness.cli.status_line import StatusLine
+from mergecheck.harness.report import events
 
 if TYPE_CHECKING:
-    from harness.statistics import Summary
+    from mergecheck.harness.coverage.statistics import Summary
 
 
 class Progress(StatusLine):

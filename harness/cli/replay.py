@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import (
+from mergecheck.harness.cli.terminal import (
     deviation_options,
     emit_json,
     engine_option,
@@ -19,17 +19,17 @@ from harness.cli.terminal import (
     show,
     spark_options,
 )
-from harness.corpus import load_corpus
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.outcome_json import rejection_classes, replay_json, unsupported_reasons
-from harness.report import difference_lines, mismatch_report
-from harness.verdict import Oracle, Verdict
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.corpus import load_corpus
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.report.json import rejection_classes, replay_json, unsupported_reasons
+from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
+from mergecheck.harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
-    from harness.corpus import Corpus, SavedCase
-    from harness.deviations import Deviations
-    from harness.verdict import CaseReport
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.findings.corpus import Corpus, SavedCase
+    from mergecheck.harness.verdict import CaseReport
 
 MAX_SHORT_LINES = 4
 
@@ -95,8 +95,8 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 def _check_all(
     corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
-    from harness.known_deviations import confirm  # noqa: PLC0415 - the same
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
+    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
 
     oracle = Oracle(oracle_name)
     reports: list[tuple[SavedCase, CaseReport]] = []

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from harness.cli.terminal import emit_json, json_option, notice, show, stdout
-from harness.corpus import load_corpus
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
-from harness.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
+from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show, stdout
+from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.corpus import load_corpus
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from harness.rule_counts import RuleCount, Tally
-    from reference.case import Case
+    from mergecheck.harness.coverage.rule_counts import RuleCount, Tally
+    from mergecheck.reference.case.model import Case
 
 DEFAULT_MAX_CASES = 500
 
@@ -92,13 +92,13 @@ def _tally_saved(paths: tuple[str, ...], findings: FindingsDirectory) -> tuple[T
 
 
 def _random_cases(seed: int, number: int) -> Iterator[Case]:
-    from strategies import samples  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
+    from mergecheck.strategies import samples  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
 
     return (drawn.case for drawn in itertools.islice(samples(seed), number))
 
 
 def _tally(cases: Iterator[Case]) -> Tally:
-    from reference import evaluate  # noqa: PLC0415 - DuckDB takes a moment, too
+    from mergecheck.reference import evaluate  # noqa: PLC0415 - DuckDB takes a moment, too
 
     return tally(cases, evaluate)
 

@@ -8,21 +8,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import deviation_options, emit_json, json_option, known_deviations, show, spark_options
-from harness.corpus import find_case_file
-from harness.errors import ExitCode, UserInputError
-from harness.explain import explain_lines
-from harness.odd_one_out import odd_json, odd_lines, votes
-from harness.outcome_json import run_json
-from harness.verdict import Verdict
-from reference.case_file import load_cases, parse_cases
+from mergecheck.harness.cli.terminal import (
+    deviation_options,
+    emit_json,
+    json_option,
+    known_deviations,
+    show,
+    spark_options,
+)
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.corpus import find_case_file
+from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
+from mergecheck.harness.report.explain import explain_lines
+from mergecheck.harness.report.json import run_json
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
-    from harness.deviations import Deviations
-    from harness.engine import Capabilities, Engine
-    from harness.odd_one_out import Vote
-    from harness.verdict import CaseReport
-    from reference.case import Case
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Capabilities, Engine
+    from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
 
 STANDARD_INPUT = "-"
 EXIT_CODES = {
@@ -112,8 +119,8 @@ def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations
 
 
 def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
-    from harness.real_input import RealInput, build_case, unchanged  # noqa: PLC0415 - deltalake and DuckDB load slowly
-    from harness.real_report import real_json, real_lines  # noqa: PLC0415 - the same
+    from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged  # noqa: PLC0415 - deltalake and DuckDB load slowly
+    from mergecheck.harness.report.table_merge import real_json, real_lines  # noqa: PLC0415 - the same
 
     with unchanged(target):
         report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name)
@@ -127,8 +134,8 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
 def _check_all(
     case: Case, engine_names: tuple[str, ...], deviations: Deviations
 ) -> list[tuple[CaseReport, Capabilities]]:
-    from harness.engines import load_engine  # noqa: PLC0415 - DuckDB and the engines load slowly
-    from harness.session import check_one  # noqa: PLC0415 - the same
+    from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - DuckDB and the engines load slowly
+    from mergecheck.harness.session import check_one  # noqa: PLC0415 - the same
 
     engines: list[Engine] = []
     try:
@@ -141,7 +148,7 @@ def _check_all(
 
 
 def _check(case: Case, engine_name: str) -> CaseReport:
-    from harness.session import check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
+    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
 
     with open_engine(engine_name) as engine:
         return check_one(case, engine)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.run import EXIT_CODES
-from harness.cli.status_line import StatusLine
-from harness.cli.terminal import emit_json, json_option, notice, show
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY
+from mergecheck.harness.cli.run import EXIT_CODES
+from mergecheck.harness.cli.status_line import StatusLine
+from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from harness.scale.run import ScaleReport
-    from harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.run import ScaleReport
+    from mergecheck.harness.scale.spec import ScaleSpec
 
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
@@ -87,9 +87,9 @@ def scale(
 
     SPEC is the file of a scale case that disagreed; without it, cases are made by shape, size and seed.
     """
-    from harness.scale.engines import open_scale_engine  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.scale.run import Limits, run_scale  # noqa: PLC0415 - the same
-    from harness.scale.text import report_json, report_lines, summary_line  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.engines import open_scale_engine  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.scale.run import Limits, run_scale  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.text import report_json, report_lines, summary_line  # noqa: PLC0415 - the same
 
     limits = Limits(memory_bytes=parse_size(memory_limit), work=work or Path(tempfile.gettempdir()), findings=findings)
     specs = _specs(spec_path, rows=rows, files=files, seed=seed, shapes=shapes)
@@ -128,8 +128,8 @@ def parse_size(text: str) -> int:
 def _specs(
     path: Path | None, *, rows: int | None, files: int | None, seed: int | None, shapes: tuple[str, ...]
 ) -> list[ScaleSpec]:
-    from harness.scale.shapes import SHAPES  # noqa: PLC0415 - the same
-    from harness.scale.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.shapes import SHAPES  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
 
     if path is not None:
         if any(option is not None for option in (rows, files, seed)) or shapes:

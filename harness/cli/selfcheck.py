@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.terminal import emit_json, json_option, notice, show, show_table, write_page
-from harness.errors import ExitCode
+from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show, show_table, write_page
+from mergecheck.harness.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.selfcheck.fault import Fault
-    from harness.selfcheck.score import Score
-    from harness.selfcheck.shrinking import Shrunk
-    from harness.selfcheck.trial import SeedResult
+    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.score import Score
+    from mergecheck.harness.selfcheck.shrinking import Shrunk
+    from mergecheck.harness.selfcheck.trial import SeedResult
 
 DEFAULT_SEEDS = 10
 DEFAULT_MAX_CASES = 1000
@@ -88,8 +88,8 @@ def selfcheck(
     as_json: bool,
 ) -> int:
     """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
-    from harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.spark_place import require_place  # noqa: PLC0415 - the same
+    from mergecheck.harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.spark.config import require_place  # noqa: PLC0415 - the same
 
     faults = chosen(names)
     if as_list:
@@ -119,9 +119,9 @@ def _run(
     with_shrinking: bool,
     path: Path | None,
 ) -> Score:
-    from harness.selfcheck.pool import run_seeds, shrink_faults  # noqa: PLC0415 - slow import, as above
-    from harness.selfcheck.results import KeptResults  # noqa: PLC0415 - the same
-    from harness.selfcheck.score import score  # noqa: PLC0415 - the same
+    from mergecheck.harness.selfcheck.pool import run_seeds, shrink_faults  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.selfcheck.results import KeptResults  # noqa: PLC0415 - the same
+    from mergecheck.harness.selfcheck.score import score  # noqa: PLC0415 - the same
 
     kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases)
     known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
@@ -155,8 +155,8 @@ def _run(
 
 
 def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
-    from harness.selfcheck import score_text  # noqa: PLC0415 - slow import, as above
-    from harness.selfcheck.score import score_json  # noqa: PLC0415 - the same
+    from mergecheck.harness.selfcheck import score_text  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.selfcheck.score import score_json  # noqa: PLC0415 - the same
 
     if markdown is not None:
         date = dt.datetime.now(dt.UTC).date().isoformat()

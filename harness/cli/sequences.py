@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.terminal import emit_json, engine_option, json_option, notice, show
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY
-from reference.errors import CaseFormatError
+from mergecheck.harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.sequences.run import SequenceReport
-    from harness.sequences.steps import Sequence
+    from mergecheck.harness.sequences.run import SequenceReport
+    from mergecheck.harness.sequences.steps import Sequence
 
 DEFAULT_MAX_SEQUENCES = 50
 DEFAULT_STEPS = 5
@@ -61,8 +61,8 @@ def sequences(
     as_json: bool,
 ) -> int:
     """Run sequences of merges, appends, deletes, rewrites and new columns; saved ones, or random ones without FILE."""
-    from harness.sequences.run import run_sequence  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.session import open_engine  # noqa: PLC0415 - the same
+    from mergecheck.harness.sequences.run import run_sequence  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.session import open_engine  # noqa: PLC0415 - the same
 
     if seed is None:
         seed = secrets.randbelow(2**31)
@@ -82,7 +82,7 @@ def sequences(
 
 
 def _read(paths: tuple[Path, ...]) -> list[Sequence]:
-    from harness.sequences.steps import parse_sequence  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.sequences.steps import parse_sequence  # noqa: PLC0415 - slow import, as above
 
     found = []
     for path in paths:
@@ -96,13 +96,13 @@ def _read(paths: tuple[Path, ...]) -> list[Sequence]:
 
 
 def _drawn(seed: int, steps: int) -> Iterator[Sequence]:
-    from harness.sequences.draw import sequences as drawn  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.sequences.draw import sequences as drawn  # noqa: PLC0415 - slow import, as above
 
     return drawn(seed, num_steps=steps)
 
 
 def _keep(sequence: Sequence, folder: Path) -> Path:
-    from harness.sequences.steps import dump_sequence  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.sequences.steps import dump_sequence  # noqa: PLC0415 - slow import, as above
 
     path = folder / f"{sequence.id}.json"
     try:
@@ -142,7 +142,7 @@ def _lines(report: SequenceReport) -> list[str]:
 
 
 def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) -> dict[str, Any]:
-    from harness.outcome_json import mismatches_json  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.report.json import mismatches_json  # noqa: PLC0415 - slow import, as above
 
     return {
         "engine": engine_name,
@@ -162,7 +162,7 @@ def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) 
 
 
 def _exit_code(reports: list[SequenceReport]) -> ExitCode:
-    from harness.sequences.run import Ending  # noqa: PLC0415 - slow import, as above
+    from mergecheck.harness.sequences.run import Ending  # noqa: PLC0415 - slow import, as above
 
     endings = {report.ending for report in reports}
     if Ending.MISMATCH in endings:

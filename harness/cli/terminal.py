@@ -13,9 +13,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harness.errors import UserInputError
-from harness.render import printable
-from harness.spark_place import (
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.report.render import printable
+from mergecheck.harness.spark.config import (
     DEFAULT_MASTER,
     MASTER_VARIABLE,
     REMOTE_VARIABLE,
@@ -25,14 +25,14 @@ from harness.spark_place import (
     use_place,
     was_used,
 )
-from harness.verdict import Oracle
+from mergecheck.harness.verdict import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.table import Table
 
-    from harness.deviations import Deviations
+    from mergecheck.harness.deviations.registry import Deviations
 
 _WIDEST = 1_000
 _STYLES = {
@@ -143,7 +143,7 @@ def known_deviations(files: tuple[Path, ...], *, none: bool) -> Deviations:
     Raises:
         UserInputError: for a file that is no list of deviations.
     """
-    from harness.deviations import Deviations, load_deviations  # noqa: PLC0415 - --help need not wait for DuckDB
+    from mergecheck.harness.deviations.registry import Deviations, load_deviations  # noqa: PLC0415 - --help need not wait for DuckDB
 
     if none and files:
         raise click.UsageError("give either --deviations or --no-deviations")

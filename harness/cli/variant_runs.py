@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.status_line import StatusLine
-from harness.errors import ExitCode, UserInputError
-from harness.verdict import Verdict
+from mergecheck.harness.cli.status_line import StatusLine
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.deviations import Deviations
-    from harness.drawing import Draws
-    from harness.engine import ConfigurableEngine, Engine
-    from harness.findings import FindingsDirectory
-    from harness.shrink import ShrinkLimits
-    from harness.variants.counts import Counts
-    from harness.variants.run import VariantFinding, VariantRun
-    from harness.variants.variant import Variant
-    from reference.case import Case
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import ConfigurableEngine, Engine
+    from mergecheck.harness.findings.store import FindingsDirectory
+    from mergecheck.harness.search.stream import Draws
+    from mergecheck.harness.shrink.shrinker import ShrinkLimits
+    from mergecheck.harness.variants.counts import Counts
+    from mergecheck.harness.variants.run import VariantFinding, VariantRun
+    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.reference.case.model import Case
 
 variant_option = click.option(
     "--variant",
@@ -36,7 +36,7 @@ variant_option = click.option(
 
 def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
     """Tell what a run's process ends with; what was to be executed and was not is never green."""
-    from harness.variants.judge import Ending  # noqa: PLC0415 - a slow import that --help need not wait for
+    from mergecheck.harness.variants.judge import Ending  # noqa: PLC0415 - a slow import that --help need not wait for
 
     counts = run.counts
     if run.found:
@@ -74,12 +74,12 @@ def run_variants(
         UserInputError: where the engine takes no Spark settings.
         EngineDownError: where it does not start.
     """
-    from harness.drawing import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
-    from harness.interrupts import interrupts_kept  # noqa: PLC0415 - the same
-    from harness.remembered import Remembered  # noqa: PLC0415 - the same
-    from harness.session import WARM_UP, cases_for, open_engine  # noqa: PLC0415 - the same
-    from harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
-    from reference import evaluate  # noqa: PLC0415 - the same
+    from mergecheck.harness.core.interrupts import interrupts_kept  # noqa: PLC0415 - the same
+    from mergecheck.harness.search.remembered import Remembered  # noqa: PLC0415 - the same
+    from mergecheck.harness.search.stream import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.session import WARM_UP, cases_for, open_engine  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
+    from mergecheck.reference import evaluate  # noqa: PLC0415 - the same
 
     with _Progress() as progress, open_engine(engine_name) as engine:
         reference = Remembered(evaluate)
@@ -133,8 +133,8 @@ class _Progress(StatusLine):
 
 
 def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
-    from harness.content_id import with_content_id  # noqa: PLC0415 - slow imports, as above
-    from harness.statistics import Statistics  # noqa: PLC0415 - the same
+    from mergecheck.harness.core.case_id import with_content_id  # noqa: PLC0415 - slow imports, as above
+    from mergecheck.harness.coverage.statistics import Statistics  # noqa: PLC0415 - the same
 
     for _ in itertools.count() if max_cases is None else range(max_cases):
         index, case = draws.draw(Statistics(seed=draws.seed))
@@ -142,13 +142,13 @@ def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Ca
 
 
 def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
-    from harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
-    from harness.engines import engines_with  # noqa: PLC0415 - the same
+    from mergecheck.harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
+    from mergecheck.harness.engines import engines_with  # noqa: PLC0415 - the same
 
     if isinstance(engine, ConfigurableEngine):
         return engine
     raise UserInputError(
         f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: "
         f"{', '.join(engines_with('run_recorded')) or 'none'}. One of your own needs run_recorded "
-        "(harness.engine.ConfigurableEngine)."
+        "(mergecheck.harness.engine.ConfigurableEngine)."
     )

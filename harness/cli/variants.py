@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from harness.cli.terminal import (
+from mergecheck.harness.cli.terminal import (
     batch_option,
     deviation_options,
     emit_json,
@@ -19,14 +19,14 @@ from harness.cli.terminal import (
     show,
     show_table,
 )
-from harness.cli.variant_runs import exit_code, run_variants, variant_option
-from harness.corpus import load_corpus
-from harness.errors import ExitCode, UserInputError
-from harness.findings import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.cli.variant_runs import exit_code, run_variants, variant_option
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.findings.corpus import load_corpus
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
 
 if TYPE_CHECKING:
-    from harness.variants.run import VariantRun
-    from reference.case import Case
+    from mergecheck.harness.variants.run import VariantRun
+    from mergecheck.reference.case.model import Case
 
 DEFAULT_MAX_CASES = 50
 
@@ -82,8 +82,8 @@ def variants(
     CASE is a case file, a folder of them or the id of a finding: saved cases run under every variant, one saved by this
     verb under its own. Without CASE, random cases run under eight variants each (50 cases where no limit is given).
     """
-    from harness.variants.text import choices_json, list_lines, run_document  # noqa: PLC0415 - slow imports
-    from harness.variants.variant import variant_named  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.text import choices_json, list_lines, run_document  # noqa: PLC0415 - slow imports
+    from mergecheck.harness.variants.variant import variant_named  # noqa: PLC0415 - the same
 
     if lists:
         if as_json:
@@ -138,7 +138,7 @@ def _given(paths: tuple[str, ...], findings: Path) -> list[Case] | None:
 
 
 def _show(run: VariantRun, *, required: tuple[str, ...]) -> None:
-    from harness.variants.text import COLUMNS, finding_report, rows_of, summary_lines  # noqa: PLC0415 - slow, as above
+    from mergecheck.harness.variants.text import COLUMNS, finding_report, rows_of, summary_lines  # noqa: PLC0415 - slow, as above
 
     for finding in run.found:
         show(finding_report(finding, path=finding.path or Path(f"{finding.report.case.id}.json")) + "\n")

@@ -11,16 +11,16 @@ from enum import Enum
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from harness.outcome_json import mismatches_json
-from harness.verdict import Verdict
-from reference.case_file import parse_cases
+from mergecheck.harness.report.json import mismatches_json
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from harness.engine import Engine
-    from harness.verdict import CaseReport
-    from reference.case import Case
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
 
 _SUITE = "suite.jsonl"
 
@@ -126,4 +126,4 @@ def _json(marks: Counter[Mark]) -> dict[str, int]:
 
 
 def _text() -> str:
-    return (resources.files("harness.conformance") / _SUITE).read_text(encoding="utf-8")
+    return (resources.files("mergecheck.harness.conformance") / _SUITE).read_text(encoding="utf-8")

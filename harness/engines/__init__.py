@@ -9,8 +9,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.engine import Engine
-from harness.errors import UserInputError
+from mergecheck.harness.engine import Engine
+from mergecheck.harness.errors import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def load_engine(name: str) -> Engine:
     if missing or not isinstance(engine, Engine):
         raise UserInputError(
             f"engine {name!r} is no engine: {type(engine).__name__} lacks {', '.join(missing)}. "
-            "An engine has the members of harness.engine.Engine."
+            "An engine has the members of mergecheck.harness.engine.Engine."
         )
     return engine
 

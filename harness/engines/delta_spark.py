@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from harness.clause_order import in_sql_order
-from harness.compare_rows import same_rows
-from harness.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
-from harness.delta_readback import newest_version
-from harness.delta_schema import schema_from_json
-from harness.delta_tables import UnwritableTableError, write_source, write_target
-from harness.engine import Capabilities, Recorded
-from harness.engines.executed_plans import recording
-from harness.engines.spark_case import (
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.core.clause_order import in_sql_order
+from mergecheck.harness.core.schema_json import schema_from_json
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
+from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.engines.spark_case import (
     SOURCE_VIEW,
     case_settings,
     class_of,
@@ -32,16 +32,16 @@ from harness.engines.spark_case import (
     reads_source_from_table,
     require_alive,
 )
-from harness.errors import EngineDownError
-from harness.observation import UNREADABLE_TABLE, is_unchanged, observe
-from harness.placed_tables import placed_tables
-from harness.spark_extras import has_delta, request_delta
-from harness.spark_place import current_place, require_place, table_folder
-from harness.spark_remote import is_remote
-from harness.spark_session import Profile, another_session, apply_profile, start_session
-from reference.arrow import table_to_rows
-from reference.outcome import Outcome, Rejection, Unsupported
-from reference.types import STRING, Field, Schema
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.config import current_place, require_place, table_folder
+from mergecheck.harness.spark.connect import is_remote
+from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
+from mergecheck.harness.spark.packages import has_delta, request_delta
+from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
+from mergecheck.harness.spark.staging import placed_tables
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from harness.placed_tables import PlacedTables
-    from reference.case import Case, Row
-    from reference.outcome import EngineResult
+    from mergecheck.harness.spark.staging import PlacedTables
+    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
 # What Spark says of a task whose own error is the cause.

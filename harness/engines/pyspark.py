@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 
-from harness.delta_readback import newest_version
-from harness.delta_tables import UnwritableTableError, write_source, write_target
-from harness.engine import Capabilities, Recorded
-from harness.engines.executed_plans import recording
-from harness.engines.spark_case import (
+from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.engines.spark_case import (
     PLANNER_SETTINGS,
     SOURCE_VIEW,
     case_settings,
@@ -25,16 +26,15 @@ from harness.engines.spark_case import (
     reads_source_from_table,
     require_alive,
 )
-from harness.errors import EngineDownError
-from harness.observation import is_unchanged, observe
-from harness.placed_tables import placed_tables
-from harness.spark_place import require_place, table_folder
-from harness.spark_remote import is_remote, make_active
-from harness.spark_session import Profile, another_session, apply_profile, start_session
-from merge import merge_sql
-from merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
-from merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError
-from reference.outcome import MergePath, Rejection, Unsupported
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.config import require_place, table_folder
+from mergecheck.harness.spark.connect import is_remote, make_active
+from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
+from mergecheck.harness.spark.staging import placed_tables
+from mergecheck.merge import merge_sql
+from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
+from mergecheck.merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError
+from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from harness.placed_tables import PlacedTables
-    from merge.command import MergeResult
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.harness.spark.staging import PlacedTables
+    from mergecheck.merge.command import MergeResult
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 
 class PySparkEngine:
-    """Runs a case through ``merge.merge_sql`` on a fresh Delta table.
+    """Runs a case through ``mergecheck.merge.merge_sql`` on a fresh Delta table.
 
     A case always runs the same way. Its statement and schema decide under which profile of Spark settings (one case
     in three under ``production``), and whether the source is a Delta table or, for one case in four, a local relation,

@@ -6,17 +6,17 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from harness.errors import EngineDownError
-from harness.spark_session import Profile, settings_of, spare_stack_traces
-from merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
-from reference.arrow import rows_to_table
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.session import Profile, settings_of, spare_stack_traces
+from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
+from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from reference.case import Case, Source
+    from mergecheck.reference.case.model import Case, Source
 
 SOURCE_VIEW = "source"
 

@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from harness.engines.delta_spark import DeltaSparkEngine, error_class_of, error_message
-from harness.engines.pyspark import PySparkEngine
-from harness.engines.spark_case import class_of, require_alive
-from harness.errors import UserInputError
-from harness.scale.judge import Merged
-from harness.spark_extras import request_delta
-from harness.spark_place import require_place
-from harness.spark_session import PROFILE_SETTINGS, Profile, start_session
-from merge import merge_sql
-from merge.errors import MergeError
-from reference.outcome import Rejection
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine, error_class_of, error_message
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark_case import class_of, require_alive
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.scale.judge import Merged
+from mergecheck.harness.spark.config import require_place
+from mergecheck.harness.spark.packages import request_delta
+from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile, start_session
+from mergecheck.merge import merge_sql
+from mergecheck.merge.errors import MergeError
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from harness.engine import Engine
+    from mergecheck.harness.engine import Engine
 
 DEFAULT_DRIVER_MEMORY = "4g"
 _NUM_PARTITIONS = str(4 * (os.cpu_count() or 1))

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from harness.delta_schema import schema_to_json
-from harness.errors import UserInputError
-from harness.partition_values import directory
-from harness.scale.cells import Cells
-from harness.scale.spec import PARTITION, SCHEMA
-from reference.case import CDF_PROPERTY
-from reference.typed import identifier, string_literal
-from reference.types import DOUBLE
+from mergecheck.harness.core.schema_json import schema_to_json
+from mergecheck.harness.delta.partition_values import directory
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.scale.row_queries import Cells
+from mergecheck.harness.scale.spec import PARTITION, SCHEMA
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.types.data_types import DOUBLE
+from mergecheck.reference.types.typed import identifier, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.spec import ScaleSpec
 
 _TIME = 1_700_000_000_000  # milliseconds since 1970; no clock, or the log would differ
 _WRITERS = 2

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from harness.compare import REFERENCE, check_unchanged, compare_rejection, no_error, spurious_error
-from harness.compare_metrics import metric_mismatches
-from harness.compare_rows import difference, row_mismatches
-from harness.compare_schema import schema_mismatches
-from harness.engine import Capabilities
-from harness.scale.bags import compare_bags, num_passes
-from harness.scale.laws import Laws
-from harness.scale.observed import observe_table
-from harness.value_text import fit
-from harness.verdict import Check, Mismatch, Verdict
-from reference.case_file import change_schema
-from reference.outcome import MergePath, Rejection, Unsupported
-from reference.over_relations import Forecast, Relations, evaluate_relations
+from mergecheck.harness.compare.metrics import metric_mismatches
+from mergecheck.harness.compare.outcomes import REFERENCE, check_unchanged, compare_rejection, no_error, spurious_error
+from mergecheck.harness.compare.rows import difference, row_mismatches
+from mergecheck.harness.compare.schema import schema_mismatches
+from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.scale.invariants import Laws
+from mergecheck.harness.scale.multisets import compare_bags, num_passes
+from mergecheck.harness.scale.observed import observe_table
+from mergecheck.harness.verdict import Check, Mismatch, Verdict
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
+from mergecheck.reference.over_relations import Forecast, Relations, evaluate_relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from harness.scale.bags import BagDifference
-    from harness.scale.observed import Observed
-    from harness.scale.relations import Files
-    from harness.scale.spec import ScaleSpec
-    from reference.types import Schema
+    from mergecheck.harness.scale.multisets import BagDifference
+    from mergecheck.harness.scale.observed import Observed
+    from mergecheck.harness.scale.relations import Files
+    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.reference.types.data_types import Schema
 
 _CAPABILITIES = Capabilities(exact_metric_names=True)
 _SHOWN = 6

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from harness.errors import ExitCode, HarnessBugError, UserInputError
-from harness.scale.judge import Judgement, Merged, judge
-from harness.scale.spec import ScaleSpec
-from harness.verdict import Check, Mismatch, Verdict
-from reference.outcome import Rejection
+from mergecheck.harness.errors import ExitCode, HarnessBugError, UserInputError
+from mergecheck.harness.scale.judge import Judgement, Merged, judge
+from mergecheck.harness.scale.spec import ScaleSpec
+from mergecheck.harness.verdict import Check, Mismatch, Verdict
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

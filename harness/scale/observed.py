@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.delta_readback import (
+from mergecheck.harness.core.schema_json import schema_from_json
+from mergecheck.harness.delta.read import (
     changed_nothing,
     live_files,
     newest_version,
@@ -13,17 +14,16 @@ from harness.delta_readback import (
     read_actions,
     table_metadata,
 )
-from harness.delta_schema import schema_from_json
-from harness.scale.relations import Files
-from reference.case_file import change_schema
+from mergecheck.harness.scale.relations import Files
+from mergecheck.reference.case.case_file import change_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from harness.delta_readback import Action
-    from reference.outcome import MergePath
-    from reference.types import Schema
+    from mergecheck.harness.delta.read import Action
+    from mergecheck.reference.outcome import MergePath
+    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from harness.content_id import with_content_id
-from harness.findings import Finding, FindingsDirectory
-from harness.report import mismatch_report
-from harness.scale.generate import write_tables
-from harness.scale.observed import observe_table
-from harness.scale.spec import KEY, SCHEMA
-from harness.session import check_one
-from harness.shrink import Attempts, ShrinkLimits, num_rows, shrink
-from harness.verdict import Verdict
-from reference.arrow import table_to_rows
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.findings.store import Finding, FindingsDirectory
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.scale.generate import write_tables
+from mergecheck.harness.scale.observed import observe_table
+from mergecheck.harness.scale.spec import KEY, SCHEMA
+from mergecheck.harness.session import check_one
+from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.arrow import table_to_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from harness.engine import Engine
-    from harness.scale.spec import ScaleSpec
-    from harness.verdict import CaseReport
-    from reference.case import Case
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
 
 _FEW, _MANY = 3, 40
 _MAX_ROWS = 300  # of one table of a case that is tried

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from harness.partition_values import parse
-from reference.typed import duckdb_type, identifier, string_literal
+from mergecheck.harness.delta.partition_values import parse
+from mergecheck.reference.types.typed import duckdb_type, identifier, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from harness.delta_readback import Action
-    from reference.types import Field, Schema
+    from mergecheck.harness.delta.read import Action
+    from mergecheck.reference.types.data_types import Field, Schema
 
 _ROW_BITS = 40  # a row's number: its file's number above, its place in the file below
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from enum import Enum
 
-from harness.errors import UserInputError
+from mergecheck.harness.errors import UserInputError
 
 DRAWN = "drawn"
 _HEAD = "MERGE INTO target t USING source s ON t.k = s.k"

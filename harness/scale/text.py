@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.render import statement_lines
-from harness.report import check_name
-from harness.shrink import num_rows
-from harness.verdict import Check, Verdict
+from mergecheck.harness.report.mismatch import check_name
+from mergecheck.harness.report.render import statement_lines
+from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.verdict import Check, Verdict
 
 if TYPE_CHECKING:
-    from harness.scale.run import ScaleReport
+    from mergecheck.harness.scale.run import ScaleReport
 
 _GIB = 2**30
 _GB = 10**9

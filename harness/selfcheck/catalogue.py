@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.errors import UserInputError
-from harness.selfcheck.faults_cdf import CDF_FAULTS, METRIC_FAULTS
-from harness.selfcheck.faults_clauses import CLAUSE_FAULTS
-from harness.selfcheck.faults_evolution import EVOLUTION_FAULTS
-from harness.selfcheck.faults_large import LARGE_FAULTS
-from harness.selfcheck.faults_matching import MATCHING_FAULTS
-from harness.selfcheck.faults_resolution import RESOLUTION_FAULTS
-from harness.selfcheck.faults_single_scan import SINGLE_SCAN_FAULTS
-from harness.selfcheck.faults_skipping import SKIPPING_FAULTS
-from harness.selfcheck.faults_writing import COMMIT_FAULTS, WRITING_FAULTS
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.selfcheck.faults.cdf import CDF_FAULTS, METRIC_FAULTS
+from mergecheck.harness.selfcheck.faults.clauses import CLAUSE_FAULTS
+from mergecheck.harness.selfcheck.faults.evolution import EVOLUTION_FAULTS
+from mergecheck.harness.selfcheck.faults.large import LARGE_FAULTS
+from mergecheck.harness.selfcheck.faults.matching import MATCHING_FAULTS
+from mergecheck.harness.selfcheck.faults.resolution import RESOLUTION_FAULTS
+from mergecheck.harness.selfcheck.faults.single_scan import SINGLE_SCAN_FAULTS
+from mergecheck.harness.selfcheck.faults.skipping import SKIPPING_FAULTS
+from mergecheck.harness.selfcheck.faults.writing import COMMIT_FAULTS, WRITING_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.fault import Fault
 
 CATALOGUE: tuple[Fault, ...] = (
     *MATCHING_FAULTS,

@@ -9,15 +9,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from harness.selfcheck.needs import nothing
-from merge.executors import single_scan
-from merge.table import writing
+from mergecheck.harness.selfcheck.preconditions import nothing
+from mergecheck.merge.executors.optimizations import single_scan
+from mergecheck.merge.table.writing import write as writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-    from harness.selfcheck.needs import Need
+    from mergecheck.harness.selfcheck.preconditions import Need
 
 Function = Callable[..., Any]
 
@@ -129,7 +129,7 @@ def with_other(module: ModuleType, name: str, function: Function) -> Callable[[A
 
 
 def in_workers(owner: ModuleType | type, caller: str, name: str, function: Function) -> Edit:
-    """Let Spark's workers run another function than the one that ``merge.table.writing`` hands over under a name.
+    """Let Spark's workers run another function than the one that ``merge.table.writing.write`` hands over under a name.
 
     Args:
         owner: the module or class that calls ``caller``.

@@ -8,17 +8,17 @@ import sys
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.engines.pyspark import PySparkEngine
-from harness.selfcheck.catalogue import chosen
-from harness.selfcheck.shrinking import Shrunk, shrink_fault
-from harness.selfcheck.trial import SeedResult, run_seed
-from harness.session import WARM_UP, stream_for
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
+from mergecheck.harness.selfcheck.trial import SeedResult, run_seed
+from mergecheck.harness.session import WARM_UP, stream_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.fault import Fault
 
 T = TypeVar("T")
 

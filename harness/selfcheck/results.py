@@ -8,16 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import UserInputError
-from harness.selfcheck.trial import Kill, SeedResult
+import mergecheck
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.fault import Fault
 
 _PACKAGES = ("merge", "reference", "strategies", "harness")
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(mergecheck.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)

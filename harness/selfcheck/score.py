@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.selfcheck.fault import Fault
-    from harness.selfcheck.shrinking import Shrunk
-    from harness.selfcheck.trial import Kill, SeedResult
+    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.harness.selfcheck.shrinking import Shrunk
+    from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 
 BUCKETS = (1, 10, 100, 1000)
 

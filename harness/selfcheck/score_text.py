@@ -6,15 +6,15 @@ import statistics
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from harness.render import printable
+from mergecheck.harness.report.render import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from harness.selfcheck.score import FaultScore, Score
-    from harness.selfcheck.shrinking import Shrunk
+    from mergecheck.harness.selfcheck.score import FaultScore, Score
+    from mergecheck.harness.selfcheck.shrinking import Shrunk
 
 
 def rich_table(found: Score) -> Table:

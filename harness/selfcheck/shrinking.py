@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.events import FindingSaved
-from harness.search import Budget
-from harness.session import fuzz_engine
-from harness.shrink import ShrinkLimits, num_rows
-from harness.statement_text import cut_merge
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.report.events import FindingSaved
+from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.session import fuzz_engine
+from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 
 if TYPE_CHECKING:
-    from harness.engine import Engine
-    from harness.events import Event
-    from harness.selfcheck.fault import Fault
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.report.events import Event
+    from mergecheck.harness.selfcheck.fault import Fault
 
 # A case that kills a fault may show something else first when the harness runs it twice; then the next ones are tried.
 _CASES = 50

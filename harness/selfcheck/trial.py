@@ -13,24 +13,24 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from harness.check import check_case
-from harness.deviations import Deviations, load_deviations
-from harness.errors import HarnessBugError
-from harness.selfcheck.fault import two_scans, watched
-from harness.selfcheck.rehearsal import differing_early, is_early
-from harness.verdict import Verdict
-from merge.sql_dialect import parse_expression
-from reference import evaluate
-from reference.outcome import Unsupported
+from mergecheck.harness.deviations.registry import Deviations, load_deviations
+from mergecheck.harness.errors import HarnessBugError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.selfcheck.analysis_only import differing_early, is_early
+from mergecheck.harness.selfcheck.fault import two_scans, watched
+from mergecheck.harness.verdict import Verdict
+from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from harness.engine import Engine
-    from harness.selfcheck.fault import Fault
-    from harness.verdict import CaseReport, Check
-    from reference.case import Case
-    from reference.outcome import Reference
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.harness.verdict import CaseReport, Check
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
 
 _JUDGED = (Verdict.AGREE, Verdict.BOTH_REJECTED)
 

@@ -12,11 +12,12 @@ from unittest import mock
 
 import pyarrow.compute as pc
 
-from merge.table import copied_rows, modified_rows, partition_split, statistics, touched_rows, writer
-from merge.table.constraints import first_violation
-from merge.table.partition_values import serialize
-from merge.table.row_positions import unpack
-from merge.table.rows import UPDATES
+from mergecheck.merge.table.log import statistics
+from mergecheck.merge.table.log.partition_values import serialize
+from mergecheck.merge.table.writing import copied_rows, modified_rows, partition_split, touched_rows, writer
+from mergecheck.merge.table.writing.constraints import first_violation
+from mergecheck.merge.table.writing.row_positions import unpack
+from mergecheck.merge.table.writing.rows import UPDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,19 +6,20 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from harness.batch import batch_of
-from harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence
-from harness.statement_text import cut_merge
-from reference import evaluate, types
-from reference.outcome import Prediction
-from reference.types import Field
-from strategies import Feature, Profile, samples
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.search.batching import batch_of
+from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Prediction
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field
+from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.sequences.steps import Step
-    from reference.case import Case
+    from mergecheck.harness.sequences.steps import Step
+    from mergecheck.reference.case.model import Case
 
 # Another writer would have to compute or check them, too.
 _LEFT_OUT = (

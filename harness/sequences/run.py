@@ -11,29 +11,29 @@ from deltalake import Field as DeltaField
 from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 
-from harness.check import check_case
-from harness.compare_rows import difference, row_mismatches, same_rows
-from harness.delta_readback import change_rows, newest_version, read_table
-from harness.delta_tables import UnwritableTableError, write_target
-from harness.engine import Engine
-from harness.sequences.steps import AddColumn, Append, Delete, Merge
-from harness.spark_place import table_folder
-from harness.verdict import Check, Verdict
-from reference import evaluate
-from reference.arrow import rows_to_table
-from reference.case import Case, Source, Target
-from reference.case_file import change_schema
-from reference.outcome import Prediction
+from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
+from mergecheck.harness.delta.read import change_rows, newest_version, read_table
+from mergecheck.harness.delta.write import UnwritableTableError, write_target
+from mergecheck.harness.engine import Engine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge
+from mergecheck.harness.spark.config import table_folder
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.delta_readback import TableState
-    from harness.sequences.steps import Sequence, Step
-    from harness.verdict import CaseReport, Mismatch
-    from reference.case import Row
-    from reference.outcome import EngineResult
-    from reference.types import Schema
+    from mergecheck.harness.delta.read import TableState
+    from mergecheck.harness.sequences.steps import Sequence, Step
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
 
 _DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
 

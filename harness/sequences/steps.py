@@ -6,15 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reference.case import Case, Row, Source, Target
-from reference.case_file import case_from_json, case_to_json
-from reference.ddl import parse_schema
-from reference.errors import CaseFormatError
+from mergecheck.reference.case.case_file import case_from_json, case_to_json
+from mergecheck.reference.case.model import Case, Row, Source, Target
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reference.types import Field
+    from mergecheck.reference.types.data_types import Field
 
 FORMAT_VERSION = 1
 _NO_MERGE = "MERGE INTO target t USING source s ON FALSE WHEN MATCHED THEN DELETE"

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from merge.conf import OWN_PREFIX
+from mergecheck.merge.conf import OWN_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reference.case import Case
-    from reference.outcome import Facts
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Facts
 
 SIZES = (1, 2, 3, 7)
 """Rows per batch, group or file: tables of a few rows reach the borders that those of millions do (techniques T20)."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from harness.variants.variant import Variant
+from mergecheck.harness.variants.variant import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.variants.axes import Choice
+    from mergecheck.harness.variants.axes import Choice
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from harness.engines.spark_case import SOURCE_SETTING
-from harness.relations.relation import AMBIGUOUS
-from harness.spark_session import PROFILE_SETTINGS, Profile
-from harness.variants import domains
-from harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
-from harness.variants.large_tables import LARGE_TABLES
-from harness.variants.layouts import LAYOUTS
-from merge import conf
+from mergecheck.harness.engines.spark_case import SOURCE_SETTING
+from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
+from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile
+from mergecheck.harness.variants import domains
+from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from mergecheck.harness.variants.large_tables import LARGE_TABLES
+from mergecheck.harness.variants.layouts import LAYOUTS
+from mergecheck.merge import conf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

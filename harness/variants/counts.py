@@ -6,19 +6,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.variants.choices import CHOICES
-from harness.variants.judge import Ending
-from harness.variants.selection import pairs_of
-from harness.verdict import Verdict
+from mergecheck.harness.variants.choices import CHOICES
+from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.selection import pairs_of
+from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.variants.axes import Choice
-    from harness.variants.judge import VariantReport
-    from harness.variants.plans import PlanFingerprint
-    from harness.variants.variant import Variant
-    from harness.verdict import CaseReport
+    from mergecheck.harness.variants.axes import Choice
+    from mergecheck.harness.variants.judge import VariantReport
+    from mergecheck.harness.variants.plans import PlanFingerprint
+    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.harness.verdict import CaseReport
 
 JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.relations.shape import has_random_values, is_insert_only, kinds
-from harness.relations.tables import holds_empty_text
-from harness.statement_text import cut_merge, words_of
-from reference.types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
+from mergecheck.harness.core.merge_text import cut_merge, words_of
+from mergecheck.harness.oracles.relations.shape import has_random_values, is_insert_only, kinds
+from mergecheck.harness.oracles.relations.tables import holds_empty_text
+from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING, TINYINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference.case import Case, Row
-    from reference.outcome import Facts
-    from reference.storage import Statistics
+    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.reference.case.storage import Statistics
+    from mergecheck.reference.outcome import Facts
 
 _PARTITION_TYPES = frozenset({TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, DATE})
 

@@ -6,25 +6,31 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from harness.check import check_case
-from harness.compare import compare_outcome, compare_rejection, no_error, same_error_class, spurious_error
-from harness.compare_metrics import HISTORY_METRICS
-from harness.variants.choices import OWN_BASE_SETTINGS
-from harness.variants.plans import PlanFingerprint, fingerprint_of
-from harness.variants.variant import base_of
-from harness.verdict import CaseReport, Verdict
-from reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from mergecheck.harness.compare.metrics import HISTORY_METRICS
+from mergecheck.harness.compare.outcomes import (
+    compare_outcome,
+    compare_rejection,
+    no_error,
+    same_error_class,
+    spurious_error,
+)
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.variants.choices import OWN_BASE_SETTINGS
+from mergecheck.harness.variants.plans import PlanFingerprint, fingerprint_of
+from mergecheck.harness.variants.variant import base_of
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.deviations import Deviations
-    from harness.engine import Capabilities, ConfigurableEngine
-    from harness.variants.axes import Exemption
-    from harness.variants.variant import Variant
-    from harness.verdict import Mismatch
-    from reference.case import Case
-    from reference.outcome import EngineResult, Reference
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Capabilities, ConfigurableEngine
+    from mergecheck.harness.variants.axes import Exemption
+    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.harness.verdict import Mismatch
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult, Reference
 
 BASE = "base"
 # Sizes of files and times are functions of the machine and the order of rows.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.variants.axes import WRITTEN, Axis, Choice, Exemption
-from merge import conf
+from mergecheck.harness.variants.axes import WRITTEN, Axis, Choice, Exemption
+from mergecheck.merge import conf
 
 _LARGE = ((Axis.LARGE_TABLES, "all"),)
 _WRITTEN_APART = Exemption(rules=("R-542",), metrics=WRITTEN)  # changed rows and copied rows are written by two queries

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.relations.relation import AMBIGUOUS
-from harness.variants import domains
-from harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
-from reference.storage import Statistics
+from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
+from mergecheck.harness.variants import domains
+from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from mergecheck.reference.case.storage import Statistics
 
 if TYPE_CHECKING:
-    from reference.case import Row
+    from mergecheck.reference.case.model import Row
 
 _OTHER_FILES = Exemption(rules=("R-541", "R-550"), metrics=WRITTEN | REWRITTEN)
 _OTHER_SKIPPING = Exemption(rules=("R-322",), errors=frozenset({AMBIGUOUS}))

@@ -6,30 +6,30 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.content_id import with_content_id
-from harness.findings import fingerprint
-from harness.report import set_aside_report
-from harness.shrink import Attempts, ShrinkLimits, shrink
-from harness.variants import selection
-from harness.variants.bisect import bisect
-from harness.variants.counts import Counts
-from harness.variants.judge import Ending, Observed, base_stands, check_base, judge
-from harness.variants.text import finding_report
-from harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
-from harness.verdict import Verdict
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.report.mismatch import set_aside_report
+from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.variants import selection
+from mergecheck.harness.variants.bisect import bisect
+from mergecheck.harness.variants.counts import Counts
+from mergecheck.harness.variants.judge import Ending, Observed, base_stands, check_base, judge
+from mergecheck.harness.variants.text import finding_report
+from mergecheck.harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
+from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from harness.batch import Batch
-    from harness.deviations import Deviations
-    from harness.engine import ConfigurableEngine
-    from harness.findings import FindingsDirectory, Fingerprint
-    from harness.variants.judge import VariantReport
-    from harness.verdict import CaseReport
-    from reference.case import Case
-    from reference.outcome import Reference
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import ConfigurableEngine
+    from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint
+    from mergecheck.harness.search.batching import Batch
+    from mergecheck.harness.variants.judge import VariantReport
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
 
 LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
 

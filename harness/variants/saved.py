@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.engine import ConfigurableEngine
-from harness.variants.judge import Observed, base_stands, check_base, judge
-from harness.variants.variant import VARIANT_SETTING, variant_named, without_variant
-from harness.verdict import CaseReport, Verdict
+from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.variants.judge import Observed, base_stands, check_base, judge
+from mergecheck.harness.variants.variant import VARIANT_SETTING, variant_named, without_variant
+from mergecheck.harness.verdict import CaseReport, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.deviations import Deviations
-    from harness.engine import Engine
-    from reference.case import Case
-    from reference.outcome import Reference
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
 
 
 def check_variant(

@@ -6,15 +6,15 @@ import itertools
 from random import Random
 from typing import TYPE_CHECKING
 
-from harness.variants.choices import CHOICES
-from harness.variants.domains import is_repeatable
-from harness.variants.variant import Variant, variant_of
+from mergecheck.harness.variants.choices import CHOICES
+from mergecheck.harness.variants.domains import is_repeatable
+from mergecheck.harness.variants.variant import Variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from reference.case import Case
-    from reference.outcome import Facts
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Facts
 
 NUM_SINGLE, NUM_MIXED = 4, 4
 """How many variants of one place, and how many of several, a case gets."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.outcome_json import mismatches_json
-from harness.render import settings_lines, statement_lines, table_lines
-from harness.report import difference_lines
-from harness.variants.axes import Axis
-from harness.variants.choices import BASE_NAMES, CHOICES
-from harness.variants.judge import Ending
+from mergecheck.harness.report.json import mismatches_json
+from mergecheck.harness.report.mismatch import difference_lines
+from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
+from mergecheck.harness.variants.axes import Axis
+from mergecheck.harness.variants.choices import BASE_NAMES, CHOICES
+from mergecheck.harness.variants.judge import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from harness.variants.axes import Choice
-    from harness.variants.counts import Counts
-    from harness.variants.run import VariantFinding
+    from mergecheck.harness.variants.axes import Choice
+    from mergecheck.harness.variants.counts import Counts
+    from mergecheck.harness.variants.run import VariantFinding
 
 _MAX_LINES = 10
 

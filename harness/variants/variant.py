@@ -6,16 +6,16 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.errors import UserInputError
-from harness.variants.axes import Axis, Choice
-from harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.variants.axes import Axis, Choice
+from mergecheck.harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.variants.axes import Exemption
-    from reference.case import Case
-    from reference.outcome import Facts
+    from mergecheck.harness.variants.axes import Exemption
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Facts
 
 VARIANT_SETTING = "mergecheck.variant"
 """In a saved case: the variant that gave another answer. Engines take no notice of it."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from merge.executors.output import TARGET_ROW_PRESENT
-from merge.executors.run import is_sole_unconditional_delete
-from merge.table.rows import ACTION, UPDATES, RowAction
+from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
+from mergecheck.merge.executors.run import is_sole_unconditional_delete
+from mergecheck.merge.table.writing.rows import ACTION, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from merge.executors.output import OutputCols
-    from merge.resolution.resolved import ResolvedMerge
+    from mergecheck.merge.executors.output import OutputCols
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 TARGET_ROW_INDEX = "_target_row_index_"
 SOURCE_ROW_INDEX = "_source_row_index"

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
-from merge.errors import multiple_source_rows_matched
-from merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
-from merge.executors.first_scan import scan_for_matches, touched_files, touches_every_file
-from merge.executors.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
-from merge.executors.output import TARGET_ROW_PRESENT
-from merge.executors.rows_to_write import rows_to_write
-from merge.executors.run import (
+from mergecheck.merge.errors import multiple_source_rows_matched
+from mergecheck.merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
+from mergecheck.merge.executors.first_scan import scan_for_matches, touched_files, touches_every_file
+from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
+from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
+from mergecheck.merge.executors.rows_to_write import rows_to_write
+from mergecheck.merge.executors.run import (
     candidate_files,
     is_matched_only,
     is_small,
@@ -22,18 +23,17 @@ from merge.executors.run import (
     runs_in_one_task,
     source_for,
 )
-from merge.executors.source_keys import files_with_source_keys
-from merge.logs import TRACE
-from merge.metrics import ExecutionPath, PathResult, TimedPart
-from merge.table.scan import FILE_NAME, ROW_INDEX, scan_files
+from mergecheck.merge.logs import TRACE
+from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from merge.executors.first_scan import TouchedFiles
-    from merge.executors.run import MergeRun
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.table.snapshot import DataFile
+    from mergecheck.merge.executors.first_scan import TouchedFiles
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
 
 _logger = logging.getLogger(__name__)
 

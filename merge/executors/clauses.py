@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from merge.executors.run import clause_type
+from mergecheck.merge.executors.run import clause_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
-    from merge.resolution.resolved import ResolvedClause
+    from mergecheck.merge.expressions.resolved import ResolvedClause
 
 CLAUSE = "_clause_"
 """The column that holds the position of the clause that fires, ``COPIED`` or NULL."""

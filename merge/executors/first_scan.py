@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
-from merge.executors.joins import joined_source
-from merge.executors.run import fit_in_one_task, is_matched_only, source_for
-from merge.executors.source import SOURCE_ROW_PRESENT
-from merge.table.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+from mergecheck.merge.executors.optimizations.joins import joined_source
+from mergecheck.merge.executors.run import fit_in_one_task, is_matched_only, source_for
+from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import DataFrame, Row
 
-    from merge.executors.run import MergeRun
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.table.snapshot import DataFile
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

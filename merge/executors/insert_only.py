@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
-from merge.executors.clauses import (
+from mergecheck.merge.executors.clauses import (
     CLAUSE,
     IGNORED,
     generate_clause_output_exprs,
     generate_precomputed_conditions_and_df,
 )
-from merge.executors.joins import matched_rows
-from merge.executors.output import OutputCols, named_output_columns
-from merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
-from merge.executors.source_keys import files_with_source_keys
-from merge.metrics import ExecutionPath, PathResult, TimedPart
-from merge.table.rows import ACTION, RowAction
-from merge.table.scan import scan_files
-from merge.table.writing import WriteResult
+from mergecheck.merge.executors.optimizations.joins import matched_rows
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
+from mergecheck.merge.executors.output import OutputCols, named_output_columns
+from mergecheck.merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
+from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
+from mergecheck.merge.table.reading.scan import scan_files
+from mergecheck.merge.table.writing.rows import ACTION, RowAction
+from mergecheck.merge.table.writing.write import WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
-    from merge.executors.clauses import PrecomputedClause
-    from merge.executors.first_scan import TouchedFiles
-    from merge.executors.run import MergeRun
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.table.snapshot import DataFile
+    from mergecheck.merge.executors.clauses import PrecomputedClause
+    from mergecheck.merge.executors.first_scan import TouchedFiles
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
 
 _logger = logging.getLogger(__name__)
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from merge.executors.clauses import CLAUSE, COPIED, IGNORED, generate_clause_output_exprs
-from merge.executors.source import SOURCE_ROW_PRESENT
-from merge.statement import ActionType, ClauseKind
-from merge.table.rows import ACTION, UPDATES, RowAction
+from mergecheck.merge.executors.clauses import CLAUSE, COPIED, IGNORED, generate_clause_output_exprs
+from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.syntax.statement import ActionType, ClauseKind
+from mergecheck.merge.table.writing.rows import ACTION, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from merge.executors.clauses import PrecomputedClause
-    from merge.resolution.resolved import ResolvedClause, ResolvedMerge
+    from mergecheck.merge.executors.clauses import PrecomputedClause
+    from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
 
 TARGET_ROW_PRESENT = "_target_row_present_"
 

@@ -6,17 +6,17 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from merge.executors.cdc import generate_cdc_and_output_rows
-from merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
-from merge.executors.output import generate_write_all_changes_output_cols
-from merge.table.rows import ACTION
+from mergecheck.merge.executors.cdc import generate_cdc_and_output_rows
+from mergecheck.merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
+from mergecheck.merge.executors.output import generate_write_all_changes_output_cols
+from mergecheck.merge.table.writing.rows import ACTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
-    from merge.executors.run import MergeRun
+    from mergecheck.merge.executors.run import MergeRun
 
 _logger = logging.getLogger(__name__)
 

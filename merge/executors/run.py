@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StringType
 from sqlglot import exp
 
-from merge.statement import ActionType
-from merge.table.data_skipping import conjunction, disjunction, skip_files, target_only_conjuncts
+from mergecheck.merge.syntax.statement import ActionType
+from mergecheck.merge.table.reading.data_skipping import conjunction, disjunction, skip_files, target_only_conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from merge.conf import MergeConf
-    from merge.executors.source import PreparedSource
-    from merge.metrics import Stopwatch
-    from merge.resolution.resolved import ResolvedClause, ResolvedMerge
-    from merge.table.snapshot import DataFile, Snapshot
-    from merge.table.writing import TableWriter
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.executors.source import PreparedSource
+    from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
+    from mergecheck.merge.metrics import Stopwatch
+    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.writing.write import TableWriter
 
 
 SMALL_SOURCE_ROWS = 100_000

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 
-from merge.conf import MaterializeSource
-from merge.resolution.resolved import source_column
-from merge.table.pushdown import not_pushed_down
+from mergecheck.merge.conf import MaterializeSource
+from mergecheck.merge.expressions.resolved import source_column
+from mergecheck.merge.table.reading.pushdown import not_pushed_down
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from merge.resolution.resolved import ResolvedMerge
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 SOURCE_ROW_PRESENT = "_source_row_present_"
 

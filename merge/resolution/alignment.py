@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from merge.resolution.array_functions import array_call
-from merge.resolution.assign import Assigned, Casting, TypedSql, assign, field_of, null_of, widen
-from merge.resolution.functions import subqueries
-from merge.resolution.implicit_columns import ImplicitColumns, generated_value
-from merge.resolution.references import TargetOnlyFields
-from merge.resolution.resolved import target_column
-from merge.resolution.struct_fields import FieldRule
-from merge.resolution.targets import check_insert_columns, check_update_paths, same_name
-from merge.resolution.type_sql import same_type
-from merge.sql_dialect import quote_string
-from merge.statement import ActionType
+from mergecheck.merge.expressions.array_functions import array_call
+from mergecheck.merge.expressions.functions import subqueries
+from mergecheck.merge.expressions.resolved import target_column
+from mergecheck.merge.expressions.targets import check_insert_columns, check_update_paths, same_name
+from mergecheck.merge.resolution.implicit_columns import ImplicitColumns, generated_value
+from mergecheck.merge.resolution.references import TargetOnlyFields
+from mergecheck.merge.syntax.dialect import quote_string
+from mergecheck.merge.syntax.statement import ActionType
+from mergecheck.merge.types.assign import Assigned, Casting, TypedSql, assign, field_of, null_of, widen
+from mergecheck.merge.types.struct_fields import FieldRule
+from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from merge.conf import MergeConf
-    from merge.resolution.references import BoundAssignment, BoundClause
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.resolution.references import BoundAssignment, BoundClause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

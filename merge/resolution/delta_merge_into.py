@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from merge.errors import AnalysisError
-from merge.statement import ActionType, Assignment, Clause, ClauseKind
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from merge.resolution.scope import Relation
+    from mergecheck.merge.expressions.scope import Relation
 
 # Delta's classes; R-005: the actions that a kind may have.
 _OMITS_CONDITION: Final = {

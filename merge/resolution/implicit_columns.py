@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokens import TokenType
 
-from merge.errors import UnsupportedStatementError
-from merge.resolution.binding import BoundExpression, bind
-from merge.resolution.functions import NON_DETERMINISTIC, called_functions, subqueries
-from merge.resolution.resolved import target_column
-from merge.resolution.scope import Relation, Scope, Side
-from merge.sql_dialect import tokenize
+from mergecheck.merge.errors import UnsupportedStatementError
+from mergecheck.merge.expressions.binding import BoundExpression, bind
+from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_functions, subqueries
+from mergecheck.merge.expressions.resolved import target_column
+from mergecheck.merge.expressions.scope import Relation, Scope, Side
+from mergecheck.merge.syntax.dialect import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql.types import StructType
 
-    from merge.resolution.clock import StatementClock
+    from mergecheck.merge.expressions.clock import StatementClock
 
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
 GENERATION_EXPRESSION: Final = "delta.generationExpression"

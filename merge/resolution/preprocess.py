@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.types import NullType
 
-from merge.errors import AnalysisError
-from merge.resolution.alignment import Alignment
-from merge.resolution.array_functions import array_operands
-from merge.resolution.conditions import check_boolean, check_condition, check_value
-from merge.resolution.functions import subqueries
-from merge.resolution.known_types import known_type
-from merge.resolution.references import SEARCH_CONDITION
-from merge.resolution.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
-from merge.statement import ClauseKind
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.array_functions import array_operands
+from mergecheck.merge.expressions.conditions import check_boolean, check_condition, check_value
+from mergecheck.merge.expressions.functions import subqueries
+from mergecheck.merge.expressions.known_types import known_type
+from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
+from mergecheck.merge.resolution.alignment import Alignment
+from mergecheck.merge.resolution.references import SEARCH_CONDITION
+from mergecheck.merge.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
     from sqlglot import exp
 
-    from merge.conf import MergeConf
-    from merge.resolution.binding import BoundExpression
-    from merge.resolution.implicit_columns import ImplicitColumns
-    from merge.resolution.references import BoundMerge
-    from merge.resolution.types import ExpressionTypes
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.expressions.binding import BoundExpression
+    from mergecheck.merge.expressions.expression_types import ExpressionTypes
+    from mergecheck.merge.resolution.implicit_columns import ImplicitColumns
+    from mergecheck.merge.resolution.references import BoundMerge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from merge.resolution.binding import BoundExpression, bind
-from merge.resolution.conditions import check_subquery_tables
-from merge.resolution.resolved import source_column
-from merge.resolution.schema_evolution import filter_schema, merge_schemas
-from merge.resolution.scope import Scope, Side, unresolved
-from merge.resolution.targets import AssignedPath, find_target
-from merge.sql_dialect import quote_name
-from merge.statement import ActionType, Clause, ClauseKind
+from mergecheck.merge.expressions.binding import BoundExpression, bind
+from mergecheck.merge.expressions.conditions import check_subquery_tables
+from mergecheck.merge.expressions.resolved import source_column
+from mergecheck.merge.expressions.scope import Scope, Side, unresolved
+from mergecheck.merge.expressions.targets import AssignedPath, find_target
+from mergecheck.merge.resolution.schema_evolution import filter_schema, merge_schemas
+from mergecheck.merge.syntax.dialect import quote_name
+from mergecheck.merge.syntax.statement import ActionType, Clause, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pyspark.sql.types import StructType
 
-    from merge.resolution.clock import StatementClock
-    from merge.resolution.delta_merge_into import DeltaMergeInto
-    from merge.resolution.types import ExpressionTypes
+    from mergecheck.merge.expressions.clock import StatementClock
+    from mergecheck.merge.expressions.expression_types import ExpressionTypes
+    from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
 
 SEARCH_CONDITION = "search condition"
 _VISIBLE = {ClauseKind.NOT_MATCHED: Side.SOURCE, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.TARGET}

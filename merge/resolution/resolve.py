@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from merge.errors import AnalysisError
-from merge.resolution.clock import StatementClock
-from merge.resolution.delta_merge_into import DeltaMergeInto
-from merge.resolution.implicit_columns import implicit_columns
-from merge.resolution.preprocess import PreprocessTableMerge
-from merge.resolution.references import resolve_references_and_schema
-from merge.resolution.schema_evolution import check_new_names
-from merge.resolution.scope import Relation, Side
-from merge.sql_dialect import parse_name
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.scope import Relation, Side
+from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
+from mergecheck.merge.resolution.implicit_columns import implicit_columns
+from mergecheck.merge.resolution.preprocess import PreprocessTableMerge
+from mergecheck.merge.resolution.references import resolve_references_and_schema
+from mergecheck.merge.resolution.schema_evolution import check_new_names
+from mergecheck.merge.syntax.dialect import parse_name
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from merge.conf import MergeConf
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.resolution.types import ExpressionTypes
-    from merge.statement import MergeStatement
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.expressions.expression_types import ExpressionTypes
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.syntax.statement import MergeStatement
 
 
 def resolve(

@@ -21,10 +21,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from merge.errors import AnalysisError
-from merge.resolution.fields import namesake
-from merge.resolution.nullability import as_nullable, nullable_field
-from merge.resolution.type_sql import same_type
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.types.fields import namesake
+from mergecheck.merge.types.nullability import as_nullable, nullable_field
+from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

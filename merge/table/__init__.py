@@ -1,1 +1,1 @@
-"""The Delta table: its snapshot, reading and skipping files, writing files, the commit."""
+"""Delta tables: storage, log, reading, writing and committing."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from reference.rules import part1, part2, part3, part4_to_6, part7_and_8
-from reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.rules import assignment as part2
+from mergecheck.reference.rules import execution as part4_to_6
+from mergecheck.reference.rules import rows as part3
+from mergecheck.reference.rules import statements as part1
+from mergecheck.reference.rules import writing as part7_and_8
+from mergecheck.reference.rules.evidence import Evidence, Rule
 
 __all__ = ["RULES", "Evidence", "Rule", "reached_rules"]
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from reference.alignment import has_target_only_fields, same_type
-from reference.statement import Action
-from reference.typed import identifier
-from reference.types import (
+from mergecheck.reference.analysis.alignment import has_target_only_fields, same_type
+from mergecheck.reference.syntax.statement import Action
+from mergecheck.reference.types.data_types import (
     DATE,
     DOUBLE,
     FLOAT,
@@ -22,13 +21,14 @@ from reference.types import (
     MapType,
     StructType,
 )
+from mergecheck.reference.types.typed import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.assignments import Assigned
-    from reference.rules.evidence import Evidence
-    from reference.types import DataType
+    from mergecheck.reference.analysis.assignments import Assigned
+    from mergecheck.reference.rules.evidence import Evidence
+    from mergecheck.reference.types.data_types import DataType
 
 
 def nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
-from reference.evaluation import FIRED_IN
-from reference.facts import sorts_of_matches
-from reference.outcome import MergePath, Prediction, Rejection
-from reference.statement import Action, Kind, name_parts
+from mergecheck.reference.evaluation.evaluation import FIRED_IN
+from mergecheck.reference.evaluation.facts import sorts_of_matches
+from mergecheck.reference.outcome import MergePath, Prediction, Rejection
+from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reference.assignments import Assigned
-    from reference.case import Case
-    from reference.evaluation import Evaluation
-    from reference.outcome import Reference
-    from reference.resolution import Resolved, ResolvedClause
-    from reference.statement import Clause, Statement
-    from reference.types import Schema
+    from mergecheck.reference.analysis.assignments import Assigned
+    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.evaluation.evaluation import Evaluation
+    from mergecheck.reference.outcome import Reference
+    from mergecheck.reference.syntax.statement import Clause, Statement
+    from mergecheck.reference.types.data_types import Schema
 
 _Answer = TypeVar("_Answer")
 

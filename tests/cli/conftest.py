@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.cli import main
+from mergecheck.harness.cli import main
 
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder; echo_engine is loaded by name
 

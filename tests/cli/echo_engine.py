@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.engine import Capabilities, Recorded
-from harness.errors import EngineDownError
-from reference import evaluate
-from reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 
 class Echo:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
 
-from harness.findings import RunningCase
-from reference.case_file import case_from_json, load_cases
+from mergecheck.harness.findings.store import RunningCase
+from mergecheck.reference.case.case_file import case_from_json, load_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, case_document
 
-import reference
-from harness.check import check_case
-from harness.session import check_one
-from reference.outcome import Facts, Reference, Unsupported
+from mergecheck import reference
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.session import check_one
+from mergecheck.reference.outcome import Facts, Reference, Unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cli_cases import Mergecheck
     from syrupy.assertion import SnapshotAssertion
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(answer, facts=replace(answer.facts, rules=frozenset(reached)))
 
     for verb in ("rules", "fuzz"):  # by module: the package's own names are the commands
-        monkeypatch.setattr(sys.modules[f"harness.cli.{verb}"], "known_rules", lambda: RULES)
+        monkeypatch.setattr(sys.modules[f"mergecheck.harness.cli.{verb}"], "known_rules", lambda: RULES)
     monkeypatch.setattr(reference, "evaluate", evaluate)
-    monkeypatch.setattr(sys.modules["harness.session"], "evaluate", evaluate)
+    monkeypatch.setattr(sys.modules["mergecheck.harness.session"], "evaluate", evaluate)
     for check in (check_case, check_one):
         monkeypatch.setitem(check.__kwdefaults__ or {}, "reference", evaluate)
 

@@ -91,7 +91,7 @@ def test_a_bug_is_no_mismatch(mergecheck: Mergecheck, case_file: str, monkeypatc
     def broken(*_: object) -> None:
         raise ZeroDivisionError("surprise")
 
-    monkeypatch.setattr(sys.modules["harness.cli.run"], "explain_lines", broken)
+    monkeypatch.setattr(sys.modules["mergecheck.harness.cli.run"], "explain_lines", broken)
     ended = mergecheck("run", case_file, "--engine", ECHO)
     assert ended.code == 3
     assert "ZeroDivisionError: surprise" in ended.err
@@ -104,7 +104,7 @@ def test_an_interrupt(mergecheck: Mergecheck, case_file: str, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["harness.cli.run"], "explain_lines", interrupted)
+    monkeypatch.setattr(sys.modules["mergecheck.harness.cli.run"], "explain_lines", interrupted)
     assert mergecheck("run", case_file, "--engine", ECHO).code == 130
 
 

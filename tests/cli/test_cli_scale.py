@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.engine import Capabilities
-from harness.errors import EngineDownError
-from harness.scale import engines, reduce
-from harness.scale.judge import Merged
-from harness.shrink import ShrinkLimits
-from reference.case_file import load_cases
-from reference.outcome import Rejection
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.scale import engines, reduce
+from mergecheck.harness.scale.judge import Merged
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.reference.case.case_file import load_cases
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cli_cases import Mergecheck
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 REJECTION = Rejection(
     error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE", message="never", unchanged=True

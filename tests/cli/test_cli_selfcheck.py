@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from harness.selfcheck.catalogue import CATALOGUE
+from mergecheck.harness.selfcheck.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from pathlib import Path

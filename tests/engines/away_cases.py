@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.engines.spark_case import reads_source_from_table
-from reference import evaluate
-from reference.case import CDF_PROPERTY, Case, Source, Target
-from reference.case_file import dump_case
-from reference.ddl import parse_schema
-from reference.outcome import MergePath, Rejection
+from mergecheck.harness.engines.spark_case import reads_source_from_table
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import dump_case
+from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
+from mergecheck.reference.outcome import MergePath, Rejection
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -98,7 +98,13 @@ def bare_python(folder: Path) -> Path:
 
 def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
     """Run the command line in a process of its own and return its JSON; anything but exit code 0 fails the test."""
-    command = [sys.executable, "-c", "import sys, harness.cli; sys.exit(harness.cli.main())", *arguments, "--json"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, mergecheck.harness.cli as cli; sys.exit(cli.main())",
+        *arguments,
+        "--json",
+    ]
     done = subprocess.run(  # noqa: S603 - this interpreter
         command,
         capture_output=True,

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.check import check_case
-from harness.cli import main
-from harness.conformance import Mark, certificate, conform, counts, suite
-from harness.engine import Capabilities
-from harness.engines.delta_spark import DeltaSparkEngine
-from harness.engines.pyspark import PySparkEngine
-from harness.spark_session import start_session
-from reference import evaluate
-from reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.harness.cli import main
+from mergecheck.harness.conformance import Mark, certificate, conform, counts, suite
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.spark.session import start_session
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 # What Delta Lake 4.4 itself does not pass (docs/findings/), by case.
 _DELTA_FAILS = {
@@ -111,9 +111,9 @@ def test_a_certificate_names_what_failed() -> None:
 
 
 _HELPER = """
-from harness.engine import Capabilities
+from mergecheck.harness.engine import Capabilities
 from reference import evaluate
-from reference.outcome import Outcome, Prediction
+from mergecheck.reference.outcome import Outcome, Prediction
 
 
 class Reference:

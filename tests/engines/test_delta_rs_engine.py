@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.check import check_case
-from harness.engine import Engine, SelectiveEngine
-from harness.engines import delta_rs
-from harness.engines.delta_rs import DeltaRsEngine, error_class
-from harness.engines.delta_rs_releases import features_off, requirements
-from harness.errors import UserInputError
-from harness.session import WARM_UP, cases_for
-from harness.worker_process import WorkerLostError, WorkerTimeoutError
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Rejection, Unsupported
-from reference.storage import SourceLayout, StringType
+from mergecheck.harness.engine import Engine, SelectiveEngine
+from mergecheck.harness.engines.delta_rs import engine as delta_rs
+from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine, error_class
+from mergecheck.harness.engines.delta_rs.releases import features_off, requirements
+from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerTimeoutError
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.session import WARM_UP, cases_for
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.storage import SourceLayout, StringType
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.engines.delta_rs_statement import merge_calls
-from harness.engines.delta_rs_types import UnsayableError
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
+from mergecheck.harness.engines.delta_rs.statement import merge_calls
+from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id INT, v BIGINT, w STRING, d DECIMAL(10,2), f DOUBLE, s TIMESTAMP, n STRUCT<a: INT>")
 ROW = (1, 2, "x", Decimal("1.00"), 0.5, None, (1,))

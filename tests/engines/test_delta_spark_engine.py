@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.check import check_case
-from harness.deviations import load_deviations
-from harness.engines.delta_spark import DeltaSparkEngine
-from harness.engines.pyspark import PySparkEngine
-from harness.known_deviations import confirm
-from harness.session import WARM_UP
-from harness.spark_session import start_session
-from harness.verdict import Check, Verdict
-from reference.case_file import parse_cases
-from reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.deviations.audit import confirm
+from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 pytestmark = pytest.mark.spark
 

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from harness.check import check_case
-from harness.deviations import load_deviations
-from harness.engine import SelectiveEngine
-from harness.engines.duckdb import DuckDbEngine, error_class
-from harness.engines.duckdb_native.manner import CONF_DOMAIN, read_manner
-from harness.engines.duckdb_native.plain_sql import with_plain_casts, without_lambdas
-from harness.engines.duckdb_native.preparation import prepare
-from harness.verdict import Verdict
-from harness.worker_process import WorkerProcess
-from reference.case_file import case_from_json
-from reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.engine import SelectiveEngine
+from mergecheck.harness.engines.duckdb.engine import DuckDbEngine, error_class
+from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, read_manner
+from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts, without_lambdas
+from mergecheck.harness.engines.duckdb.preparation import prepare
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 _UPSERT = (
     "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

@@ -16,25 +16,26 @@ from deltalake import write_deltalake
 from obstore.exceptions import GenericError
 from s3_store import SECRET, Bucket, s3_bucket
 
-from harness.check import check_case
-from harness.engines.pyspark import PySparkEngine
-from harness.sequences.draw import sequences
-from harness.sequences.run import Ending, run_sequence
-from harness.spark_place import SparkPlace
-from harness.spark_session import settings_of, start_session
-from harness.store_root import store_root
-from harness.verdict import Verdict
-from merge import DeltaTable, ExecutionError, merge_sql
-from merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
-from merge.errors import AnalysisError, ConcurrentModificationError, StoreError, UncertainCommitError
-from merge.executors import classic
-from merge.metrics import ExecutionPath
-from merge.table import commit, object_store
-from merge.table.log_store import LogStore
-from merge.table.scan import read_table
-from merge.table.snapshot import open_snapshot
-from merge.table.store_access import StoreAccess, store_access
-from strategies.sampling import samples
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.sequences.draw import sequences
+from mergecheck.harness.sequences.run import Ending, run_sequence
+from mergecheck.harness.spark.config import SparkPlace
+from mergecheck.harness.spark.object_store import store_root
+from mergecheck.harness.spark.session import settings_of, start_session
+from mergecheck.harness.verdict import Verdict
+from mergecheck.merge import DeltaTable, ExecutionError, merge_sql
+from mergecheck.merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
+from mergecheck.merge.errors import AnalysisError, ConcurrentModificationError, StoreError, UncertainCommitError
+from mergecheck.merge.executors import classic
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.merge.table.commit import commit
+from mergecheck.merge.table.log.snapshot import open_snapshot
+from mergecheck.merge.table.reading.scan import read_table
+from mergecheck.merge.table.storage import object_store
+from mergecheck.merge.table.storage.log_store import LogStore
+from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
+from mergecheck.strategies.stream import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -279,7 +280,7 @@ def test_random_cases_agree_on_tables_in_a_store(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The harness copies each case's tables into the store, and compares what is there afterwards."""
-    monkeypatch.setattr("harness.spark_place._Chosen.place", _place(bucket, "cases"))
+    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "cases"))
     engine = PySparkEngine(spark)
     verdicts = Counter(check_case(drawn.case, engine).verdict for drawn in islice(samples(1), NUM_CASES))
     assert verdicts.total() == verdicts[Verdict.AGREE] + verdicts[Verdict.BOTH_REJECTED] == NUM_CASES
@@ -290,7 +291,7 @@ def test_a_living_table_goes_to_the_store_and_back(
     spark: SparkSession, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The steps between merges are done on the local copy, which each merge replaces by what the store holds."""
-    monkeypatch.setattr("harness.spark_place._Chosen.place", _place(bucket, "sequences"))
+    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "sequences"))
     report = run_sequence(next(sequences(1, num_steps=4)), PySparkEngine(spark))
     assert report.ending is Ending.AGREES, report.reason
     assert report.num_steps > 1

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as LogReader
 
-from harness.spark_session import start_session
-from merge import DeltaTable, ExecutionError, MergeError, merge_sql
-from merge.errors import CastOverflowError
-from merge.executors.source import MaterializeReason
-from merge.metrics import ExecutionPath
-from merge.table.log_store import LogStore, log_file
+from mergecheck.harness.spark.session import start_session
+from mergecheck.merge import DeltaTable, ExecutionError, MergeError, merge_sql
+from mergecheck.merge.errors import CastOverflowError
+from mergecheck.merge.executors.source import MaterializeReason
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.merge.table.storage.log_store import LogStore, log_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

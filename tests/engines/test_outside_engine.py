@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import case_document
 
-from harness.check import check_case
-from harness.cli import main
-from harness.engines import engine_names, load_engine
-from harness.errors import UserInputError
-from harness.verdict import Verdict
-from reference.case_file import parse_cases
+from mergecheck.harness.cli import main
+from mergecheck.harness.engines import engine_names, load_engine
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from harness.check import check_case
-from harness.engines import pyspark as engine_module
-from harness.engines.pyspark import (
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE
+from mergecheck.harness.engines import pyspark as engine_module
+from mergecheck.harness.engines.pyspark import (
     PySparkEngine,
     profile_of,
     reads_source_from_table,
 )
-from harness.errors import EngineDownError
-from harness.java import check_java
-from harness.observation import UNREADABLE_TABLE
-from harness.spark_session import PROFILE_SETTINGS, Profile, settings_of
-from harness.table_outcome import TableOutcome
-from harness.verdict import Verdict
-from merge.command import MergeResult
-from merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
-from merge.metrics import ExecutionPath
-from reference import types
-from reference.case import CDF_PROPERTY, Case, Expectation, Source, Target
-from reference.outcome import MergePath, Outcome, Rejection, Unsupported
-from reference.types import Field, Schema
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.spark.java_home import check_java
+from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile, settings_of
+from mergecheck.harness.verdict import Verdict
+from mergecheck.merge.command import MergeResult
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.reference.case.model import CDF_PROPERTY, Case, Expectation, Source, Target
+from mergecheck.reference.outcome import MergePath, Outcome, Rejection, Unsupported
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -409,7 +409,7 @@ def test_errors_of_spark_do_not_reach_the_terminal(engine: PySparkEngine, capfd:
 def test_starting_spark_says_nothing_on_the_terminal() -> None:
     """Not even the JVM's own warnings, which come before any log setting is read."""
     program = (
-        "from harness.spark_session import start_session\n"
+        "from mergecheck.harness.spark.session import start_session\n"
         "spark = start_session()\n"
         "print(spark.range(3).count())\n"
         "spark.stop()\n"

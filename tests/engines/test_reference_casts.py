@@ -10,24 +10,24 @@ import pytest
 import sqlglot
 from pyspark.errors import PySparkException
 
-from harness.identity import row_identifier
-from harness.spark_session import start_session
-from reference.arrow import table_to_rows
-from reference.conversions import CAST_OVERFLOW, Failure, can_cast, cast, is_up_cast
-from reference.ddl import parse_schema
-from reference.dialect import SparkDialect
-from reference.errors import UnsupportedByReferenceError
-from reference.expressions import Translator
-from reference.implicit_casts import has_implicit_cast
-from reference.names import Scope
-from reference.types import DataType, Field, Schema
+from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.spark.session import start_session
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, can_cast, cast, is_up_cast
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.expressions.names import Scope
+from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.types.data_types import DataType, Field, Schema
+from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.types.implicit_casts import has_implicit_cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from reference.case import Row
+    from mergecheck.reference.case.model import Row
 
     Identify = Callable[[Row], object]
 

@@ -11,20 +11,20 @@ import duckdb
 import pytest
 import sqlglot
 
-from harness.identity import row_identifier
-from harness.spark_session import start_session
-from reference.alignment import Aligner, StoreAssignmentPolicy
-from reference.arrow import rows_to_table, table_to_rows
-from reference.ddl import parse_schema
-from reference.dialect import SparkDialect
-from reference.expressions import Translator
-from reference.names import Relation, Scope, Side
-from reference.types import Field, Schema
+from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.spark.session import start_session
+from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
+from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from reference.typed import Typed
+    from mergecheck.reference.types.typed import Typed
 
 pytestmark = pytest.mark.spark
 

@@ -9,19 +9,19 @@ import pytest
 import sqlglot
 from pyspark.errors import AnalysisException
 
-from harness.identity import row_identifier
-from harness.spark_session import start_session
-from reference.arrow import rows_to_table, table_to_rows
-from reference.ddl import parse_schema
-from reference.dialect import SparkDialect
-from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.source_query import source_relation
+from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.spark.session import start_session
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.queries.source_query import source_relation
+from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from reference.case import Row
-    from reference.types import Schema
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
 
 pytestmark = pytest.mark.spark
 

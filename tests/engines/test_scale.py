@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.check import check_case
-from harness.scale.engines import open_scale_engine
-from harness.scale.run import Limits, run_scale
-from harness.scale.spec import load_spec, make_spec
-from harness.selfcheck.catalogue import chosen
-from harness.shrink import ShrinkLimits, num_rows
-from harness.verdict import Check, Verdict
-from reference.case_file import load_cases
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.scale.engines import open_scale_engine
+from mergecheck.harness.scale.run import Limits, run_scale
+from mergecheck.harness.scale.spec import load_spec, make_spec
+from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from harness.scale.engines import ScaleEngine
-    from harness.selfcheck.fault import Fault
+    from mergecheck.harness.scale.engines import ScaleEngine
+    from mergecheck.harness.selfcheck.fault import Fault
 
 pytestmark = pytest.mark.spark
 

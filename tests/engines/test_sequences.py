@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.engines.pyspark import PySparkEngine
-from harness.sequences.draw import sequences
-from harness.sequences.run import Ending, run_sequence
-from harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence, dump_sequence, parse_sequence
-from reference import types
-from reference.case import CDF_PROPERTY, Source, Target
-from reference.ddl import parse_schema
-from reference.types import Field
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.sequences.draw import sequences
+from mergecheck.harness.sequences.run import Ending, run_sequence
+from mergecheck.harness.sequences.steps import (
+    AddColumn,
+    Append,
+    Delete,
+    Merge,
+    Rewrite,
+    Sequence,
+    dump_sequence,
+    parse_sequence,
+)
+from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +83,7 @@ def test_drawn_sequences(engine: PySparkEngine) -> None:
 
 def test_a_fault_that_shows_in_the_second_merge(engine: PySparkEngine) -> None:
     """Files without statistics of NULLs are read rightly by whoever wrote them, and wrongly by the next merge."""
-    from harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - only this test plants a fault
+    from mergecheck.harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - only this test plants a fault
 
     (fault,) = chosen(["all-null-if-any"])
     condition = "t.id = s.id AND t.v >= 'a'"

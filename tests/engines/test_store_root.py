@@ -8,7 +8,7 @@ import pytest
 from s3_store import SECRET, Bucket, s3_bucket
 from spark_servers import mergecheck_json
 
-from harness.spark_place import TABLE_ROOT_VARIABLE
+from mergecheck.harness.spark.config import TABLE_ROOT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.deviations import Deviations
-from harness.engine import ConfigurableEngine
-from harness.engines.pyspark import PySparkEngine
-from harness.selfcheck.variant_faults import CASES, VARIANT_FAULTS
-from harness.shrink import ShrinkLimits
-from harness.variants.judge import Ending
-from harness.variants.plans import fingerprint_of
-from harness.variants.run import VariantRun
-from harness.variants.variant import base_of, variant_named
-from reference import evaluate
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.selfcheck.faults.variants import CASES, VARIANT_FAULTS
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.plans import fingerprint_of
+from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.variant import base_of, variant_named
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.selfcheck.variant_faults import VariantFault
+    from mergecheck.harness.selfcheck.faults.variants import VariantFault
 
 pytestmark = pytest.mark.spark
 

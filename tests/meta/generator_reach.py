@@ -48,16 +48,26 @@ from reach_tables import (
     text_for_numbers,
 )
 
-from reference.storage import Statistics, StringType
-from reference.types import BOOLEAN, DATE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, MapType, StructType
-from strategies import Feature, Profile
-from strategies.expressions import Side
-from strategies.statement import Action
+from mergecheck.reference.case.storage import Statistics, StringType
+from mergecheck.reference.types.data_types import (
+    BOOLEAN,
+    DATE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    StructType,
+)
+from mergecheck.strategies import Feature, Profile
+from mergecheck.strategies.syntax.expressions import Side
+from mergecheck.strategies.syntax.statement import Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strategies import DrawnCase
+    from mergecheck.strategies import DrawnCase
 
     Predicate = Callable[[DrawnCase], bool]
 

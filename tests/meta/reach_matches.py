@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from strategies.matches import match_matrix
-from strategies.statement import Action, ClauseKind
-from strategies.tables import visible_source
-from strategies.truth import evaluator, places
+from mergecheck.strategies.statements.matches import match_matrix
+from mergecheck.strategies.syntax.statement import Action, ClauseKind
+from mergecheck.strategies.syntax.truth import evaluator, places
+from mergecheck.strategies.tables.tables import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference.case import Value
-    from strategies import DrawnCase
+    from mergecheck.reference.case.model import Value
+    from mergecheck.strategies import DrawnCase
 
     Predicate = Callable[[DrawnCase], bool]
 

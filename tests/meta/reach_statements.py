@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference.types import BOOLEAN
-from strategies.expressions import And, Literal, Reference, Side, nodes
-from strategies.statement import Action, ClauseKind
+from mergecheck.reference.types.data_types import BOOLEAN
+from mergecheck.strategies.syntax.expressions import And, Literal, Reference, Side, nodes
+from mergecheck.strategies.syntax.statement import Action, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from strategies import DrawnCase
-    from strategies.expressions import Expression
+    from mergecheck.strategies import DrawnCase
+    from mergecheck.strategies.syntax.expressions import Expression
 
     Predicate = Callable[[DrawnCase], bool]
 

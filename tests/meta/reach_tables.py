@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference.types import INTEGER_BITS, STRING, DecimalType
-from strategies.expressions import Side
-from strategies.tables import visible_source
+from mergecheck.reference.types.data_types import INTEGER_BITS, STRING, DecimalType
+from mergecheck.strategies.syntax.expressions import Side
+from mergecheck.strategies.tables.tables import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reference.case import Value
-    from strategies import DrawnCase
+    from mergecheck.reference.case.model import Value
+    from mergecheck.strategies import DrawnCase
 
     Predicate = Callable[[DrawnCase], bool]
 

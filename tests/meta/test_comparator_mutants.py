@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.compare import compare_outcome, compare_rejection
-from harness.compare_metrics import HISTORY_METRICS
-from harness.engine import Capabilities
-from harness.verdict import Check
-from reference import types
-from reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
-from reference.types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.harness.compare.metrics import HISTORY_METRICS
+from mergecheck.harness.compare.outcomes import compare_outcome, compare_rejection
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.verdict import Check
+from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 
 PAIR = StructType((Field("a", types.INT), Field("b", types.STRING)))
 MAP = MapType(types.STRING, types.INT)

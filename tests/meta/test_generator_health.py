@@ -16,11 +16,11 @@ import pytest
 import sqlglot
 from hypothesis import given, settings
 
-from reference.ddl import parse_schema
-from strategies import Feature, cases, drawn_cases, samples
+from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.strategies import Feature, cases, drawn_cases, samples
 
 if TYPE_CHECKING:
-    from strategies import DrawnCase
+    from mergecheck.strategies import DrawnCase
 
 NUM_CASES = 800
 SEED = 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strategies import samples
+from mergecheck.strategies import samples
 
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
 
@@ -18,7 +18,7 @@ from generator_reach import BY_DESIGN, LINES, PROFILES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strategies import DrawnCase
+    from mergecheck.strategies import DrawnCase
 
     Streams = Mapping[str, tuple[DrawnCase, ...]]
 

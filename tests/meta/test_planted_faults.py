@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlglot import exp
 
-from harness.engines.pyspark import PySparkEngine
-from harness.events import FindingSaved
-from harness.findings import fingerprint
-from harness.search import Budget
-from harness.selfcheck.catalogue import chosen
-from harness.selfcheck.fault import Area, Edit, Fault
-from harness.selfcheck.trial import run_seed
-from harness.session import check_one, fuzz_engine, stream_for
-from harness.shrink import ShrinkLimits, num_rows
-from harness.statement_text import cut_merge
-from harness.verdict import Check, Verdict
-from merge.resolution import binding
-from merge.sql_dialect import parse_expression
-from reference.case_file import load_cases
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.report.events import FindingSaved
+from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
+from mergecheck.harness.selfcheck.trial import run_seed
+from mergecheck.harness.session import check_one, fuzz_engine, stream_for
+from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.merge.expressions import binding
+from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from harness.events import Event
-    from harness.findings import Finding
+    from mergecheck.harness.findings.store import Finding
+    from mergecheck.harness.report.events import Event
 
 pytestmark = pytest.mark.spark
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.compare_rows import same_rows
-from harness.conservation import conservation_mismatches
-from harness.reference_engine import answered
-from harness.relations.oracle import RELATIONS
-from reference import evaluate
-from reference.outcome import Outcome, Prediction, Reference, Rejection
-from strategies import Feature, Profile, Stream, samples
-from strategies import cases as case_strategy
+from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.oracles.reference_engine import answered
+from mergecheck.harness.oracles.relations.oracle import RELATIONS
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection
+from mergecheck.strategies import Feature, Profile, Stream, samples
+from mergecheck.strategies import cases as case_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.relations.relation import Relation
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.harness.oracles.relations.relation import Relation
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 NUM_CASES = 90
 NUM_EVOLVING = 40

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.check import check_case
-from harness.engines.pyspark import PySparkEngine
-from harness.report import mismatch_report
-from harness.verdict import Verdict
-from reference import evaluate
-from reference.case_file import load_cases
-from reference.outcome import Unsupported
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import load_cases
+from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 FOLDER = Path(__file__).parent
 FILES = sorted([*FOLDER.rglob("*.jsonl"), *FOLDER.rglob("*.json")])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.spark_session import start_session
+from mergecheck.harness.spark.session import start_session
 
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
 

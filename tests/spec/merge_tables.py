@@ -15,22 +15,22 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import types as t
 
-from merge import command
-from merge.command import MergeResult, run_merge
-from merge.conf import MergeConf
-from merge.parser import parse_merge
-from merge.resolution.clock import StatementClock
-from merge.resolution.resolve import resolve
+from mergecheck.merge import command
+from mergecheck.merge.command import MergeResult, run_merge
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.resolution.resolve import resolve
+from mergecheck.merge.syntax.parser import parse_merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-    from merge.executors.run import MergeRun
-    from merge.resolution.resolved import ResolvedMerge
-    from merge.table.snapshot import DataFile
-    from merge.table.writing import WrittenFile
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.writing.write import WrittenFile
 
 DELTA = "spark.databricks.delta."
 SOURCE_SCHEMA = t.StructType([t.StructField("id", t.LongType()), t.StructField("v", t.StringType())])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference import evaluate
-from reference.case_file import case_from_json
-from reference.outcome import Prediction, Reference, Rejection
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.outcome import Prediction, Reference, Rejection
 
 CDF = {"delta.enableChangeDataFeed": "true"}
 DELTA = "spark.databricks.delta."

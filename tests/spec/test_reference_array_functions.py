@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reference_cases import merge, predicted
 
-from reference.outcome import Unsupported
+from mergecheck.reference.outcome import Unsupported
 
 SCHEMA = "k INT, r ARRAY<INT>"
 SOURCE = "k INT, r ARRAY<INT>, q ARRAY<INT>, e INT"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
 
-from reference.case_file import change_schema
-from reference.outcome import MergePath, Reference
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import MergePath, Reference
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 UPDATE_STAR = "WHEN MATCHED THEN UPDATE SET *"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from reference_cases import CDF, DELTA, merge
 
-from reference.rules import RULES
+from mergecheck.reference.rules import RULES
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 NESTED = "WHEN MATCHED THEN UPDATE SET s.y = 5"

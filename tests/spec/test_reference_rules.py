@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
 
-from reference.errors import RejectedError
-from reference.outcome import Bound, MergePath, Unsupported
-from reference.statement import parse_statement
+from mergecheck.reference.errors import RejectedError
+from mergecheck.reference.outcome import Bound, MergePath, Unsupported
+from mergecheck.reference.syntax.statement import parse_statement
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"

@@ -11,20 +11,20 @@ import pytest
 import sqlglot
 from reference_cases import DELTA, merge, predicted, rejected
 
-from reference import evaluate, merge_reference
-from reference.alignment import has_target_only_fields
-from reference.arrow import table_to_rows
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
-from reference.dialect import SparkDialect
-from reference.errors import CaseFormatError, UnsupportedByReferenceError
-from reference.expressions import Translator
-from reference.failures import rejection_of
-from reference.layout import physical_rows
-from reference.literals import decimal_literal
-from reference.merge_reference import resolve_case
-from reference.names import Scope
-from reference.types import DecimalType, StructType
+from mergecheck.reference import evaluate, merge_reference
+from mergecheck.reference.analysis.alignment import has_target_only_fields
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.errors import CaseFormatError, UnsupportedByReferenceError
+from mergecheck.reference.evaluation.failures import rejection_of
+from mergecheck.reference.expressions.literals import decimal_literal
+from mergecheck.reference.expressions.names import Scope
+from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.merge_reference import resolve_case
+from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.types.data_types import DecimalType, StructType
+from mergecheck.reference.types.ddl import parse_schema
 
 UPDATE_AND_INSERT = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
 

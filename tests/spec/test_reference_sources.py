@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference.errors import RejectedError, UnsupportedByReferenceError
-from reference.statement import Statement, parse_statement
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.statement import Statement, parse_statement
 
 
 def parsed(using: str) -> Statement:

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 from pyspark.sql import types as t
 
-from harness.spark_session import start_session
-from merge.conf import MergeConf, StoreAssignmentPolicy
-from merge.resolution.casts import can_up_cast, cast_leaf, casts_once, casts_plainly, surely_castable
-from merge.resolution.struct_fields import FieldRule, same_layout
+from mergecheck.harness.spark.session import start_session
+from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
+from mergecheck.merge.types.casts import can_up_cast, cast_leaf, casts_once, casts_plainly, surely_castable
+from mergecheck.merge.types.struct_fields import FieldRule, same_layout
 
 ANSI, LEGACY, STRICT = StoreAssignmentPolicy.ANSI, StoreAssignmentPolicy.LEGACY, StoreAssignmentPolicy.STRICT
 DECIMALS = tuple(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, arrow, create
 
-from harness.spark_session import PLANS_DESCRIBED, settings_of
-from merge.conf import SINGLE_SCAN
-from merge.errors import ExecutionError
-from merge.executors.classic import find_touched_files, write_all_changes
-from merge.executors.first_scan import find_touched_join_type, first_scan_columns, scan_for_matches
-from merge.logs import TRACE
-from merge.metrics import ExecutionPath
-from merge.table.rows import RowAction
+from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.merge.conf import SINGLE_SCAN
+from mergecheck.merge.errors import ExecutionError
+from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.first_scan import find_touched_join_type, first_scan_columns, scan_for_matches
+from mergecheck.merge.logs import TRACE
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.merge.table.writing.rows import RowAction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from merge_tables import Rows, Table
     from pyspark.sql import SparkSession
 
-    from merge.executors.first_scan import TouchedFiles
+    from mergecheck.merge.executors.first_scan import TouchedFiles
 
 pytestmark = pytest.mark.spark
 

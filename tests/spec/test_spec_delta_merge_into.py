@@ -12,14 +12,14 @@ import pytest
 from merge_tables import AllIntegers, integers
 from pyspark.sql.types import ArrayType, StructType
 
-from merge.errors import AnalysisError
-from merge.parser import parse_merge
-from merge.resolution.clock import StatementClock
-from merge.resolution.delta_merge_into import DeltaMergeInto
-from merge.resolution.references import resolve_clause, resolve_references_and_schema
-from merge.resolution.schema_evolution import filter_schema
-from merge.resolution.scope import Relation, Scope, Side
-from merge.statement import ActionType, Clause, ClauseKind
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.scope import Relation, Scope, Side
+from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
+from mergecheck.merge.resolution.references import resolve_clause, resolve_references_and_schema
+from mergecheck.merge.resolution.schema_evolution import filter_schema
+from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.syntax.statement import ActionType, Clause, ClauseKind
 
 ON = "MERGE INTO target t USING source s ON t.id = s.id "
 TARGET = Relation(side=Side.TARGET, qualifier=("t",), schema=integers("id", "v"))

@@ -16,19 +16,19 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from merge_tables import Table
 
-from merge import command
-from merge.command import run_merge
-from merge.executors.first_scan import first_scan_columns
-from merge.metrics import ExecutionPath
-from merge.parser import parse_merge
-from merge.table.snapshot import read_snapshot
+from mergecheck.merge import command
+from mergecheck.merge.command import run_merge
+from mergecheck.merge.executors.first_scan import first_scan_columns
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.table.log.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from merge.command import MergeResult
-    from merge.executors.run import MergeRun
-    from merge.metrics import PathResult
+    from mergecheck.merge.command import MergeResult
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.metrics import PathResult
 
 pytestmark = pytest.mark.spark
 

@@ -13,13 +13,13 @@ from deltalake import DeltaTable, write_deltalake
 from merge_tables import DELETE_AND_INSERT, DELTA, INSERT, ON, UPSERT, Table, arrow, create
 from pyspark.sql import types as t
 
-from harness.spark_session import settings_of
-from merge import command
-from merge.conf import SINGLE_SCAN, MergeConf
-from merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
-from merge.executors.source import MaterializeReason, materialization_reason
-from merge.metrics import ExecutionPath
-from merge.table.commit import commit
+from mergecheck.harness.spark.session import settings_of
+from mergecheck.merge import command
+from mergecheck.merge.conf import SINGLE_SCAN, MergeConf
+from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
+from mergecheck.merge.executors.source import MaterializeReason, materialization_reason
+from mergecheck.merge.metrics import ExecutionPath
+from mergecheck.merge.table.commit.commit import commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from merge_tables import DELTA, INSERT, ON, UPSERT, resolved
 
-from harness.spark_session import PLANS_DESCRIBED, settings_of
-from merge.executors.classic import find_touched_files
-from merge.executors.insert_only import (
+from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.merge.executors.classic import find_touched_files
+from mergecheck.merge.executors.insert_only import (
     generate_inserts_only_output_df,
     prepare_rows_to_insert,
     write_only_inserts,
 )
-from merge.metrics import ExecutionPath, TimedPart
-from merge.table.rows import RowAction
+from mergecheck.merge.metrics import ExecutionPath, TimedPart
+from mergecheck.merge.table.writing.rows import RowAction
 
 if TYPE_CHECKING:
     from merge_tables import Rows, Table

@@ -7,8 +7,8 @@ from unittest import mock
 
 from py4j.java_gateway import GatewayClient, JavaClass, JavaPackage
 
-from harness.java_classes import remember_classes
-from merge.table.workers import run_in_workers
+from mergecheck.harness.spark.java_classes import remember_classes
+from mergecheck.merge.table.storage.workers import run_in_workers
 
 if TYPE_CHECKING:
     import pytest

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import types as t
 
-from harness.spark_session import settings_of
-from merge.errors import AnalysisError
-from merge.resolution.known_types import type_of_tree
-from merge.resolution.types import SparkExpressionTypes
-from merge.sql_dialect import parse_expression
+from mergecheck.harness.spark.session import settings_of
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.expressions.known_types import type_of_tree
+from mergecheck.merge.syntax.dialect import parse_expression
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,14 +13,14 @@ from unittest import mock
 import pytest
 from merge_tables import DELETE_AND_INSERT, INSERT, ON, UPSERT, arrow, create
 
-from harness.spark_session import PLANS_DESCRIBED, settings_of
-from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS
-from merge.errors import ExecutionError
-from merge.executors import classic, insert_only
-from merge.executors.classic import find_touched_files
-from merge.executors.first_scan import scan_for_matches, touches_every_file
-from merge.executors.low_shuffle import uses_low_shuffle
-from merge.executors.source_keys import files_with_source_keys
+from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS
+from mergecheck.merge.errors import ExecutionError
+from mergecheck.merge.executors import classic, insert_only
+from mergecheck.merge.executors.classic import find_touched_files
+from mergecheck.merge.executors.first_scan import scan_for_matches, touches_every_file
+from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from merge_tables import Rows, Table
     from pyspark.sql import SparkSession
 
-    from merge.command import MergeResult
+    from mergecheck.merge.command import MergeResult
 
 pytestmark = pytest.mark.spark
 

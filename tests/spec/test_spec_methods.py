@@ -94,7 +94,7 @@ def test_components_are_modules_that_name_them() -> None:
 def resolve(dotted: str) -> object:
     """Import the longest part of a name that is a module, and look the rest up in it."""
     parts = dotted.split(".")
-    depth = next(i for i in range(len(parts), 0, -1) if (ROOT.joinpath(*parts[:i]).with_suffix(".py")).is_file())
+    depth = next(i for i in range(len(parts), 0, -1) if ROOT.joinpath("src", *parts[:i]).with_suffix(".py").is_file())
     found: object = importlib.import_module(".".join(parts[:depth]))
     for part in parts[depth:]:
         found = getattr(found, part)

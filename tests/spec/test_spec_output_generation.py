@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from merge_tables import ON, resolved
 
-from merge.executors.cdc import (
+from mergecheck.merge.executors.cdc import (
     SOURCE_ROW_INDEX,
     TARGET_ROW_INDEX,
     deduplicate_cdf_deletes,
@@ -20,7 +20,7 @@ from merge.executors.cdc import (
     needs_deduplication,
     pack_and_explode_cdc_output,
 )
-from merge.executors.clauses import (
+from mergecheck.merge.executors.clauses import (
     CLAUSE,
     COPIED,
     IGNORED,
@@ -29,15 +29,15 @@ from merge.executors.clauses import (
     precompute_clauses,
     rewrite_condition,
 )
-from merge.executors.insert_only import generate_inserts_only_output_cols
-from merge.executors.output import (
+from mergecheck.merge.executors.insert_only import generate_inserts_only_output_cols
+from mergecheck.merge.executors.output import (
     TARGET_ROW_PRESENT,
     ClauseActions,
     generate_all_action_exprs,
     generate_write_all_changes_output_cols,
 )
-from merge.executors.source import SOURCE_ROW_PRESENT
-from merge.table.rows import ACTION, RowAction
+from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.table.writing.rows import ACTION, RowAction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

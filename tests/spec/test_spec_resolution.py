@@ -9,19 +9,19 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
-from merge.conf import ANSI_ENABLED, MergeConf, StoreAssignmentPolicy
-from merge.errors import AnalysisError, ExecutionError, MergeError, from_spark
-from merge.parser import parse_merge
-from merge.resolution.resolve import resolve
-from merge.resolution.type_sql import type_sql
-from merge.resolution.types import SparkExpressionTypes
+from mergecheck.merge.conf import ANSI_ENABLED, MergeConf, StoreAssignmentPolicy
+from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, from_spark
+from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.resolution.resolve import resolve
+from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.types.type_sql import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from merge.resolution.resolved import ResolvedMerge
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 pytestmark = pytest.mark.spark
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructType
 
-from harness.spark_session import spare_stack_traces
-from merge.resolution.types import SparkExpressionTypes
-from merge.table.workers import run_in_workers
+from mergecheck.harness.spark.session import spare_stack_traces
+from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.table.storage.workers import run_in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def test_a_run_leaves_its_modules_out_of_collections_once() -> None:
     """A process of its own: this one may have done so already."""
     script = (
         "import gc, harness.session\n"
-        "from harness.garbage import spare_what_is_loaded\n"
+        "from mergecheck.harness.search.garbage import spare_what_is_loaded\n"
         "spare_what_is_loaded(); first = gc.get_freeze_count()\n"
         "more = [[] for _ in range(100_000)]\n"
         "spare_what_is_loaded(); print(first > 10_000, gc.get_freeze_count() - first < 50_000)"

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from harness.engines.executed_plans import recording
-from harness.spark_session import settings_of, start_session
-from merge import merge_sql
-from merge.conf import SINGLE_SCAN
-from merge.table.scan import MAX_INLINE_FILES
-from merge.table.snapshot import read_snapshot
+from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.spark.session import settings_of, start_session
+from mergecheck.merge import merge_sql
+from mergecheck.merge.conf import SINGLE_SCAN
+from mergecheck.merge.table.log.snapshot import read_snapshot
+from mergecheck.merge.table.reading.scan import MAX_INLINE_FILES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from merge.command import MergeResult
+    from mergecheck.merge.command import MergeResult
 
 SQL = (
     "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND s.v = 'gone' THEN DELETE "

@@ -18,13 +18,13 @@ from merge_tables import INSERT, ON, UPSERT, arrow, create, resolved
 from pyspark import StorageLevel
 from pyspark.sql import types as t
 
-from harness.spark_session import settings_of
-from merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE
-from merge.executors.classic import find_touched_files, write_all_changes
-from merge.executors.run import candidate_files
-from merge.executors.source import MaterializeReason, prepare_source
-from merge.executors.source_keys import files_with_source_keys, key_pairs
-from merge.table.snapshot import FileStatistics
+from mergecheck.harness.spark.session import settings_of
+from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE
+from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, key_pairs
+from mergecheck.merge.executors.run import candidate_files
+from mergecheck.merge.executors.source import MaterializeReason, prepare_source
+from mergecheck.merge.table.log.snapshot import FileStatistics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from merge_tables import Rows, Table
     from pyspark.sql import SparkSession
 
-    from merge.executors.run import MergeRun
-    from merge.resolution.resolved import ResolvedMerge
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 pytestmark = pytest.mark.spark
 

@@ -17,16 +17,16 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from merge.conf import MergeConf
-from merge.errors import MergeError
-from merge.parser import parse_merge
-from merge.resolution.clock import StatementClock
-from merge.resolution.resolve import resolve
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.errors import MergeError
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.resolution.resolve import resolve
+from mergecheck.merge.syntax.parser import parse_merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from merge.resolution.resolved import ResolvedMerge
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
 
 ON = "MERGE INTO target t USING source s ON t.id = s.id "
 EVOLVE = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id "

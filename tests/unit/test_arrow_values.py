@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.identity import row_identities
-from reference.arrow import rows_to_table, table_to_rows
-from reference.ddl import parse_schema
-from strategies import values
+from mergecheck.harness.compare.cell_identity import row_identities
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
+from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.strategies import values
 
 COLUMNS = (
     "d DECIMAL(5, 2)",

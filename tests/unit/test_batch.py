@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.batch import PAIR, batch_of
-from harness.compare_rows import same_rows
-from reference import evaluate
-from reference.case_file import case_from_json
-from reference.outcome import Prediction
-from strategies import samples
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.search.batching import PAIR, batch_of
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.outcome import Prediction
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 NUM_CASES = 60
 SIZE = 6

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.arrow import rows_to_table, table_to_rows
-from reference.case import Case, Expectation, Source, Target
-from reference.case_file import case_from_json, dump_case, load_cases, parse_cases
-from reference.ddl import parse_schema
-from reference.errors import CaseFormatError
-from reference.values import decode, encode
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
+from mergecheck.reference.case.case_file import case_from_json, dump_case, load_cases, parse_cases
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.case.values import decode, encode
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference.types import DataType
+    from mergecheck.reference.types.data_types import DataType
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))

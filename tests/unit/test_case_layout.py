@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from harness.shrink_layout import plainer_layouts
-from harness.shrink_schema import without_columns
-from reference import evaluate
-from reference.case import Case, Source, Target
-from reference.case_file import case_to_json, dump_case, parse_cases
-from reference.ddl import parse_schema
-from reference.errors import CaseFormatError
-from reference.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.harness.shrink.passes.layout import plainer_layouts
+from mergecheck.harness.shrink.passes.schema import without_columns
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import case_to_json, dump_case, parse_cases
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.ddl import parse_schema
 
 SCHEMA = parse_schema("id BIGINT NOT NULL, v STRING, w STRING, p INT")
 LAID_OUT = Case(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from harness.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
-from harness.remembered import Remembered
-from harness.verdict import CaseReport, Verdict
-from reference import evaluate
-from reference.case import Case, Expectation, Source, Target
-from reference.ddl import parse_schema
-from reference.outcome import Facts, MergePath, Reference, Rejection, Unsupported
-from strategies import samples
+from mergecheck.harness.coverage.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.outcome import Facts, MergePath, Reference, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.strategies import samples
 
 SCHEMA = parse_schema("id INT, s STRUCT<a: INT>")
 CASE = Case(

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from harness.check import check_case
-from harness.engine import Capabilities, Engine, SelectiveEngine
-from harness.errors import EngineDownError
-from harness.verdict import CaseReport, Check, Verdict
-from reference import types
-from reference.case import Case, Expectation, Source, Target
-from reference.outcome import (
+from mergecheck.harness.engine import Capabilities, Engine, SelectiveEngine
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import CaseReport, Check, Verdict
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.outcome import (
     EngineResult,
     MergePath,
     Outcome,
@@ -21,7 +20,8 @@ from reference.outcome import (
     Rejection,
     Unsupported,
 )
-from reference.types import Field, Schema
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field, Schema
 
 SCHEMA = Schema((Field("id", types.INT),))
 CASE = Case(

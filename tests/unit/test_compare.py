@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from harness.compare import compare_expectation, compare_outcome, compare_rejection
-from harness.compare_metrics import HISTORY_METRICS, bound_text
-from harness.engine import Capabilities
-from harness.value_text import LINE_WIDTH, cell_text, row_text
-from harness.verdict import Check
-from reference import types
-from reference.case import Expectation
-from reference.ddl import parse_schema
-from reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
-from reference.types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.harness.compare.metrics import HISTORY_METRICS, bound_text
+from mergecheck.harness.compare.outcomes import compare_expectation, compare_outcome, compare_rejection
+from mergecheck.harness.core.formatting import LINE_WIDTH, cell_text, row_text
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.verdict import Check
+from mergecheck.reference.case.model import Expectation
+from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.reference.types.ddl import parse_schema
 
 ID_NAME = Schema((Field("id", types.INT), Field("name", types.STRING), Field("n", types.BIGINT)))
 EVERYTHING = Capabilities()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.compare_rows import difference, same_rows
-from reference.ddl import parse_schema
+from mergecheck.harness.compare.rows import difference, same_rows
+from mergecheck.reference.types.ddl import parse_schema
 
 FOUR = parse_schema("a INT, b INT, c INT, d INT")
 

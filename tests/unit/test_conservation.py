@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.conservation import AGAINST, conservation_mismatches, counting_laws
-from harness.table_outcome import TableOutcome
-from reference import types
-from reference.case import Case, Target
-from reference.outcome import Facts, MergePath, Outcome
-from reference.types import Field, Schema, StructType
+from mergecheck.harness.compare.invariants import AGAINST, conservation_mismatches, counting_laws
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.reference.case.model import Case, Target
+from mergecheck.reference.outcome import Facts, MergePath, Outcome
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field, Schema, StructType
 
 SCHEMA = Schema((Field("p", types.STRING), Field("id", types.INT)))
 CASE = Case(

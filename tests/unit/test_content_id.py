@@ -6,9 +6,9 @@ import gc
 from dataclasses import replace
 from unittest import mock
 
-from harness import content_id
-from harness.content_id import content_digest, with_content_id
-from reference.case_file import parse_cases
+from mergecheck.harness.core import case_id as content_id
+from mergecheck.harness.core.case_id import content_digest, with_content_id
+from mergecheck.reference.case.case_file import parse_cases
 
 (CASE,) = parse_cases(
     '{"format_version": 1, "id": "-", "target": {"schema": "id BIGINT", "partition_by": [], "files": [[[1]]]},'

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from merge.table.bounds import column_bounds
-from merge.table.data_skipping import (
+from mergecheck.merge.table.log.snapshot import DataFile, FileStatistics, Snapshot
+from mergecheck.merge.table.reading.bounds import column_bounds
+from mergecheck.merge.table.reading.data_skipping import (
     Truth,
     and_truth,
     conjunction,
@@ -24,7 +25,6 @@ from merge.table.data_skipping import (
     skip_files,
     target_only_conjuncts,
 )
-from merge.table.snapshot import DataFile, FileStatistics, Snapshot
 
 COLUMN = "column"
 

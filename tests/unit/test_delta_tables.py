@@ -15,20 +15,20 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.compare_rows import same_rows
-from harness.delta_readback import change_rows, newest_version, operation_metrics, read_actions, read_table
-from harness.delta_schema import members_not_null, schema_from_json, schema_to_json
-from harness.delta_tables import UnwritableTableError, write_source, write_target
-from harness.file_statistics import file_statistics
-from harness.observation import is_unchanged, observe
-from harness.partition_values import directory, parse, serialize
-from harness.table_outcome import TableOutcome
-from reference import types
-from reference.arrow import table_to_rows
-from reference.case import CDF_PROPERTY, Source, Target
-from reference.ddl import parse_schema
-from reference.layout import physical_files, physical_rows
-from reference.types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
+from mergecheck.harness.delta.file_statistics import file_statistics
+from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.partition_values import directory, parse, serialize
+from mergecheck.harness.delta.read import change_rows, newest_version, operation_metrics, read_actions, read_table
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.case.layout import physical_files, physical_rows
+from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.reference.types.ddl import parse_schema
 
 FEED = {CDF_PROPERTY: "true"}
 WIDE = Schema(

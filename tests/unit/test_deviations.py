@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.check import check_case
-from harness.deviations import Deviations, StaleDeviationError, load_deviations
-from harness.engine import Capabilities
-from harness.errors import UserInputError
-from harness.findings import fingerprint
-from harness.known_deviations import confirm, warn_of_unused
-from harness.verdict import Verdict
-from reference import evaluate
-from reference.case_file import parse_cases
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Prediction
+from mergecheck.harness.deviations.audit import confirm, warn_of_unused
+from mergecheck.harness.deviations.registry import Deviations, StaleDeviationError, load_deviations
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 _CASE = {
     "format_version": 1,

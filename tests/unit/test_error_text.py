@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.error_text import MAX_LENGTH, error_text, message_skeleton
-from reference.outcome import Rejection
+from mergecheck.harness.findings.error_signature import MAX_LENGTH, error_text, message_skeleton
+from mergecheck.reference.outcome import Rejection
 
 
 def text(error_class: str, message: str = "") -> str:

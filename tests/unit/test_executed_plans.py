@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from harness.engines.executed_plans import recording
-from harness.errors import EngineDownError
-from harness.spark_session import PLANS_DESCRIBED, PLANS_UNDESCRIBED
+from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.session import PLANS_DESCRIBED, PLANS_UNDESCRIBED
 
 
 class Store:

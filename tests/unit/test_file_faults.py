@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.delta_readback import LiveFile
-from harness.file_faults import file_faults
-from harness.file_statistics import file_statistics
-from reference.ddl import parse_schema
+from mergecheck.harness.delta.check_statistics import file_faults
+from mergecheck.harness.delta.file_statistics import file_statistics
+from mergecheck.harness.delta.read import LiveFile
+from mergecheck.reference.types.ddl import parse_schema
 
 INSTANT = dt.datetime(2020, 1, 1, microsecond=1999, tzinfo=dt.UTC)
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.content_id import content_digest, with_content_id
-from harness.corpus import find_case_file, load_corpus
-from harness.engines import engine_names, load_engine
-from harness.errors import UserInputError
-from harness.findings import FindingsDirectory, fingerprint, primary_mismatch
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference.case import Case, Target
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Reference, Rejection, Unsupported
+from mergecheck.harness.core.case_id import content_digest, with_content_id
+from mergecheck.harness.engines import engine_names, load_engine
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.corpus import find_case_file, load_corpus
+from mergecheck.harness.findings.store import FindingsDirectory, fingerprint, primary_mismatch
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference.case.model import Case, Target
+from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,4 +99,4 @@ def test_registered_engines() -> None:
 def test_a_module_without_callable_is_no_engine() -> None:
     """A value in the place of a class is refused with what is allowed."""
     with pytest.raises(UserInputError, match="is a str; give a class or a function"):
-        load_engine("harness.engines:GROUP")
+        load_engine("mergecheck.harness.engines:GROUP")

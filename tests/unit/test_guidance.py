@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 
-from harness import guidance
-from harness.verdict import CaseReport, Verdict
-from reference import evaluate
-from strategies import cases, samples
+from mergecheck.harness.coverage import hypothesis_events as guidance
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.strategies import cases, samples
 
 if TYPE_CHECKING:
     import pytest

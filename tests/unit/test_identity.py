@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.identity import identifier, row_identifier, row_identities
-from reference import types
-from reference.ddl import parse_schema
+from mergecheck.harness.compare.cell_identity import identifier, row_identifier, row_identities
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.ddl import parse_schema
 
 NAN = float("nan")
 (OTHER_NAN,) = struct.unpack(">d", bytes.fromhex("fff8000000000001"))

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from harness.interrupts import interrupts_kept
+from mergecheck.harness.core.interrupts import interrupts_kept
 
 
 def press_ctrl_c(then: Exception | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from py4j.java_collections import ListConverter, MapConverter, SetConverter
 
-from harness.java_arguments import QuickConverter
+from mergecheck.harness.spark.java_arguments import QuickConverter
 
 
 class Splitter:

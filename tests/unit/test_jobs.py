@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from small_cases import SCHEMA, cases
 
-from harness import events
-from harness.engine import Capabilities
-from harness.errors import EngineDownError, HarnessBugError, UserInputError
-from harness.findings import RunningCase
-from harness.outcome_json import summary_json
-from harness.search import Budget
-from harness.session import WARM_UP, fuzz_engine
-from harness.shrink import ShrinkLimits
-from harness.statistics import Stop
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
+from mergecheck.harness.coverage.statistics import Stop
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.errors import EngineDownError, HarnessBugError, UserInputError
+from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.report import events
+from mergecheck.harness.report.json import summary_json
+from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.session import WARM_UP, fuzz_engine
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.engine import Engine
-    from harness.statistics import Summary
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 LIMITS = ShrinkLimits(max_runs=60)
 
@@ -136,7 +136,7 @@ class Copied:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harness.session.check_one", check_one)
+    monkeypatch.setattr("mergecheck.harness.session.check_one", check_one)
     return tmp_path
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.case_shape import shape, symptom
-from harness.known_findings import KnownFindings
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference import evaluate
-from reference.case_file import parse_cases
-from reference.outcome import Outcome
+from mergecheck.harness.findings.dedup import KnownFindings
+from mergecheck.harness.findings.signature import shape, symptom
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.reference.outcome import Outcome
 
 _DELETE = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
 _UPDATE = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"

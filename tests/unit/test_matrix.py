@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.cli.matrix import exit_code
-from harness.cli.terminal import show_table
-from harness.deviations import Deviations
-from harness.engine import Capabilities
-from harness.errors import EngineDownError, ExitCode
-from harness.findings import FindingsDirectory
-from harness.matrix import Answer, MatrixRun
-from harness.matrix_features import FEATURES, features_of
-from harness.matrix_text import cell_text, markdown, matrix_json, rich_table, summary_lines
-from reference import evaluate
-from reference.outcome import Outcome, Prediction, Rejection, Unsupported
-from strategies import samples
+from mergecheck.harness.cli.matrix import exit_code
+from mergecheck.harness.cli.terminal import show_table
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.errors import EngineDownError, ExitCode
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.matrix.features import FEATURES, features_of
+from mergecheck.harness.matrix.run import Answer, MatrixRun
+from mergecheck.harness.matrix.text import cell_text, markdown, matrix_json, rich_table, summary_lines
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.matrix import Matrix
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.harness.matrix.run import Matrix
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 _NUM_CASES = 40
 

@@ -16,9 +16,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from merge.conf import MergeConf, StoreAssignmentPolicy
-from merge.resolution.assign import Assigned, Casting, assign
-from merge.resolution.struct_fields import FieldRule
+from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
+from mergecheck.merge.types.assign import Assigned, Casting, assign
+from mergecheck.merge.types.struct_fields import FieldRule
 
 INT, LONG, TEXT, DATE, VOID = IntegerType(), LongType(), StringType(), DateType(), NullType()
 

@@ -9,9 +9,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
-from merge.builder import DeltaMergeBuilder, DeltaTable
-from merge.errors import AnalysisError, UnsupportedStatementError
-from merge.statement import ActionType, Assignment, ClauseKind
+from mergecheck.merge.builder import DeltaMergeBuilder, DeltaTable
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.syntax.statement import ActionType, Assignment, ClauseKind
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

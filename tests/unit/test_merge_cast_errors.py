@@ -9,10 +9,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from merge.cast_errors import explain
-from merge.errors import MergeError
-from merge.resolution.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
-from merge.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
+from mergecheck.merge.cast_errors import explain
+from mergecheck.merge.errors import MergeError
+from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
+from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 
 TARGET = t.StructType([t.StructField("id", t.LongType()), t.StructField("n", t.IntegerType())])
 TO_INT = 'The value 5L of the type "BIGINT" cannot be cast to "INT" due to an overflow.'

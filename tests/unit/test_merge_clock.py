@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from merge.resolution.clock import StatementClock
+from mergecheck.merge.expressions.clock import StatementClock
 
 CLOCK = StatementClock(instant=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
 

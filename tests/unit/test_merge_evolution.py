@@ -13,8 +13,8 @@ from pyspark.sql.types import (
 )
 from resolving import EVOLVE, ON, failure, run, schema_of
 
-from merge.conf import MergeConf
-from merge.resolution.schema_evolution import filter_schema, merge_schemas
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.resolution.schema_evolution import filter_schema, merge_schemas
 
 
 def test_stars_with_evolution_assign_what_the_source_has() -> None:

@@ -14,15 +14,15 @@ import pytest
 import sqlglot
 from pyspark.sql import types as t
 
-from merge.conf import LARGE_TABLE_BYTES, MergeConf
-from merge.errors import InvalidConfigurationError
-from merge.executors.safe_conditions import cannot_fail
-from merge.resolution.resolved import ResolvedExpression
-from merge.table.copied_rows import FileToCopy, copy_groups
-from merge.table.key_ranges import KeyRanges, hit_positions
-from merge.table.row_positions import pack, unpack
-from merge.table.rows import routes
-from merge.table.writer import DATA_FILE, ROW_COUNT, WriteTask
+from mergecheck.merge.conf import LARGE_TABLE_BYTES, MergeConf
+from mergecheck.merge.errors import InvalidConfigurationError
+from mergecheck.merge.executors.optimizations.safe_conditions import cannot_fail
+from mergecheck.merge.expressions.resolved import ResolvedExpression
+from mergecheck.merge.table.reading.key_ranges import KeyRanges, hit_positions
+from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
+from mergecheck.merge.table.writing.row_positions import pack, unpack
+from mergecheck.merge.table.writing.rows import routes
+from mergecheck.merge.table.writing.writer import DATA_FILE, ROW_COUNT, WriteTask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
-from merge.errors import AnalysisError
-from merge.resolution.nullability import demands_values_inside, refuse_narrowing
-from merge.resolution.struct_fields import FieldRule
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.types.nullability import demands_values_inside, refuse_narrowing
+from mergecheck.merge.types.struct_fields import FieldRule
 
 INT = IntegerType()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from merge.errors import AnalysisError
-from merge.parser import parse_merge
-from merge.sql_dialect import parse_expression, parse_name
-from merge.statement import ActionType, Assignment, ClauseKind
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.syntax.dialect import parse_expression, parse_name
+from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.syntax.statement import ActionType, Assignment, ClauseKind
 
 HEAD = "MERGE INTO target t USING source s ON t.id = s.id "
 

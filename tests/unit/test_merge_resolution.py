@@ -11,13 +11,13 @@ from pyspark.sql.types import (
 )
 from resolving import EVOLVE, ON, Answers, failure, run, schema_of
 
-from merge.conf import MergeConf
-from merge.errors import AnalysisError, UnsupportedStatementError
-from merge.resolution.array_functions import array_call
-from merge.resolution.delta_merge_into import DeltaMergeInto
-from merge.resolution.functions import called_functions, subqueries
-from merge.resolution.scope import Relation, Side
-from merge.statement import ActionType, Assignment, Clause, ClauseKind
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.expressions.array_functions import array_call
+from mergecheck.merge.expressions.functions import called_functions, subqueries
+from mergecheck.merge.expressions.scope import Relation, Side
+from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
+from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind
 
 
 def test_settles_every_name_by_position() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import types as t
 
-from merge.conf import MergeConf
-from merge.executors.low_shuffle import uses_low_shuffle
-from merge.executors.run import (
+from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
+from mergecheck.merge.executors.optimizations.single_scan import MAX_BYTES, uses_single_scan
+from mergecheck.merge.executors.run import (
     DEFAULT_SPLIT_BYTES,
     OPEN_COST_BYTES,
     SMALL_BYTES,
@@ -22,7 +23,6 @@ from merge.executors.run import (
     source_for,
     split_bytes,
 )
-from merge.executors.single_scan import MAX_BYTES, uses_single_scan
 
 MIB = 2**20
 
@@ -161,7 +161,9 @@ def test_files_are_copied_where_columns_are_atomic_and_keep_their_types(
     expected: bool,
 ) -> None:
     """Row groups are copied as they are, so a column that changes its type or is nested needs the other way."""
-    monkeypatch.setattr("merge.executors.low_shuffle.conditions_cannot_fail", lambda _merge: True)
+    monkeypatch.setattr(
+        "mergecheck.merge.executors.optimizations.low_shuffle.conditions_cannot_fail", lambda _merge: True
+    )
     merge: Any = SimpleNamespace(
         not_matched_by_source=(), target_schema=schema(*old), final_schema=schema(*new), clauses=()
     )

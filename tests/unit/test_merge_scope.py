@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import types as t
 
-from merge.errors import AnalysisError
-from merge.resolution.binding import bind
-from merge.resolution.clock import StatementClock
-from merge.resolution.scope import Relation, Scope, Side
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.binding import bind
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.scope import Relation, Scope, Side
 
 TARGET = t.StructType([t.StructField("id", t.LongType()), t.StructField("s", t.StructType())])
 SOURCE = t.StructType([t.StructField("id", t.LongType()), t.StructField("t", t.StructType())])

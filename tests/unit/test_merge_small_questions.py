@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import types as t
 
-from merge.conf import MergeConf, StoreAssignmentPolicy
-from merge.errors import AnalysisError
-from merge.resolution.binding import bind
-from merge.resolution.casts import cast_leaf
-from merge.resolution.clock import StatementClock
-from merge.resolution.conditions import check_condition, check_subquery_tables, check_value
-from merge.resolution.functions import outside_subqueries, subqueries
-from merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
-from merge.resolution.scope import Relation, Scope, Side
-from merge.resolution.type_sql import type_sql
-from merge.sql_dialect import tokenize
+from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.binding import bind
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.conditions import check_condition, check_subquery_tables, check_value
+from mergecheck.merge.expressions.functions import outside_subqueries, subqueries
+from mergecheck.merge.expressions.scope import Relation, Scope, Side
+from mergecheck.merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
+from mergecheck.merge.syntax.dialect import tokenize
+from mergecheck.merge.types.casts import cast_leaf
+from mergecheck.merge.types.type_sql import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from merge.resolution.binding import BoundExpression
+    from mergecheck.merge.expressions.binding import BoundExpression
 
 
 def record(**fields: t.DataType) -> t.StructType:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from merge.errors import UnsupportedStatementError
-from merge.source_query import plan_query
+from mergecheck.merge.errors import UnsupportedStatementError
+from mergecheck.merge.syntax.source_query import plan_query
 
 PATHS = {"target": "/T", "source": "/S", "db.t": "/D"}
 

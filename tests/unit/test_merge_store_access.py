@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from merge.errors import StoreError, UncertainCommitError, UnsupportedTableError
-from merge.table.object_store import brief
-from merge.table.paths import file_location, table_location
-from merge.table.scan import location_of
-from merge.table.store_access import StoreAccess, store_access
+from mergecheck.merge.errors import StoreError, UncertainCommitError, UnsupportedTableError
+from mergecheck.merge.table.reading.scan import location_of
+from mergecheck.merge.table.storage.object_store import brief
+from mergecheck.merge.table.storage.paths import file_location, table_location
+from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from merge.parser import parse_merge
-from merge.subqueries import bind_subqueries
+from mergecheck.merge.subqueries import bind_subqueries
+from mergecheck.merge.syntax.parser import parse_merge
 
 PATHS = {("source",): "/data/source", ("target",): "/data/target"}
 

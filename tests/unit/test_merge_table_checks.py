@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as t
 
-from merge.errors import AnalysisError, UnsupportedStatementError
-from merge.table.checks import Check, table_checks
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.table.writing.checks import Check, table_checks
 
 
 def schema(*names: str, generated: dict[str, str] | None = None) -> t.StructType:

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import types as t
 
-from merge.table import writer as writer_module
-from merge.table.arrow_schema import arrow_schema
-from merge.table.constraints import first_violation, not_null_paths
-from merge.table.partition_values import directory, serialize, sql_literal, sql_string
-from merge.table.rows import ACTION, RowAction, routes
-from merge.table.statistics import StatisticsCollector, truncated_maximum
-from merge.table.writer import (
+from mergecheck.merge.table.log.partition_values import directory, serialize, sql_literal, sql_string
+from mergecheck.merge.table.log.statistics import StatisticsCollector, truncated_maximum
+from mergecheck.merge.table.writing import writer as writer_module
+from mergecheck.merge.table.writing.arrow_schema import arrow_schema
+from mergecheck.merge.table.writing.constraints import first_violation, not_null_paths
+from mergecheck.merge.table.writing.rows import ACTION, RowAction, routes
+from mergecheck.merge.table.writing.writer import (
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,

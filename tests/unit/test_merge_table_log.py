@@ -9,14 +9,20 @@ import pytest
 import sqlglot
 from pyspark.sql import types as t
 
-from merge.errors import AnalysisError, ConcurrentModificationError, ConflictKind, ExecutionError, UnsupportedTableError
-from merge.resolution.resolved import ResolvedExpression, ResolvedMerge
-from merge.table.actions import Transaction
-from merge.table.commit import PendingCommit, commit, validate_record_counts
-from merge.table.conflicts import ReadSet
-from merge.table.log_store import LogStore, log_file
-from merge.table.snapshot import read_snapshot
-from merge.table.writing import WriteResult, WrittenFile
+from mergecheck.merge.errors import (
+    AnalysisError,
+    ConcurrentModificationError,
+    ConflictKind,
+    ExecutionError,
+    UnsupportedTableError,
+)
+from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
+from mergecheck.merge.table.commit.actions import Transaction
+from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
+from mergecheck.merge.table.commit.conflicts import ReadSet
+from mergecheck.merge.table.log.snapshot import read_snapshot
+from mergecheck.merge.table.storage.log_store import LogStore, log_file
+from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
 
 if TYPE_CHECKING:
     from pathlib import Path

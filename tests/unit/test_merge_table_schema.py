@@ -9,16 +9,16 @@ import pytest
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
-from merge.resolution.resolved import ResolvedExpression, ResolvedMerge
-from merge.table.columnless import read_columnless
-from merge.table.commit import PendingCommit, commit
-from merge.table.conflicts import ReadSet
-from merge.table.log_store import LogStore, log_file
-from merge.table.new_schema import check_new_schema, schema_actions
-from merge.table.protocol import Protocol
-from merge.table.snapshot import Snapshot, read_snapshot
-from merge.table.writing import WriteResult
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, UnsupportedTableError
+from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
+from mergecheck.merge.table.commit.commit import PendingCommit, commit
+from mergecheck.merge.table.commit.conflicts import ReadSet
+from mergecheck.merge.table.commit.new_schema import check_new_schema, schema_actions
+from mergecheck.merge.table.log.columnless import read_columnless
+from mergecheck.merge.table.log.protocol import Protocol
+from mergecheck.merge.table.log.snapshot import Snapshot, read_snapshot
+from mergecheck.merge.table.storage.log_store import LogStore, log_file
+from mergecheck.merge.table.writing.write import WriteResult
 
 if TYPE_CHECKING:
     from pathlib import Path

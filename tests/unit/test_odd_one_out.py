@@ -6,19 +6,19 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.check import check_case
-from harness.engine import Capabilities
-from harness.odd_one_out import REFERENCE, odd_json, odd_lines, votes
-from harness.verdict import Check
-from reference import evaluate
-from reference.case_file import parse_cases
-from reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.matrix.majority_vote import REFERENCE, odd_json, odd_lines, votes
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Check
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from harness.odd_one_out import Vote
-    from harness.verdict import CaseReport
-    from reference.case import Case
-    from reference.outcome import EngineResult
+    from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
 
 _CASE = parse_cases(
     json.dumps(

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.paired_rows import expecting_all_cells
-from harness.session import WARM_UP
-from harness.verdict import CaseReport, Check, Verdict
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Prediction, Reference, Rejection
+from mergecheck.harness.deviations.row_pairing import expecting_all_cells
+from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.verdict import CaseReport, Check, Verdict
+from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from reference.case import Row
-    from reference.types import Schema
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
 
 SCHEMA = parse_schema("a INT, b INT")
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from small_cases import cases
 
-from harness.drawing import Draws
-from harness.prepared_draws import prepared
-from harness.statistics import Statistics
-from reference import evaluate
+from mergecheck.harness.coverage.statistics import Statistics
+from mergecheck.harness.search.prefetch import prepared
+from mergecheck.harness.search.stream import Draws
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference.case import Case
+    from mergecheck.reference.case.model import Case
 
 WAIT = 10.0  # seconds, far more than anything here takes
 

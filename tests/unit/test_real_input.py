@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
-from harness.delta_tables import write_target
-from harness.errors import HarnessBugError, UserInputError
-from harness.real_input import RealInput, build_case, unchanged
-from harness.real_report import changes_of
-from reference.case import Target
-from reference.ddl import parse_schema
-from reference.outcome import Outcome
+from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
+from mergecheck.harness.delta.write import write_target
+from mergecheck.harness.errors import HarnessBugError, UserInputError
+from mergecheck.harness.report.table_merge import changes_of
+from mergecheck.reference.case.model import Target
+from mergecheck.reference.outcome import Outcome
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

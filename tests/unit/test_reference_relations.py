@@ -7,10 +7,10 @@ from unittest import mock
 
 import pytest
 
-from reference.case import Target
-from reference.ddl import parse_schema
-from reference.evaluation import Evaluation
-from reference.relations import connection
+from mergecheck.reference.case.model import Target
+from mergecheck.reference.evaluation.evaluation import Evaluation
+from mergecheck.reference.queries.tables import connection
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

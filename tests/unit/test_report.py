@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.explain import explain_lines
-from harness.findings import Finding, fingerprint
-from harness.render import statement_lines, table_lines
-from harness.report import MAX_LINES, WIDTH, mismatch_report
-from harness.sql_script import sql_script
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
-from reference.outcome import Bound, MergePath, Outcome, Prediction, Reference, Rejection
-from reference.types import Schema
+from mergecheck.harness.findings.store import Finding, fingerprint
+from mergecheck.harness.report.explain import explain_lines
+from mergecheck.harness.report.mismatch import MAX_LINES, WIDTH, mismatch_report
+from mergecheck.harness.report.render import statement_lines, table_lines
+from mergecheck.harness.report.sql_script import sql_script
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Reference, Rejection
+from mergecheck.reference.types.data_types import Schema
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion

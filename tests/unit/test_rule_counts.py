@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.errors import HarnessBugError
-from harness.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
-from reference.case import Case, Target
-from reference.ddl import parse_schema
-from reference.outcome import Facts, Reference, Rejection, Unsupported
+from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
+from mergecheck.harness.errors import HarnessBugError
+from mergecheck.reference.case.model import Case, Target
+from mergecheck.reference.outcome import Facts, Reference, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from reference.rules import Rule
+    from mergecheck.reference.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from harness.compare_rows import same_rows
-from harness.identity import row_identifier
-from harness.scale.bags import ROWS_PER_PASS, Sums, bag_sums, compare_bags, num_passes
-from harness.scale.spec import SCHEMA
-from reference.arrow import rows_to_table
+from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.scale.multisets import ROWS_PER_PASS, Sums, bag_sums, compare_bags, num_passes
+from mergecheck.harness.scale.spec import SCHEMA
+from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.scale.bags import BagDifference
-    from reference.case import Row
+    from mergecheck.harness.scale.multisets import BagDifference
+    from mergecheck.reference.case.model import Row
 
 DAY = dt.date(2021, 3, 4)
 ROWS: tuple[Row, ...] = (
@@ -114,7 +114,7 @@ def test_a_changed_cell_is_found(
 def test_every_pair_of_bags_is_told_apart_as_the_comparator_of_small_cases_does(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """The identity of cells is that of ``harness.identity``."""
+    """The identity of cells is that of ``mergecheck.harness.compare.cell_identity``."""
     identify = row_identifier(SCHEMA)
     bags = [ROWS[:i] + ROWS[j:] for i in range(len(ROWS)) for j in range(i, len(ROWS) + 1)]
     for left in bags:

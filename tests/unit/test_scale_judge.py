@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from harness.compare_rows import same_rows
-from harness.delta_readback import read_actions
-from harness.scale.generate import write_tables
-from harness.scale.judge import Merged, judge
-from harness.scale.judge_process import connect, judge_apart
-from harness.scale.observed import observe_table
-from harness.scale.reduce import small_case
-from harness.scale.shapes import SHAPES
-from harness.scale.spec import make_spec
-from harness.verdict import Check, Verdict
-from reference import evaluate
-from reference.arrow import table_to_rows
-from reference.case_file import change_schema
-from reference.outcome import Prediction, Rejection, Unsupported
-from reference.over_relations import Forecast, Relations, evaluate_relations
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.delta.read import read_actions
+from mergecheck.harness.scale.generate import write_tables
+from mergecheck.harness.scale.judge import Merged, judge
+from mergecheck.harness.scale.judge_process import connect, judge_apart
+from mergecheck.harness.scale.observed import observe_table
+from mergecheck.harness.scale.reduce import small_case
+from mergecheck.harness.scale.shapes import SHAPES
+from mergecheck.harness.scale.spec import make_spec
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
+from mergecheck.reference.over_relations import Forecast, Relations, evaluate_relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from harness.scale.judge import Judgement
-    from harness.scale.spec import ScaleSpec
-    from reference.outcome import Reference
+    from mergecheck.harness.scale.judge import Judgement
+    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.reference.outcome import Reference
 
 NAMES = [shape.name for shape in SHAPES]
 

@@ -12,19 +12,19 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from harness.cli.scale import parse_size
-from harness.delta_readback import read_table
-from harness.errors import UserInputError
-from harness.file_faults import file_faults
-from harness.scale.generate import write_tables
-from harness.scale.shapes import DRAWN, SHAPES, shape_named, statement_of
-from harness.scale.spec import SCHEMA, load_spec, make_spec
-from reference.statement import Kind, parse_statement
+from mergecheck.harness.cli.scale import parse_size
+from mergecheck.harness.delta.check_statistics import file_faults
+from mergecheck.harness.delta.read import read_table
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.scale.generate import write_tables
+from mergecheck.harness.scale.shapes import DRAWN, SHAPES, shape_named, statement_of
+from mergecheck.harness.scale.spec import SCHEMA, load_spec, make_spec
+from mergecheck.reference.syntax.statement import Kind, parse_statement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.spec import ScaleSpec
 
 NAMES = [shape.name for shape in SHAPES]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.schema_change import evolution_faults, row_converter
-from reference.ddl import parse_schema
+from mergecheck.harness.compare.evolution import evolution_faults, row_converter
+from mergecheck.reference.types.ddl import parse_schema
 
 
 @pytest.mark.parametrize(

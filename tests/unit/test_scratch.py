@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness import scratch
-from harness.scratch import directory_at, scratch_directory, scratch_parent, scratch_path
-from harness.spark_place import SparkPlace, table_folder
+from mergecheck.harness.spark import temp_dirs as scratch
+from mergecheck.harness.spark.config import SparkPlace, table_folder
+from mergecheck.harness.spark.temp_dirs import directory_at, scratch_directory, scratch_parent, scratch_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,9 @@ def test_a_system_without_such_a_directory_uses_its_temporary_files(tmp_path: Pa
 
 def test_a_directory_that_cannot_be_written_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "LEAST_FREE", 1)
-    monkeypatch.setattr("harness.scratch.os.access", lambda _path, _mode: False)  # who runs as root may write anywhere
+    monkeypatch.setattr(
+        "mergecheck.harness.spark.temp_dirs.os.access", lambda _path, _mode: False
+    )  # who runs as root may write anywhere
     assert scratch_parent({}, memory=tmp_path) is None
 
 
@@ -70,7 +72,7 @@ def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
     memory, temporary, root = (tmp_path / name for name in ("memory", "temporary", "root"))
     for folder in (memory, temporary, root):
         folder.mkdir()
-    monkeypatch.setattr("harness.scratch.scratch_parent", lambda _environment: memory)
+    monkeypatch.setattr("mergecheck.harness.spark.temp_dirs.scratch_parent", lambda _environment: memory)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     for place, parent in (
         (SparkPlace(), memory),
@@ -78,7 +80,7 @@ def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
         (SparkPlace(master="spark://127.0.0.1:7077"), temporary),
         (SparkPlace(remote="sc://127.0.0.1:15002"), temporary),
     ):
-        monkeypatch.setattr("harness.spark_place._Chosen.place", place)
+        monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", place)
         with table_folder() as folder:
             assert folder.parent == parent
         assert not folder.exists()

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import strategies as st
 
-from harness import events
-from harness.batch import PAIR
-from harness.content_id import with_content_id
-from harness.drawing import Draws
-from harness.errors import EngineDownError, UserInputError
-from harness.findings import FindingsDirectory, Fingerprint, RunningCase
-from harness.outcome_json import summary_json
-from harness.search import Budget, Search
-from harness.shrink import ShrinkLimits
-from harness.statistics import Stop, denominator_line
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference import evaluate
-from reference.case import Case, Source, Target
-from reference.case_file import dump_case, load_cases
-from reference.ddl import parse_schema
-from reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.coverage.statistics import Stop, denominator_line
+from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint, RunningCase
+from mergecheck.harness.report import events
+from mergecheck.harness.report.json import summary_json
+from mergecheck.harness.search.batching import PAIR
+from mergecheck.harness.search.loop import Budget, Search
+from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import dump_case, load_cases
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -356,8 +356,8 @@ def test_a_killed_process_leaves_its_case(tmp_path: Path) -> None:
     script = textwrap.dedent(
         f"""
         import os, pathlib, signal
-        from harness.findings import RunningCase
-        from reference.case_file import load_cases
+        from mergecheck.harness.findings.store import RunningCase
+        from mergecheck.reference.case.case_file import load_cases
         folder = pathlib.Path({str(tmp_path)!r})
         RunningCase(folder).write(load_cases(folder / "case.json")[0])
         os.kill(os.getpid(), signal.SIGKILL)

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.errors import UserInputError
-from harness.selfcheck import needs
-from harness.selfcheck.catalogue import CATALOGUE, chosen
-from harness.selfcheck.fault import Area, Edit, Fault, watched
-from harness.selfcheck.results import KeptResults
-from harness.selfcheck.score import score
-from harness.selfcheck.score_text import summary_lines
-from harness.selfcheck.trial import Kill, SeedResult
-from merge.table.copied_rows import copy_groups
-from merge.table.key_ranges import hit_positions
-from merge.table.modified_rows import write_modified_rows
-from merge.table.writer import write_partition
-from reference.case import Case, Source, Target
-from reference.ddl import parse_schema
-from reference.outcome import Facts
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.selfcheck import preconditions as needs
+from mergecheck.harness.selfcheck.catalogue import CATALOGUE, chosen
+from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, watched
+from mergecheck.harness.selfcheck.results import KeptResults
+from mergecheck.harness.selfcheck.score import score
+from mergecheck.harness.selfcheck.score_text import summary_lines
+from mergecheck.harness.selfcheck.trial import Kill, SeedResult
+from mergecheck.merge.table.reading.key_ranges import hit_positions
+from mergecheck.merge.table.writing.copied_rows import copy_groups
+from mergecheck.merge.table.writing.modified_rows import write_modified_rows
+from mergecheck.merge.table.writing.writer import write_partition
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Facts
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

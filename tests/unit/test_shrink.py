@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.shrink import Attempts, ShrinkLimits, shrink
-from harness.shrink_names import plainer_names
-from harness.shrink_text import condition_candidates, head_candidates
-from harness.shrink_types import plainer_types
-from harness.statement_text import cut_merge, split_outer
-from harness.verdict import CaseReport, Check, Mismatch, Verdict
-from reference.case import Case, Expectation, Source, Target
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Reference, Unsupported
-from reference.storage import SourceLayout, Statistics, TargetLayout
-from reference.types import ArrayType, MapType, StructType
-from reference.values import encode_rows
+from mergecheck.harness.core.merge_text import cut_merge, split_outer
+from mergecheck.harness.shrink.passes.names import plainer_names
+from mergecheck.harness.shrink.passes.text import condition_candidates, head_candidates
+from mergecheck.harness.shrink.passes.types import plainer_types
+from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.case.storage import SourceLayout, Statistics, TargetLayout
+from mergecheck.reference.case.values import encode_rows
+from mergecheck.reference.outcome import Outcome, Reference, Unsupported
+from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference.types import Schema
+    from mergecheck.reference.types.data_types import Schema
 
 SCHEMA = parse_schema("id BIGINT, v STRING, p INT, unused DOUBLE")
 ROWS = tuple((i, f"v{i}", i % 2, 1.5) for i in range(12))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from harness.errors import EngineDownError, UserInputError
-from harness.spark_place import (
+from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.spark.config import (
     MASTER_VARIABLE,
     REMOTE_VARIABLE,
     TABLE_ROOT_VARIABLE,
@@ -21,7 +21,7 @@ from harness.spark_place import (
     spark_place,
     use_place,
 )
-from harness.spark_workers import package_of_merge, require_answer
+from mergecheck.harness.spark.workers import package_of_merge, require_answer
 
 
 def test_spark_runs_here_unless_told_otherwise() -> None:
@@ -89,7 +89,7 @@ def test_a_table_root_is_a_directory_or_its_uri(tmp_path: Path) -> None:
 
 def test_the_place_is_the_process_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was chosen stays chosen, and is written so that the same command can be given again."""
-    monkeypatch.setattr("harness.spark_place._Chosen.place", None)
+    monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", None)
     assert current_place() == spark_place()
     use_place(SparkPlace(remote="sc://h:1/;token=a b", table_root=tmp_path))
     assert place_flags() == f" --remote 'sc://h:1/;token=a b' --table-root '{tmp_path}'"
@@ -112,7 +112,7 @@ def test_workers_get_all_of_merge(tmp_path: Path) -> None:
     package = package_of_merge(tmp_path)
     program = (
         f"import sys; sys.path[:0] = [{str(package)!r}, {str(Path(pa.__file__).parents[1])!r}]\n"
-        "import merge.table.writer; print(merge.table.writer.__file__)"
+        "import mergecheck.merge.table.writing.writer; print(mergecheck.merge.table.writing.writer.__file__)"
     )
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - this interpreter
     assert done.stdout.startswith(str(package))

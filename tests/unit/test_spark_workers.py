@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pytest
 
-from harness import spark_workers
-from harness.errors import EngineDownError
-from harness.spark_place import SparkPlace
-from harness.spark_workers import require_workers
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark import workers as spark_workers
+from mergecheck.harness.spark.config import SparkPlace
+from mergecheck.harness.spark.workers import require_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

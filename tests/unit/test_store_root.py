@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.errors import UserInputError
-from harness.store_root import StoreRoot, store_root
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.spark.object_store import StoreRoot, store_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,18 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.types import BIGINT, INT, STRING, TINYINT
-from strategies import Feature, Profile, cases, conditions, feature_sets, merges, samples, schemas, statements, tables
-from strategies.columns import Column, Domain, assignable
-from strategies.expressions import CaseWhen, Coalesce, FieldAccess, Literal, Reference, Side, nodes
-from strategies.features import CLAUSE_FEATURES
-from strategies.statement import ClauseKind
+from mergecheck.reference.types.data_types import BIGINT, INT, STRING, TINYINT
+from mergecheck.strategies import (
+    Feature,
+    Profile,
+    cases,
+    conditions,
+    feature_sets,
+    merges,
+    samples,
+    schemas,
+    statements,
+    tables,
+)
+from mergecheck.strategies.choices.features import CLAUSE_FEATURES
+from mergecheck.strategies.syntax.columns import Column, Domain, assignable
+from mergecheck.strategies.syntax.expressions import CaseWhen, Coalesce, FieldAccess, Literal, Reference, Side, nodes
+from mergecheck.strategies.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strategies import DrawnCase
-    from strategies.expressions import Expression
+    from mergecheck.strategies import DrawnCase
+    from mergecheck.strategies.syntax.expressions import Expression
 
 RESERVED = {"_change_type", "_commit_version", "_commit_timestamp"}
 FEW = settings(max_examples=30, deadline=None, database=None)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.types import BIGINT, INT, STRING, StructType
-from strategies import Feature, Profile, samples
-from strategies.columns import Column
-from strategies.constraints import substituted, with_computed
-from strategies.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
-from strategies.truth import evaluator, places
+from mergecheck.reference.types.data_types import BIGINT, INT, STRING, StructType
+from mergecheck.strategies import Feature, Profile, samples
+from mergecheck.strategies.syntax.columns import Column
+from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
+from mergecheck.strategies.syntax.truth import evaluator, places
+from mergecheck.strategies.tables.constraints import substituted, with_computed
 
 if TYPE_CHECKING:
-    from strategies import DrawnCase
+    from mergecheck.strategies import DrawnCase
 
 DEMANDS = (Feature.NOT_NULL, Feature.CHECKS, Feature.COLUMN_DEFAULTS, Feature.GENERATED_COLUMNS)
 V = Reference(side=Side.TARGET, name="v", qualified=False)

@@ -9,16 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
-from strategies import Feature, Profile, samples
-from strategies.expressions import Reference, Side
-from strategies.nested import comparable, draw_paths, draw_variant, feeding, fields_below, has_constants
-from strategies.options import one_of
-from strategies.settings import AUTO_MERGE
+from mergecheck.reference.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
+from mergecheck.strategies import Feature, Profile, samples
+from mergecheck.strategies.choices.options import one_of
+from mergecheck.strategies.settings.settings import AUTO_MERGE
+from mergecheck.strategies.syntax.expressions import Reference, Side
+from mergecheck.strategies.tables.nested import (
+    comparable,
+    draw_paths,
+    draw_variant,
+    feeding,
+    fields_below,
+    has_constants,
+)
 
 if TYPE_CHECKING:
-    from reference.types import DataType
-    from strategies import DrawnCase
+    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.strategies import DrawnCase
 
 FEW = settings(max_examples=40, deadline=None, database=None)
 INNER = StructType((Field("x", BIGINT), Field("y", STRING)))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, DecimalType
-from strategies import Feature, Profile, samples
-from strategies.casts import castable, is_up_cast, origins_of
-from strategies.spark_sql import statement_text
+from mergecheck.reference.types.data_types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, DecimalType
+from mergecheck.strategies import Feature, Profile, samples
+from mergecheck.strategies.syntax.spark_sql import statement_text
+from mergecheck.strategies.tables.casts import castable, is_up_cast, origins_of
 
 if TYPE_CHECKING:
-    from reference.types import DataType
-    from strategies import DrawnCase
+    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.strategies import DrawnCase
 
 RULES = {
     *("R-106", "R-107", "R-108", "R-117", "R-118", "R-119", "R-130", "R-131", "R-132", "R-133", "R-134", "R-135"),

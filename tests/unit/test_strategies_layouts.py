@@ -8,14 +8,14 @@ from itertools import islice
 import pytest
 from hypothesis import strategies as st
 
-from reference import evaluate
-from reference.case import Case, Source, Target
-from reference.case_file import dump_case, parse_cases
-from reference.ddl import parse_schema
-from reference.outcome import Prediction, Unsupported
-from reference.storage import SourceLayout, TargetLayout
-from strategies import DrawnCase, Feature, Profile, samples, shrink, with_settings
-from strategies.sampling import Stream
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import dump_case, parse_cases
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.storage import SourceLayout, TargetLayout
+from mergecheck.reference.outcome import Prediction, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.strategies import DrawnCase, Feature, Profile, samples, shrink, with_settings
+from mergecheck.strategies.stream import Stream
 
 STORAGE = (
     *(Feature.ROW_GROUPS, Feature.NO_STATISTICS, Feature.OLDER_FILES, Feature.STRING_TYPES),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strategies import Feature, Profile, sample, samples, shrink
-from strategies.sampling import StopShrinking
+from mergecheck.strategies import Feature, Profile, sample, samples, shrink
+from mergecheck.strategies.stream import StopShrinking
 
 if TYPE_CHECKING:
-    from strategies import DrawnCase
+    from mergecheck.strategies import DrawnCase
 
 NUM_CASES = 12
 _SCRIPT = (

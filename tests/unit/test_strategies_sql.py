@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.types import (
+from mergecheck.reference.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -23,7 +23,7 @@ from reference.types import (
     ArrayType,
     DecimalType,
 )
-from strategies.expressions import (
+from mergecheck.strategies.syntax.expressions import (
     NULL,
     TRUE,
     UNKNOWN,
@@ -47,14 +47,14 @@ from strategies.expressions import (
     Sum,
     Verbatim,
 )
-from strategies.literals import literal, writable
-from strategies.spark_sql import expression_text, statement_text
-from strategies.statement import Action, Aliases, Assignment, Clause, ClauseKind, Statement
+from mergecheck.strategies.syntax.literals import literal, writable
+from mergecheck.strategies.syntax.spark_sql import expression_text, statement_text
+from mergecheck.strategies.syntax.statement import Action, Aliases, Assignment, Clause, ClauseKind, Statement
 
 if TYPE_CHECKING:
-    from reference.case import Value
-    from reference.types import DataType
-    from strategies.expressions import Expression
+    from mergecheck.reference.case.model import Value
+    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.strategies.syntax.expressions import Expression
 
 T_ID = Reference(side=Side.TARGET, name="id")
 S_ID = Reference(side=Side.SOURCE, name="id")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.types import INT, STRING
-from strategies.columns import Column, Schemas
-from strategies.expressions import (
+from mergecheck.reference.types.data_types import INT, STRING
+from mergecheck.strategies.statements.matches import disambiguated, is_multi_matched, match_matrix
+from mergecheck.strategies.syntax.columns import Column, Schemas
+from mergecheck.strategies.syntax.expressions import (
     FALSE,
     NULL,
     TRUE,
@@ -35,12 +36,11 @@ from strategies.expressions import (
     Verbatim,
     nodes,
 )
-from strategies.matches import disambiguated, is_multi_matched, match_matrix
-from strategies.tables import Tables
-from strategies.truth import evaluator, places
+from mergecheck.strategies.syntax.truth import evaluator, places
+from mergecheck.strategies.tables.tables import Tables
 
 if TYPE_CHECKING:
-    from strategies.expressions import Expression
+    from mergecheck.strategies.syntax.expressions import Expression
 
 ID = (Column(name="id", type=INT),)
 T_ID = Reference(side=Side.TARGET, name="ID")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference.case import CDF_PROPERTY
-from reference.types import STRING, VOID, ArrayType, StructType
-from strategies import Feature, Profile, samples
-from strategies.expressions import ArrayCall, Verbatim, nodes
-from strategies.features import CLAUSE_FEATURES
-from strategies.settings import APPEND_ONLY, CASE_SENSITIVE, DROP_NULL_COLUMNS
-from strategies.statement import ClauseKind
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.types.data_types import STRING, VOID, ArrayType, StructType
+from mergecheck.strategies import Feature, Profile, samples
+from mergecheck.strategies.choices.features import CLAUSE_FEATURES
+from mergecheck.strategies.settings.settings import APPEND_ONLY, CASE_SENSITIVE, DROP_NULL_COLUMNS
+from mergecheck.strategies.syntax.expressions import ArrayCall, Verbatim, nodes
+from mergecheck.strategies.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from strategies import DrawnCase
-    from strategies.expressions import Expression
+    from mergecheck.strategies import DrawnCase
+    from mergecheck.strategies.syntax.expressions import Expression
 
 SEED = 61
 

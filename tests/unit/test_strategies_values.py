@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from reference.types import (
+from mergecheck.reference.types.data_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -32,8 +32,8 @@ from reference.types import (
     MapType,
     StructType,
 )
-from strategies import values
-from strategies.domains import domain, neighbour
+from mergecheck.strategies import values
+from mergecheck.strategies.tables.domains import domain, neighbour
 
 ATOMIC = (
     *(BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ),
@@ -48,7 +48,7 @@ QUICK = settings(max_examples=60, deadline=None, database=None, suppress_health_
 
 
 def fits(value: Any, data_type: Any) -> bool:
-    """Say whether a value is what ``reference.case`` promises for its type."""
+    """Say whether a value is what ``mergecheck.reference.case.model`` promises for its type."""
     match data_type:
         case StructType():
             return isinstance(value, tuple) and all(

@@ -6,11 +6,11 @@ from itertools import islice
 
 import pytest
 
-from reference import evaluate
-from reference.outcome import Prediction, Rejection
-from reference.types import BIGINT
-from strategies import DrawnCase, Feature, Profile, samples
-from strategies.expressions import CaseWhen, Comparison, Operator, Quotient, nodes
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Prediction, Rejection
+from mergecheck.reference.types.data_types import BIGINT
+from mergecheck.strategies import DrawnCase, Feature, Profile, samples
+from mergecheck.strategies.syntax.expressions import CaseWhen, Comparison, Operator, Quotient, nodes
 
 
 @pytest.fixture(scope="module")

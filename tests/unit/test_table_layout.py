@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from harness.arrow_layout import source_batches
-from harness.delta_readback import read_actions, read_table
-from harness.delta_tables import write_source, write_target
-from reference.arrow import table_to_rows
-from reference.case import Source, Target
-from reference.ddl import parse_schema
-from reference.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.harness.delta.arrow_layout import source_batches
+from mergecheck.harness.delta.read import read_actions, read_table
+from mergecheck.harness.delta.write import write_source, write_target
+from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.case.model import Source, Target
+from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

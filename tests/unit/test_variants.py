@@ -9,40 +9,40 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.batch import PAIR, batch_of
-from harness.cli.variants import exit_code
-from harness.deviations import Deviations
-from harness.engine import Capabilities, ConfigurableEngine, Recorded
-from harness.engines.pyspark import PySparkEngine
-from harness.errors import EngineDownError, ExitCode, UserInputError
-from harness.findings import FindingsDirectory
-from harness.reference_engine import ReferenceAsEngine
-from harness.relations.relation import AMBIGUOUS
-from harness.remembered import Remembered
-from harness.session import check_one
-from harness.shrink import ShrinkLimits
-from harness.variants.axes import Axis
-from harness.variants.bisect import bisect
-from harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES, OWN_BASE_SETTINGS
-from harness.variants.domains import is_repeatable
-from harness.variants.judge import Ending, Observed
-from harness.variants.run import VariantRun
-from harness.variants.selection import SINGLES, every, selected
-from harness.variants.text import finding_report, run_document, summary_lines
-from harness.variants.variant import VARIANT_SETTING, base_of, variant_named
-from harness.verdict import Verdict
-from merge.conf import SINGLE_SCAN
-from reference import evaluate
-from reference.case import Case, Source, Target
-from reference.case_file import load_cases
-from reference.ddl import parse_schema
-from reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.harness.cli.variants import exit_code
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
+from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
+from mergecheck.harness.search.batching import PAIR, batch_of
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.session import check_one
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.axes import Axis
+from mergecheck.harness.variants.bisect import bisect
+from mergecheck.harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES, OWN_BASE_SETTINGS
+from mergecheck.harness.variants.domains import is_repeatable
+from mergecheck.harness.variants.judge import Ending, Observed
+from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.selection import SINGLES, every, selected
+from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
+from mergecheck.harness.variants.variant import VARIANT_SETTING, base_of, variant_named
+from mergecheck.harness.verdict import Verdict
+from mergecheck.merge.conf import SINGLE_SCAN
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import load_cases
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference.outcome import EngineResult
+    from mergecheck.reference.outcome import EngineResult
 
 SCHEMA = parse_schema("id INT, v STRING")
 UPSERT = Case(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.errors import EngineDownError
-from harness.worker_process import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.errors import EngineDownError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

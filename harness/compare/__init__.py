@@ -1,0 +1,1 @@
+"""Exact comparison of an engine's answer with the reference's."""

@@ -1,0 +1,240 @@
+"""Laws that a merge's own numbers must keep, whatever the reference says (part 9.4, P-5 to P-14, and R-234).
+
+They need no second opinion: only the table before, and what the engine shows of the table after, the metrics and the
+change feed. They tell *where* a fault is: a wrong table with consistent metrics points elsewhere than metrics that
+contradict the table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identities
+from mergecheck.harness.compare.evolution import evolution_faults, row_converter
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.formatting import fit, row_text
+from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.outcome import MergePath
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from mergecheck.reference.case.model import Case, Row, Target
+    from mergecheck.reference.outcome import Facts, Outcome
+    from mergecheck.reference.types.data_types import Schema
+
+AGAINST = "itself"
+"""``Mismatch.against`` of these checks: the engine's answer contradicts itself."""
+
+_INSERTED = "numTargetRowsInserted"
+_UPDATED = "numTargetRowsUpdated"
+_DELETED = "numTargetRowsDeleted"
+_COPIED = "numTargetRowsCopied"
+_MAX_FAULTS = 4
+_REMOVING = frozenset({"delete", "update_preimage"})
+_ADDING = frozenset({"insert", "update_postimage"})
+
+
+def conservation_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mismatch, ...]:
+    """Check the laws that the outcome shows enough for; one mismatch per broken law, its kind is the law.
+
+    Args:
+        case: gives the table before the merge.
+        outcome: what the engine shows.
+        facts: gives the clauses of the statement (P-9); laws about clauses are left out where it names none.
+    """
+    before = physical_rows(case.target)
+    counted = (len(before), len(outcome.rows))
+    found = [
+        *_schema_laws(case.target, outcome),
+        *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=facts.clauses_present),
+        *_feed_laws(case.target.schema, before, outcome),
+        *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
+    ]
+    return tuple(found)
+
+
+def counting_laws(
+    before: int,
+    after: int,
+    *,
+    metrics: Mapping[str, int],
+    path: MergePath | None,
+    present: frozenset[tuple[str, str]],
+) -> Iterator[Mismatch]:
+    """Check the laws that need the numbers of rows only (P-5 to P-9).
+
+    Args:
+        before: rows of the table before the merge.
+        after: rows of the table after it.
+        metrics: what the merge reports.
+        path: the execution path, None where it is not known.
+        present: (kind, action) of the statement's clauses; empty where they are not known.
+    """
+    yield from _row_count(before, after, metrics)
+    yield from _sums(metrics)
+    yield from _path_laws(before, metrics, path)
+    yield from _bounds(before, metrics)
+    yield from _clause_laws(before, after, metrics, present)
+
+
+def _schema_laws(target: Target, outcome: Outcome) -> Iterator[Mismatch]:
+    """R-234, R-235: evolution only adds. R-239: a schema changes by a commit or not at all."""
+    faults = tuple(evolution_faults(target.schema, outcome.schema, widens=_widens(target)))
+    if faults:
+        yield replace(broken_law("R-234", *faults[:_MAX_FAULTS], check=Check.SCHEMA), parts=faults)
+    if outcome.committed is False and outcome.schema != target.schema:
+        yield broken_law("R-239", "the schema changed, but no table version was created", check=Check.COMMIT)
+
+
+def _row_count(before: int, after: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-5: the rows after are those before, plus the inserted, less the deleted."""
+    inserted, deleted = metrics.get(_INSERTED), metrics.get(_DELETED)
+    if inserted is None or deleted is None or after == before + inserted - deleted:
+        return
+    yield broken_law("P-5", f"{after} rows after, but {before} before + {inserted} inserted - {deleted} deleted")
+
+
+def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-6: totals are the sums of their parts (R-505, R-506)."""
+    laws = {
+        "numOutputRows": (_INSERTED, _UPDATED, _COPIED),
+        _UPDATED: ("numTargetRowsMatchedUpdated", "numTargetRowsNotMatchedBySourceUpdated"),
+        _DELETED: ("numTargetRowsMatchedDeleted", "numTargetRowsNotMatchedBySourceDeleted"),
+    }
+    for total, parts in laws.items():
+        if total in metrics and all(part in metrics for part in parts):
+            values = [metrics[part] for part in parts]
+            if metrics[total] != sum(values):
+                text = " + ".join(f"{part} {value}" for part, value in zip(parts, values, strict=True))
+                yield broken_law("P-6", f"{total} {metrics[total]}, but it is the sum of", text)
+
+
+def _path_laws(before: int, metrics: Mapping[str, int], path: MergePath | None) -> Iterator[Mismatch]:
+    """P-7, as far as it can be seen: only path D copies, and it rewrites no more rows than there are."""
+    if path is None or not {_UPDATED, _DELETED, _COPIED} <= metrics.keys():
+        return
+    copied, changed = metrics[_COPIED], metrics[_UPDATED] + metrics[_DELETED]
+    if path is not MergePath.D and copied:
+        yield broken_law("P-7", f"{_COPIED} {copied} on path {path.value}, which copies nothing (R-510)")
+    if path in (MergePath.A, MergePath.B, MergePath.C) and changed:
+        yield broken_law("P-7", f"{changed} rows updated or deleted on path {path.value} (R-510)")
+    if path is MergePath.D and copied + changed > before:
+        yield broken_law("P-7", f"{copied} rows copied and {changed} changed, of {before} in the table")
+
+
+def _bounds(before: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-8: no more rows are changed than the table has, nor inserted than the source has."""
+    if _UPDATED in metrics and _DELETED in metrics and metrics[_UPDATED] + metrics[_DELETED] > before:
+        yield broken_law("P-8", f"{metrics[_UPDATED]} updated + {metrics[_DELETED]} deleted, of {before} rows")
+    if _INSERTED in metrics and "numSourceRows" in metrics and metrics[_INSERTED] > metrics["numSourceRows"]:
+        yield broken_law("P-8", f"{metrics[_INSERTED]} inserted, of {metrics['numSourceRows']} source rows")
+
+
+def _clause_laws(
+    before: int, after: int, metrics: Mapping[str, int], present: frozenset[tuple[str, str]]
+) -> Iterator[Mismatch]:
+    """P-9: what no clause does is not done."""
+    if not present:
+        return
+    actions = {action for _, action in present}
+    for action, metric in (("insert", _INSERTED), ("update", _UPDATED), ("delete", _DELETED)):
+        if action not in actions and metrics.get(metric, 0):
+            yield broken_law("P-9", f"{metric} {metrics[metric]}, but no clause does that")
+    if "insert" not in actions and after > before:
+        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause inserts", check=Check.ROWS)
+    if "delete" not in actions and after < before:
+        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
+
+
+def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    """Laws about the change feed; its balance is left out where the old schema does not evolve to the new one."""
+    if outcome.cdf is None:
+        return
+    counts = Counter(row[-1] for row in outcome.cdf)
+    yield from feed_counts(counts, outcome.metrics)
+    convert = row_converter(schema, outcome.schema)
+    if convert is not None and counts.keys() <= _REMOVING | _ADDING:
+        yield from _feed_balance([convert(row) for row in before], outcome)
+
+
+def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """P-13: change rows per type equal the metrics (R-611), and there is no other type (R-603)."""
+    laws = {"insert": _INSERTED, "update_preimage": _UPDATED, "update_postimage": _UPDATED, "delete": _DELETED}
+    for change_type, metric in laws.items():
+        if metric in metrics and counts[change_type] != metrics[metric]:
+            text = f"{counts[change_type]} change rows of type {change_type}, but {metric} {metrics[metric]}"
+            yield broken_law("P-13", text, check=Check.CDF)
+    if unknown := sorted(map(repr, counts.keys() - laws.keys())):
+        yield broken_law(
+            "P-13", f"change rows of type {', '.join(unknown)}, which does not exist (R-603)", check=Check.CDF
+        )
+
+
+def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
+    changes = [row[:-1] for row in outcome.cdf or ()]
+    of_before, of_after, of_changes = (row_identities(rows, outcome.schema) for rows in (before, outcome.rows, changes))
+    held = Counter(of_before)
+    balance = held.copy()
+    balance.subtract(of_after)
+    for key, row in zip(of_changes, outcome.cdf or (), strict=True):
+        balance[key] += -1 if row[-1] in _REMOVING else 1
+        held[key] -= row[-1] in _REMOVING
+
+    def text(key: Hashable) -> str:
+        rows = zip(chain(of_before, of_after, of_changes), chain(before, outcome.rows, changes), strict=True)
+        return row_text(next(row for own, row in rows if own == key), outcome.schema)
+
+    if unheld := [key for key, count in held.items() if count < 0]:
+        yield broken_law(
+            "P-12", f"the change feed removes {text(unheld[0])}, which the table did not hold", check=Check.CDF
+        )
+        return
+    if off := [(key, count) for key, count in balance.items() if count]:
+        lines = [f"{count:+} of {text(key)}" for key, count in off[:3]]
+        yield broken_law(
+            "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
+        )
+
+
+def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
+    """P-10: the records of added and removed files are those of the metrics. P-11: statistics are true to the rows.
+
+    R-235: what evolution adds is nullable inside arrays and maps too.
+    """
+    metrics = outcome.metrics
+    laws = {
+        "removed": (outcome.num_records_removed, (_UPDATED, _DELETED, _COPIED)),
+        "added": (outcome.num_records_added, (_INSERTED, _UPDATED, _COPIED)),
+    }
+    for what, (records, parts) in laws.items():
+        if all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
+            text = " + ".join(f"{part} {metrics[part]}" for part in parts)
+            yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
+    files = metrics.get("numTargetFilesAdded")
+    if None not in (files, outcome.num_files_added) and files != outcome.num_files_added:
+        yield broken_law(
+            "P-10-files", f"the commit adds {outcome.num_files_added} files, but numTargetFilesAdded is {files}"
+        )
+    if outcome.members_not_null:
+        paths = ", ".join(outcome.members_not_null)
+        yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
+    if outcome.file_faults:
+        shown = outcome.file_faults[:_MAX_FAULTS]
+        rest = len(outcome.file_faults) - len(shown)
+        broken = broken_law("P-11", *shown, *([f"and {rest} more"] if rest else []), check=Check.FILES)
+        yield replace(broken, parts=outcome.file_faults)
+
+
+def _widens(target: Target) -> bool:
+    return target.properties.get("delta.enableTypeWidening", "false").lower() == "true"
+
+
+def broken_law(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
+    """Say that a law is broken."""
+    return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))

@@ -1,0 +1,203 @@
+"""Exact differences of two bags of rows (R-002: rows are occurrences, not values)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identifier, row_identities
+from mergecheck.harness.core.formatting import cell_text, fit, row_text
+from mergecheck.harness.verdict import Mismatch
+from mergecheck.reference.types.data_types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from mergecheck.harness.verdict import Check
+    from mergecheck.reference.case.model import Row, Value
+
+    Identity = tuple[Hashable, ...]
+
+MAX_ROWS_SHOWN = 3
+"""Rows that one mismatch shows; the rest is counted."""
+
+_MAX_ROWS_PAIRED = 50  # pairing is quadratic, and nobody reads the fifty-first pair
+CHANGE_TYPE = Field("_change_type", STRING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowDifference:
+    """How the rows of an engine differ from the wanted ones.
+
+    Attributes:
+        missing: wanted rows that the engine lacks, occurrence by occurrence.
+        extra: rows of the engine that nobody wants.
+        changed: pairs (wanted, engine's) that are likely the same row with another cell.
+    """
+
+    missing: tuple[Row, ...]
+    extra: tuple[Row, ...]
+    changed: tuple[tuple[Row, Row], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.extra or self.changed)
+
+
+def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
+    """Tell whether two bags of rows of one schema are equal."""
+    return len(left) == len(right) and Counter(row_identities(left, schema)) == Counter(row_identities(right, schema))
+
+
+def difference(
+    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema, tied: int | None = None
+) -> RowDifference:
+    """Compare two bags of rows.
+
+    Args:
+        wanted: the rows that must be there, in any order.
+        found: the engine's rows, in any order.
+        wanted_schema: types of the wanted cells.
+        found_schema: types of the engine's cells.
+        tied: position of a column whose cells must be equal for two rows to be called one changed row.
+    """
+    missing, extra = unmatched_rows(wanted, found, wanted_schema=wanted_schema, found_schema=found_schema)
+    pairs = list(_pairs(list(missing)[:_MAX_ROWS_PAIRED], list(extra)[:_MAX_ROWS_PAIRED], tied=tied))
+    paired_missing = {id(left) for left, _ in pairs}
+    paired_extra = {id(right) for _, right in pairs}
+    return RowDifference(
+        missing=tuple(entry.row for entry in missing if id(entry) not in paired_missing),
+        extra=tuple(entry.row for entry in extra if id(entry) not in paired_extra),
+        changed=tuple((left.row, right.row) for left, right in pairs),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnmatchedRow:
+    """One occurrence of a row that has no equal on the other side, and what its cells are compared by."""
+
+    row: Row
+    identity: Identity
+
+
+def unmatched_rows(
+    wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema
+) -> tuple[tuple[UnmatchedRow, ...], tuple[UnmatchedRow, ...]]:
+    """Return the missing and the extra rows, occurrence by occurrence, in the order of their texts."""
+    left = _by_identity(wanted, wanted_schema)
+    right = _by_identity(found, found_schema)
+    missing = [UnmatchedRow(row, key) for key, rows in left.items() for row in rows[len(right.get(key, ())) :]]
+    extra = [UnmatchedRow(row, key) for key, rows in right.items() for row in rows[len(left.get(key, ())) :]]
+    # By text, so that the report of a case does not depend on the order in which an engine happens to answer.
+    missing.sort(key=lambda entry: row_text(entry.row, wanted_schema))
+    extra.sort(key=lambda entry: row_text(entry.row, found_schema))
+    return tuple(missing), tuple(extra)
+
+
+def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple[tuple[Row, ...], Schema]:
+    """Put rows into the order of the wanted columns, where their own are the same in another order."""
+    names, own = wanted.names, schema.names
+    if names == own or sorted(names) != sorted(own) or len(set(names)) < len(names):
+        return tuple(found), schema
+    order = [own.index(name) for name in names]
+    return tuple(tuple(row[i] for i in order) for row in found), Schema(tuple(schema.columns[i] for i in order))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """One sort of difference: a line for each row, and what of it has to be explained."""
+
+    kind: str
+    headline: str
+    lines: list[str]
+    parts: list[str]
+
+
+def row_mismatches(
+    found: RowDifference, *, check: Check, against: str, wanted_schema: Schema, found_schema: Schema
+) -> tuple[Mismatch, ...]:
+    """Turn a difference into at most three mismatches: missing, extra and changed rows."""
+    what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
+    changed = [
+        (row_text(ours, wanted_schema), _changed_cells(ours, theirs, against, wanted_schema, found_schema))
+        for ours, theirs in found.changed
+    ]
+    missing = [f"- {row_text(row, wanted_schema)}" for row in found.missing]
+    extra = [f"+ {row_text(row, found_schema)}" for row in found.extra]
+    differences = [
+        _Difference(
+            kind="changed_rows",
+            headline=f"{what} differ from the {_owner(against)}",
+            lines=[f"~ {'; '.join(cells)}  in {row}" for row, cells in changed],
+            parts=[cell for _, cells in changed for cell in cells],
+        ),
+        _Difference(
+            kind="missing_rows", headline=f"{what} of the {_owner(against)} are missing", lines=missing, parts=missing
+        ),
+        _Difference(kind="extra_rows", headline=f"{what} are not in the {_owner(against)}", lines=extra, parts=extra),
+    ]
+    return tuple(_mismatch(check, against, difference) for difference in differences if difference.lines)
+
+
+def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row]]:
+    groups: dict[Identity, list[Row]] = defaultdict(list)
+    for row, identity in zip(rows, row_identities(rows, schema), strict=True):
+        groups[identity].append(row)
+    return dict(groups)
+
+
+def _pairs(
+    missing: list[UnmatchedRow], extra: list[UnmatchedRow], *, tied: int | None
+) -> Iterator[tuple[UnmatchedRow, UnmatchedRow]]:
+    """Pair greedily by the most equal cells; at least half of the cells, and the tied one, must be equal."""
+    scored = [
+        (-score, i, j)
+        for i, left in enumerate(missing)
+        for j, right in enumerate(extra)
+        if (score := _score(left.identity, right.identity, tied)) > 0
+    ]
+    taken_left: set[int] = set()
+    taken_right: set[int] = set()
+    for _, i, j in sorted(scored):
+        if i not in taken_left and j not in taken_right:
+            taken_left.add(i)
+            taken_right.add(j)
+            yield missing[i], extra[j]
+
+
+def _score(left: Identity, right: Identity, tied: int | None) -> int:
+    if len(left) != len(right) or (tied is not None and left[tied] != right[tied]):
+        return 0
+    free = len(left) - (tied is not None)
+    equal = sum(a == b for a, b in zip(left, right, strict=True)) - (tied is not None)
+    return equal if 2 * equal >= free else 0
+
+
+def changed_cell(wanted: Value, found: Value, against: str, of: tuple[Field, Field]) -> str:
+    """Say a differing cell, such as ``name: reference 1, engine 2``; ``of`` are both sides' columns."""
+    ours, theirs = of
+    return f"{ours.name}: {against} {cell_text(wanted, ours.type)}, engine {cell_text(found, theirs.type)}"
+
+
+def _changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
+    identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
+    return [
+        changed_cell(a, b, against, of)
+        for of, a, b, (left, right) in zip(
+            zip(wanted_schema.columns, found_schema.columns, strict=True), wanted, found, identities, strict=True
+        )
+        if left != right
+    ]
+
+
+def _mismatch(check: Check, against: str, found: _Difference) -> Mismatch:
+    shown = [fit(line) for line in found.lines[:MAX_ROWS_SHOWN]]
+    num_hidden = len(found.lines) - MAX_ROWS_SHOWN
+    rest = [f"  and {num_hidden} more"] if num_hidden > 0 else []
+    said = (fit(f"{len(found.lines)} {found.headline}"), *shown, *rest)
+    return Mismatch(check=check, against=against, kind=found.kind, lines=said, parts=tuple(found.parts))
+
+
+def _owner(against: str) -> str:
+    others = {"expect": "expectation", "reference": "reference"}
+    return others.get(against, "case's other form")

@@ -1,0 +1,26 @@
+"""An outcome that was read from a Delta table's files: it knows what the commit wrote and removed, record by record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mergecheck.reference.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutcome(Outcome):
+    """A merge that succeeded, with what its commit says of its schema and its data files.
+
+    Attributes:
+        num_records_added: rows of the files that the commit added, counted in the files.
+        num_records_removed: rows of the files that the commit removed, counted in the files.
+        num_files_added: data files that the commit added; None where that is not known, or nothing was committed.
+        members_not_null: paths of arrays and maps whose elements or values the new schema calls NOT NULL.
+        file_faults: what the added files' statistics say and their rows deny, for a person.
+    """
+
+    num_records_added: int
+    num_records_removed: int
+    num_files_added: int | None = None
+    members_not_null: tuple[str, ...] = ()
+    file_faults: tuple[str, ...] = ()

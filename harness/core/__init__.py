@@ -1,0 +1,1 @@
+"""Values and text that every other room uses."""

@@ -1,0 +1,1 @@
+"""What a run reached: rules, the case space, statistics."""

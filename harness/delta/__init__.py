@@ -1,0 +1,1 @@
+"""Delta tables of a case: written, read back, and their statistics checked."""

@@ -1,0 +1,196 @@
+"""A case out of a real Delta table and a source file. The table given is only ever read.
+
+The case holds the table's rows file by file, its partitioning and its properties; engines set up tables of their own
+from it, so that the merge runs on a copy.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.schema_json import as_nullable, schema_from_json
+from mergecheck.harness.delta.arrow_schema import plain_table, schema_of
+from mergecheck.harness.errors import HarnessBugError, UserInputError
+from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
+from mergecheck.reference.case.model import Case, Source, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
+
+# Features of the protocol that say nothing about the rows, or that a copy keeps by its properties or schema.
+_KEPT_FEATURES = frozenset(
+    {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "generatedColumns",
+        "timestampNtz",
+        "vacuumProtocolCheck",
+    }
+)
+# Features that a protocol may name, or imply by its version, without any use: only their traces tell.
+_TRACES_IN_FIELDS = {
+    "delta.identity.": "identityColumns",
+    "delta.invariants": "invariants",
+    "__CHAR_VARCHAR_TYPE_STRING": "CHAR or VARCHAR lengths",
+}
+_TRACED_FEATURES = frozenset({*_TRACES_IN_FIELDS.values(), "columnMapping"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealInput:
+    """What the user points at.
+
+    Attributes:
+        target: folder of a Delta table.
+        source: a Parquet or CSV file, or the folder of a Delta table.
+        sql: a MERGE whose tables are called ``target`` and ``source``.
+    """
+
+    target: Path
+    source: Path
+    sql: str
+
+
+def build_case(given: RealInput) -> Case:
+    """Read both tables into a case.
+
+    Raises:
+        UserInputError: where a table cannot be read, or uses what a copy would lose.
+    """
+    table = open_table(given.target, option="--target")
+    _refuse_features(table, given.target)
+    schema, files = _files_of(table, given.target)
+    properties = dict(table.metadata().configuration)
+    target = Target(
+        schema=schema, files=files, partition_by=tuple(table.metadata().partition_columns), properties=properties
+    )
+    source = _read_source(given.source, schema)
+    return with_content_id(Case(id="-", target=target, source=source, sql=given.sql))
+
+
+@contextmanager
+def unchanged(folder: Path) -> Iterator[None]:
+    """Verify at the end that no file of a folder was added, removed or written.
+
+    Raises:
+        HarnessBugError: where one was.
+    """
+    before = _listing(folder)
+    yield
+    after = _listing(folder)
+    if after != before:
+        names = sorted({name for name, *_ in before ^ after})
+        raise HarnessBugError(f"{folder} changed while the merge ran on a copy: {', '.join(names[:5])}")
+
+
+def open_table(path: Path, *, option: str) -> DeltaTable:
+    """Open a Delta table for reading.
+
+    Raises:
+        UserInputError: where there is none.
+    """
+    if not path.is_dir():
+        raise UserInputError(f"{option} {path} is no folder; give the folder of a Delta table (it holds _delta_log)")
+    try:
+        return DeltaTable(path)
+    except (DeltaError, OSError, ValueError) as error:
+        raise UserInputError(f"{option} {path} cannot be read as a Delta table: {error}") from error
+
+
+def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:
+    """Read the schema, with NOT NULL, defaults and generated columns, and the live rows, file by file."""
+    try:
+        schema = schema_from_json(table.schema().to_json())
+    except ValueError as error:
+        raise UserInputError(f"--target {path}: {error}") from error
+    try:
+        dataset = table.to_pyarrow_dataset()
+        wanted = arrow_schema(as_nullable(schema))
+        files = []
+        for fragment in dataset.get_fragments():
+            # not by dataset.schema: Arrow takes the fields of a NULL struct for NULLs in its NOT NULL fields
+            data = fragment.to_table(schema=wanted)
+            files.append(table_to_rows(plain_table(data, wanted, what=f"--target {path}"), schema))
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise UserInputError(f"--target {path} cannot be read: {error}") from error
+    return schema, tuple(files)
+
+
+def _refuse_features(table: DeltaTable, path: Path) -> None:
+    """Refuse what the rows, the properties and the partitioning of a copy would not carry over."""
+    protocol = table.protocol()
+    named = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    used = sorted((named - _KEPT_FEATURES - _TRACED_FEATURES) | _traces(table))
+    if used:
+        raise UserInputError(
+            f"--target {path} uses {', '.join(used)}, which a copy would lose. "
+            "Give a table without these features, for example a copy made with CREATE TABLE ... AS SELECT."
+        )
+
+
+def _traces(table: DeltaTable) -> set[str]:
+    """Find the features in use by what they leave in properties and columns."""
+    properties = table.metadata().configuration
+    used = {"columnMapping"} if properties.get("delta.columnMapping.mode", "none") != "none" else set()
+    keys = [key for field in table.schema().fields for key in field.metadata]
+    return used | {name for trace, name in _TRACES_IN_FIELDS.items() if any(key.startswith(trace) for key in keys)}
+
+
+def _read_source(path: Path, target: Schema) -> Source:
+    what = f"--source {path}"
+    if path.is_dir():
+        table = pa.table(open_table(path, option="--source").to_pyarrow_table())
+    elif not path.is_file():
+        raise UserInputError(f"{what} is not there; give a .parquet or .csv file, or the folder of a Delta table")
+    elif path.suffix.lower() == ".parquet":
+        table = _read_parquet(path, what)
+    elif path.suffix.lower() == ".csv":
+        table = _read_csv(path, target, what)
+    else:
+        raise UserInputError(f"{what} ends in {path.suffix or 'nothing'}; .parquet, .csv and Delta folders can be read")
+    schema = schema_of(table.schema, what=what)
+    return Source(schema=schema, rows=table_to_rows(plain_table(table, arrow_schema(schema), what=what), schema))
+
+
+def _read_parquet(path: Path, what: str) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise UserInputError(f"{what} cannot be read as Parquet: {error}") from error
+
+
+def _read_csv(path: Path, target: Schema, what: str) -> pa.Table:
+    """Read a CSV file with a header; columns named like the target's have the target's types, others are guessed."""
+    names = {column.name.lower(): column for column in target.columns}
+    with duckdb.connect() as connection:
+        try:
+            header = connection.read_csv(str(path), header=True).columns
+            known = {name: names[name.lower()].type.ddl() for name in header if name.lower() in names}
+            return connection.read_csv(str(path), header=True, dtype=_duckdb_types(known)).to_arrow_table()
+        except duckdb.Error as error:
+            raise UserInputError(f"{what} cannot be read as CSV with the target's types: {error}") from error
+
+
+def _duckdb_types(types: dict[str, str]) -> dict[str, str]:
+    spelled = {"STRING": "VARCHAR", "BINARY": "BLOB", "TIMESTAMP": "TIMESTAMPTZ", "TIMESTAMP_NTZ": "TIMESTAMP"}
+    return {name: spelled.get(ddl, ddl) for name, ddl in types.items() if "<" not in ddl}
+
+
+def _listing(folder: Path) -> set[tuple[str, int, int]]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files}

@@ -1,0 +1,92 @@
+"""What can be seen of a merge in the Delta table that the harness wrote at version 0 and an engine merged into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.check_statistics import file_faults
+from mergecheck.harness.delta.read import (
+    change_rows,
+    has_change_files,
+    newest_version,
+    num_removed_records,
+    operation_metrics,
+    read_actions,
+    read_table,
+)
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.outcome import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mergecheck.harness.delta.read import TableState
+    from mergecheck.reference.case.model import Row, Target
+    from mergecheck.reference.outcome import MergePath, Outcome
+
+UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
+"""Error class of a merge that committed something nobody can read."""
+
+
+def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None, since: int = 0) -> Outcome | Rejection:
+    """Report what the table says after a merge that claims success, or that it cannot be read.
+
+    Args:
+        path: the table.
+        metrics: what the command itself reports; used only where the history has no metrics, because nothing was
+            committed (R-502) or history metrics are off (R-501).
+        taken: the execution path, which leaves no trace in the table.
+        since: the table's version before the merge.
+    """
+    try:
+        return _read_outcome(path, metrics, taken, since)
+    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+        message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
+        return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def is_unchanged(target: Target, path: Path, *, since: int = 0) -> bool:
+    """Tell whether a failed merge left version, schema and rows as they were (P-30)."""
+    if newest_version(path) != since:
+        return False
+    state = read_table(path)
+    return state.schema == target.schema and same_rows(physical_rows(target), state.rows, target.schema)
+
+
+def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None, since: int) -> TableOutcome:
+    state = read_table(path)
+    committed = state.version > since
+    actions = read_actions(path, state.version) if committed else ()
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    written = [file for file in state.files if file.add["path"] in added] if committed else []
+    return TableOutcome(
+        schema=state.schema,
+        rows=state.rows,
+        metrics=operation_metrics(actions) or dict(metrics),
+        cdf=_feed(path, state, since),
+        committed=committed,
+        path=taken,
+        num_records_added=sum(len(file.rows) for file in written),
+        num_records_removed=num_removed_records(path, state.version) if committed else 0,
+        members_not_null=state.members_not_null,
+        file_faults=tuple(
+            fault
+            for file in written
+            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+        ),
+    )
+
+
+def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:
+    """Read the change rows of the merge; change files of a table whose feed is off are shown too (R-601)."""
+    if state.version == since:
+        return () if state.change_data_feed else None
+    if state.change_data_feed or has_change_files(path, state.version):
+        return change_rows(path, version=state.version, state=state)
+    return None

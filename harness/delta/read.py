@@ -1,0 +1,207 @@
+"""Read back what a merge left behind: the table's rows, its version, and the change rows of one version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from mergecheck.harness.core.schema_json import members_not_null, schema_from_json
+from mergecheck.harness.delta.stored_rows import file_rows
+from mergecheck.reference.types.data_types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mergecheck.reference.case.model import Row
+
+Action = dict[str, Any]
+
+_CHANGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveFile:
+    """A data file of a table: its ``add`` action, and its rows in the table's schema."""
+
+    add: Action
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """A table at its newest version.
+
+    Attributes:
+        members_not_null: paths of arrays and maps whose elements or values are NOT NULL, which ``schema`` cannot say.
+    """
+
+    version: int
+    schema: Schema
+    members_not_null: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    change_data_feed: bool
+    files: tuple[LiveFile, ...]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, file by file."""
+        return tuple(row for file in self.files for row in file.rows)
+
+
+def read_table(path: Path) -> TableState:
+    """Read a Delta table whose log starts at version 0 and has no checkpoint, as the harness writes them.
+
+    Version, schema and settings come from delta-rs, so a log that it cannot read is found out. The rows are read here
+    file by file: delta-rs 1.6 does not survive every partition value (``DECIMAL`` -0.0000000001 is one). A table
+    without columns, which delta-rs refuses, comes from the log alone.
+
+    Raises:
+        deltalake.exceptions.DeltaError: when delta-rs cannot read the table.
+    """
+    version = newest_version(path)
+    metadata = table_metadata(path, version)
+    schema = schema_from_json(metadata["schemaString"])
+    partition_by = tuple(metadata["partitionColumns"])
+    properties = metadata.get("configuration") or {}
+    if schema.columns:
+        table = DeltaTable(path)
+        version = table.version()
+        schema = schema_from_json(table.schema().to_json())
+        partition_by = tuple(table.metadata().partition_columns)
+        properties = table.metadata().configuration
+    return TableState(
+        version=version,
+        schema=schema,
+        members_not_null=members_not_null(metadata["schemaString"]),
+        partition_by=partition_by,
+        change_data_feed=properties.get("delta.enableChangeDataFeed", "false").lower() == "true",
+        files=tuple(
+            LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
+            for add in live_files(path, version)
+        ),
+    )
+
+
+def newest_version(path: Path) -> int:
+    """Return the highest version in the log, by the names of its commits; -1 for a directory without a log."""
+    return max((int(file.stem) for file in (path / "_delta_log").glob("*.json") if file.stem.isdigit()), default=-1)
+
+
+def read_actions(path: Path, version: int) -> tuple[Action, ...]:
+    """Return the actions of one commit in order, each a dict with one key."""
+    text = (path / "_delta_log" / f"{version:020}.json").read_text(encoding="utf-8")
+    return tuple(json.loads(line) for line in text.split("\n") if line.strip())
+
+
+def operation_metrics(actions: tuple[Action, ...]) -> dict[str, int]:
+    """Return ``commitInfo.operationMetrics`` as numbers (R-501); empty where the commit has none.
+
+    Raises:
+        ValueError: when a metric is not a decimal string.
+    """
+    texts = _commit_info(actions).get("operationMetrics") or {}
+    wrong = {name: text for name, text in texts.items() if not isinstance(text, str) or not text.isdigit()}
+    if wrong:
+        raise ValueError(f"operationMetrics must be strings of digits (R-501), but the commit has {wrong}")
+    return {name: int(text) for name, text in texts.items()}
+
+
+def change_rows(path: Path, *, version: int, state: TableState) -> tuple[Row, ...]:
+    """Read the change feed of one version by R-604 and R-605: the table's columns, then ``_change_type``.
+
+    Args:
+        path: the table.
+        version: the commit to read.
+        state: gives the schema in which the rows are presented (R-630) and the partition columns.
+    """
+    actions = read_actions(path, version)
+    if changes := [action["cdc"] for action in actions if "cdc" in action]:
+        return tuple(
+            row for change in changes for row in _change_rows_of_file(path, change, state=state, change_type=None)
+        )
+    if changed_nothing(actions):
+        return ()
+    return tuple(_derived(path, actions, version=version, state=state))
+
+
+def has_change_files(path: Path, version: int) -> bool:
+    """Tell whether a commit wrote change files."""
+    return any("cdc" in action for action in read_actions(path, version))
+
+
+def num_removed_records(path: Path, version: int) -> int:
+    """Count the rows of the data files that a commit removes, by the files themselves."""
+    removes = [action["remove"] for action in read_actions(path, version) if "remove" in action]
+    return sum(pq.read_metadata(path / unquote(remove["path"])).num_rows for remove in removes)
+
+
+def table_metadata(path: Path, version: int) -> Action:
+    """Return the newest ``metaData`` action of the log.
+
+    Raises:
+        ValueError: for a log without any.
+    """
+    for commit in range(version, -1, -1):
+        for action in read_actions(path, commit):
+            if "metaData" in action:
+                metadata: Action = action["metaData"]
+                return metadata
+    raise ValueError(f"no commit in the log of {path} has a metaData action")
+
+
+def live_files(path: Path, version: int) -> list[Action]:
+    """Return the ``add`` actions of the files that a version has; the log must begin at version 0."""
+    live: dict[str, Action] = {}
+    for commit in range(version + 1):
+        for action in read_actions(path, commit):
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+            elif "add" in action:
+                live[action["add"]["path"]] = action["add"]
+    return list(live.values())
+
+
+def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: TableState) -> Iterator[Row]:
+    for action in actions:
+        if "add" in action and action["add"]["dataChange"]:
+            yield from _change_rows_of_file(path, action["add"], state=state, change_type="insert")
+        if "remove" in action and action["remove"]["dataChange"]:
+            removed = _with_partition_values(path, action["remove"], version)
+            yield from _change_rows_of_file(path, removed, state=state, change_type="delete")
+
+
+def _change_rows_of_file(path: Path, file: Action, *, state: TableState, change_type: str | None) -> Iterator[Row]:
+    """Read a change file, or a data file all of whose rows are changes of one type."""
+    if change_type is not None:
+        rows = file_rows(path, file, schema=state.schema, partition_by=state.partition_by)
+        return ((*row, change_type) for row in rows)
+    typed = Schema((*state.schema.columns, Field("_change_type", STRING)))
+    return iter(file_rows(path, file, schema=typed, partition_by=state.partition_by))
+
+
+def _with_partition_values(path: Path, remove: Action, version: int) -> Action:
+    """Complete a ``remove`` that does not repeat the partition values of its file."""
+    if remove.get("partitionValues") is not None:
+        return remove
+    for earlier in range(version - 1, -1, -1):
+        for action in read_actions(path, earlier):
+            if action.get("add", {}).get("path") == remove["path"]:
+                return {**remove, "partitionValues": action["add"]["partitionValues"]}
+    raise ValueError(f"commit {version} removes {remove['path']}, which no earlier commit added")
+
+
+def changed_nothing(actions: tuple[Action, ...]) -> bool:
+    """Tell whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
+    info = _commit_info(actions)
+    metrics = info.get("operationMetrics") or {}
+    return info.get("operation") == "MERGE" and all(metrics.get(name) == "0" for name in _CHANGE_METRICS)
+
+
+def _commit_info(actions: tuple[Action, ...]) -> Action:
+    return next((action["commitInfo"] for action in actions if "commitInfo" in action), {})

@@ -1,0 +1,210 @@
+"""Write the tables of a case as Delta tables, without Spark: one Parquet file per file, one commit."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
+
+from mergecheck.harness.core.schema_json import as_nullable, check_constraints, contains_type, schema_to_json
+from mergecheck.harness.delta.arrow_layout import schema_metadata
+from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
+from mergecheck.harness.delta.partition_values import directory, serialize
+from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.reference.case.layout import partition_indexes, physical_files
+from mergecheck.reference.case.model import Target
+from mergecheck.reference.case.storage import Statistics, StringType, TargetLayout
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from mergecheck.reference.case.layout import PhysicalFile
+    from mergecheck.reference.case.model import Row, Source
+
+# Table features that a property switches on: property -> (feature, whether readers must know it too).
+_FEATURE_OF_PROPERTY: Mapping[str, tuple[str, bool]] = {
+    "delta.enableChangeDataFeed": ("changeDataFeed", False),
+    "delta.enableDeletionVectors": ("deletionVectors", True),
+    "delta.enableRowTracking": ("rowTracking", False),
+    "delta.enableTypeWidening": ("typeWidening", True),
+}
+_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 stands for
+_LEGACY_VERSIONS = {
+    "checkConstraints": 3,
+    "changeDataFeed": 4,
+    "generatedColumns": 4,
+}  # the first writer version with it
+
+
+class UnwritableTableError(ValueError):
+    """The case asks for a table that this module cannot write; the message says why."""
+
+
+def write_target(target: Target, path: Path) -> None:
+    """Write a target as version 0 of a Delta table.
+
+    The rows lie in the files that ``reference.case.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
+    defaults and generation expressions stand in the schema, CHECK constraints among the properties; nothing here
+    enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
+
+    Args:
+        target: the table before the merge.
+        path: a directory that does not exist yet, or an empty one.
+
+    Raises:
+        UnwritableTableError: for rows without columns, nothing but partition columns (R-745), VOID columns, BINARY
+            partition columns and column mapping.
+    """
+    schema_json = _checked_schema(target)
+    log = path / "_delta_log"
+    log.mkdir(parents=True)
+    actions: list[dict[str, Any]] = [
+        {"commitInfo": {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}},
+        {"protocol": _protocol(target)},
+        {"metaData": _metadata(target, schema_json)},
+    ]
+    actions.extend({"add": add} for add in _write_files(target, path))
+    # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
+    text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
+    (log / f"{0:020}.json").write_text(text, encoding="utf-8")
+
+
+def write_source(source: Source, path: Path) -> None:
+    """Write a source relation as a Delta table of one file, whose row groups are the batches of its layout.
+
+    Raises:
+        UnwritableTableError: when a table cannot hold the source (VOID columns, two columns of one name).
+    """
+    folded = [name.casefold() for name in source.schema.names]
+    if len(set(folded)) < len(folded):
+        raise UnwritableTableError("a table cannot hold two columns whose names differ in case only")
+    layout = TargetLayout(row_group_rows=source.layout.batch_rows, string_type=source.layout.string_type)
+    write_target(Target(schema=source.schema, files=(source.rows,), layout=layout), path)
+
+
+def _checked_schema(target: Target) -> str:
+    mode = target.properties.get("delta.columnMapping.mode", "none")
+    if mode != "none":
+        raise UnwritableTableError(f"delta.columnMapping.mode = {mode} (leave the property out)")
+    if not target.schema.columns and target.rows:
+        raise UnwritableTableError("rows without columns, which no data file can hold")
+    if target.partition_by and len(target.partition_by) == len(target.schema.columns):
+        raise UnwritableTableError("every column is a partition column, and such a table cannot be written (R-745)")
+    if any(c.name in target.partition_by and c.type == types.BINARY for c in target.schema.columns):
+        raise UnwritableTableError("partitioned by a BINARY column, whose text readers do not agree about")
+    try:
+        return schema_to_json(target.schema)
+    except ValueError as error:
+        raise UnwritableTableError(str(error)) from error
+
+
+def _protocol(target: Target) -> dict[str, Any]:
+    """Give the lowest protocol that the table needs: a legacy version where one says it all, else table features.
+
+    Systems that know no table features read the tables that need none.
+    """
+    features: list[tuple[str, bool]] = [
+        feature
+        for name, feature in _FEATURE_OF_PROPERTY.items()
+        if target.properties.get(name, "false").lower() == "true"
+    ]
+    if check_constraints(target.properties):
+        features.append(("checkConstraints", False))
+    if any(column.default is not None for column in target.schema.columns):
+        features.append(("allowColumnDefaults", False))
+    if any(column.generated is not None for column in target.schema.columns):
+        features.append(("generatedColumns", False))
+    if contains_type(target.schema, types.TIMESTAMP_NTZ):
+        features.append(("timestampNtz", True))
+    names = {name for name, _ in features}
+    if names <= _LEGACY_VERSIONS.keys():
+        return {"minReaderVersion": 1, "minWriterVersion": max((_LEGACY_VERSIONS[name] for name in names), default=2)}
+    writer = sorted({*_LEGACY_FEATURES, *names})
+    reader = sorted(name for name, is_reader in features if is_reader)
+    if not reader:
+        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
+    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": writer}
+
+
+def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
+    return {
+        "id": str(uuid.uuid4()),
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema_json,
+        "partitionColumns": list(target.partition_by),
+        "configuration": dict(target.properties),
+        "createdTime": _now_ms(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRows:
+    """The rows of one data file with the columns that the file stores."""
+
+    schema: Schema
+    rows: Sequence[Row]
+
+
+def _write_files(target: Target, path: Path) -> Iterator[dict[str, Any]]:
+    for number, file in enumerate(physical_files(target)):
+        yield _write_file(target, path, file=file, number=number)
+
+
+def _write_file(target: Target, path: Path, *, file: PhysicalFile, number: int) -> dict[str, Any]:
+    values, rows = file
+    types_of = {column.name: column.type for column in target.schema.columns}
+    texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
+    relative = directory(target.partition_by, texts) + f"part-{number:05}-{uuid.uuid4()}.parquet"
+    full = path / relative
+    if texts:
+        full.parent.mkdir(parents=True, exist_ok=True)
+    stored = _stored_rows(target, rows)
+    layout = target.layout
+    table = rows_to_table(stored.rows, stored.schema)
+    with pq.ParquetWriter(full, table.schema, store_schema=False) as writer:
+        writer.write_table(table, row_group_size=layout.row_group_rows)
+        # without Arrow's own schema a file is as Spark writes it
+        if layout.string_type is not StringType.STRING:
+            writer.add_key_value_metadata(schema_metadata(table.schema, layout.string_type))
+    add = {
+        "path": quote(relative, safe="/=+@,;()&$!~-_.:'"),
+        "partitionValues": dict(zip(target.partition_by, texts, strict=True)),
+        "size": full.stat().st_size,
+        "modificationTime": _now_ms(),
+        "dataChange": True,
+    }
+    statistics = _statistics(layout.statistics, stored, number)
+    return add if statistics is None else {**add, "stats": statistics}
+
+
+def _stored_rows(target: Target, rows: tuple[Row, ...]) -> _StoredRows:
+    """Leave out the partition columns, and the added columns that this file is too old to have."""
+    partitions = partition_indexes(target)
+    kept = [i for i in range(len(target.schema.columns)) if i not in partitions]
+    added = [target.schema.names.index(name) for name in target.layout.added_columns]
+    lacking = {i for i in added if all(row[i] is None for row in rows)}
+    kept = [i for i in kept if i not in lacking] or kept
+    schema = as_nullable(Schema(tuple(target.schema.columns[i] for i in kept)))
+    whole = len(kept) == len(target.schema.columns)
+    return _StoredRows(schema, rows if whole else [tuple(row[i] for i in kept) for row in rows])
+
+
+def _statistics(wanted: Statistics, stored: _StoredRows, number: int) -> str | None:
+    """Give the ``stats`` of file ``number``; None for a file without."""
+    if wanted is Statistics.NONE or (wanted is Statistics.ALTERNATE and number % 2 == 0):
+        return None
+    if wanted is Statistics.COUNTS:
+        return count_statistics(len(stored.rows))
+    return file_statistics(stored.rows, stored.schema.columns)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,1 @@
+"""Known deviations of engines: the registry, and what each entry explains."""

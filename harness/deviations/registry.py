@@ -1,0 +1,298 @@
+"""Known deviations of engines, as data: which cases, which difference, why, and until when it was looked at.
+
+An entry explains a mismatch only where its engine, its versions and its predicate fit and where every difference of the
+case is one that some fitting entry names. Anything else stays a finding.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, BadDifferenceError, parse_difference, parts_of
+from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, Predicate, parse_predicate
+from mergecheck.harness.deviations.row_pairing import expecting_all_cells
+from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.outcome import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from mergecheck.harness.deviations.expected import ExpectedDifference
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.reference.case.model import Case
+
+_KEYS = ("id", "engine", "versions", "when", "difference", "message", "reason", "link", "review", "case")
+_OPTIONAL = frozenset({"message", "when"})
+_PACKAGED = "deviations.toml"
+_ANY_VERSION = "*"
+
+
+class StaleDeviationError(MergecheckError):
+    """An entry does not describe its engine any more; the message says which and what to do."""
+
+    exit_code = ExitCode.MISMATCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """One entry.
+
+    Attributes:
+        versions: None for any, also one that is no version number.
+        when: which cases it is about.
+        difference: the mismatches that it explains.
+        message: must be found in the engine's error, its class before its message; such an entry explains nothing
+            where the engine does not fail. None for any answer.
+        review: the day by which somebody should look at the entry again.
+        case: a case that shows the deviation.
+    """
+
+    id: str
+    engine: str
+    versions: SpecifierSet | None
+    when: Predicate
+    difference: tuple[ExpectedDifference, ...]
+    message: re.Pattern[str] | None
+    reason: str
+    link: str
+    review: dt.date
+    case: Case
+
+    def is_about(self, engine: str, version: str) -> bool:
+        """Tell whether the entry speaks of this release."""
+        if self.engine != engine or self.versions is None:
+            return self.engine == engine
+        try:
+            return self.versions.contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return False
+
+    def names_one_of(self, mismatches: Iterable[Mismatch]) -> bool:
+        """Tell whether a difference of the entry is of the kind of one of the mismatches, which is quickly seen."""
+        return any(wanted.names(mismatch) for mismatch in mismatches for wanted in self.difference)
+
+    def fits(self, report: CaseReport) -> bool:
+        """Tell whether the entry speaks of this engine and of cases like this one."""
+        if not self.is_about(report.engine, report.engine_version) or not self.when.holds(report):
+            return False
+        if self.message is None:
+            return True
+        result = report.result
+        return isinstance(result, Rejection) and bool(self.message.search(f"{result.error_class} {result.message}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """All entries that a run knows."""
+
+    entries: tuple[Deviation, ...] = ()
+
+    def explain(self, report: CaseReport) -> tuple[Deviation, ...]:
+        """Return the entries that together explain every difference of a mismatch; none where one is left over."""
+        if report.verdict is not Verdict.MISMATCH:
+            return ()
+        mismatches = [*report.mismatches, *(_in_cells(m) for m in report.mismatches if m.kind in WHOLE_ROWS)]
+        fitting = [entry for entry in self.entries if entry.names_one_of(mismatches) and entry.fits(report)]
+        explained: dict[str, Deviation] = {}
+        for mismatch in report.mismatches:
+            entries = _explaining(mismatch, fitting, report)
+            if not entries:
+                return ()
+            explained.update((entry.id, entry) for entry in entries)
+        return tuple(explained.values())
+
+    def annotated(self, report: CaseReport) -> CaseReport:
+        """Return the report with the ids of the entries that explain it."""
+        found = self.explain(report)
+        return replace(report, deviations=tuple(entry.id for entry in found)) if found else report
+
+    def of(self, engine: Engine) -> tuple[Deviation, ...]:
+        """Return the entries about an engine."""
+        return tuple(entry for entry in self.entries if entry.is_about(engine.name, engine.version))
+
+    def named(self, ids: Iterable[str]) -> Deviations:
+        """Return the entries of these ids alone."""
+        wanted = set(ids)
+        return Deviations(tuple(entry for entry in self.entries if entry.id in wanted))
+
+    def check_examples(self, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> None:
+        """Require that every entry about an engine still describes it.
+
+        Raises:
+            StaleDeviationError: where the case of an entry agrees by now, or differs in another way; all are named.
+            EngineDownError: where the engine fails on such a case.
+        """
+        stale = [
+            _stale(entry, report)
+            for entry in self.of(engine)
+            if entry not in Deviations((entry,)).explain(report := _answered(entry, engine, check))
+        ]
+        if stale:
+            advice = "Narrow the versions, mend the entry, or take it out; --no-deviations runs without any."
+            raise StaleDeviationError("\n".join([*stale, advice]))
+
+    def due(self, engine: Engine, today: dt.date) -> tuple[Deviation, ...]:
+        """Return the entries about an engine whose review date has passed."""
+        return tuple(entry for entry in self.of(engine) if entry.review < today)
+
+    def reason(self, deviation_id: str) -> str:
+        """Return why an entry is there."""
+        return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
+
+
+def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:
+    """Return the entries that name the parts of a mismatch, or the cells in which its rows differ; none if not all."""
+    named = [_covering(mismatch, part, fitting, report) for part in parts_of(mismatch)]
+    if all(named):
+        return [entry for entries in named for entry in entries]
+    if mismatch.kind not in (CELLS, *WHOLE_ROWS):
+        return []
+    cells = _in_cells(mismatch)
+    expecting = expecting_all_cells(
+        mismatch.check, report, lambda cell: _covering(cells, cell, fitting, report), against=mismatch.against
+    )
+    return [entry for entry in fitting if entry in expecting]
+
+
+def _covering(mismatch: Mismatch, part: str, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:
+    return [entry for entry in fitting if any(wanted.covers(mismatch, part, report) for wanted in entry.difference)]
+
+
+def _in_cells(mismatch: Mismatch) -> Mismatch:
+    """Take missing and extra rows for changed ones."""
+    return replace(mismatch, kind=CELLS)
+
+
+def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Deviations:
+    """Read the packaged entries and those of the user's files.
+
+    Raises:
+        UserInputError: for anything that is not exactly an entry; the message names file, entry and key.
+    """
+    entries: list[Deviation] = []
+    if packaged:
+        root = resources.files("mergecheck.harness.deviations")
+        text = (root / _PACKAGED).read_text(encoding="utf-8")
+        folder = root / "cases"
+        entries += _parsed(
+            text,
+            _PACKAGED,
+            lambda name: parse_cases((folder / name).read_text(encoding="utf-8"), name=name, lines=False),
+        )
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserInputError(f"{path} cannot be read: {error}. Give a deviations file in TOML.") from error
+        entries += _parsed(text, str(path), lambda name, path=path: load_cases(path.parent / name))  # type: ignore[misc]
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.id in seen:
+            raise UserInputError(f"deviation {entry.id!r} stands twice; give every entry an id of its own")
+        seen.add(entry.id)
+    return Deviations(tuple(entries))
+
+
+def _parsed(text: str, where: str, load: Callable[[str], Sequence[Case]]) -> list[Deviation]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserInputError(f"{where} is no TOML: {error}") from error
+    unknown = set(document) - {"deviation"}
+    tables = document.get("deviation", [])
+    if unknown or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UserInputError(f"{where} must hold [[deviation]] entries and nothing else, but has {sorted(document)}")
+    return [
+        _entry(table, f"{where}, deviation {table.get('id', number)!r}", load) for number, table in enumerate(tables)
+    ]
+
+
+def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Case]]) -> Deviation:
+    for key in table:
+        if key not in _KEYS:
+            raise UserInputError(f"{where}: unknown key {key!r}{_hint(key, _KEYS)}; allowed: {', '.join(_KEYS)}")
+    missing = [key for key in _KEYS if key not in table and key not in _OPTIONAL]
+    if missing:
+        raise UserInputError(f"{where}: lacks {', '.join(missing)}")
+    for key in ("id", "engine", "versions", "reason", "link", "case", *(["message"] if "message" in table else [])):
+        if not isinstance(table[key], str) or not table[key].strip():
+            raise UserInputError(f"{where}: {key} must be a text that is not empty")
+    difference, review = table["difference"], table["review"]
+    if not isinstance(difference, list) or not difference:
+        raise UserInputError(f'{where}: difference must be a list, such as ["rows missing_rows"]')
+    if not isinstance(review, dt.date) or isinstance(review, dt.datetime):
+        raise UserInputError(f"{where}: review must be a date, such as 2027-06-30, without quotes")
+    try:
+        return Deviation(
+            id=table["id"],
+            engine=table["engine"],
+            versions=None if table["versions"] == _ANY_VERSION else SpecifierSet(table["versions"]),
+            when=parse_predicate(_table(table.get("when", {}), where)),
+            difference=tuple(map(parse_difference, difference)),
+            message=re.compile(table["message"]) if "message" in table else None,
+            reason=" ".join(table["reason"].split()),
+            link=table["link"],
+            review=review,
+            case=_only_case(load(table["case"]), where),
+        )
+    except InvalidSpecifier as error:
+        raise UserInputError(
+            f"{where}: versions {table['versions']!r} is no range, such as '>=1.6,<1.7' or '*'"
+        ) from error
+    except re.error as error:
+        raise UserInputError(f"{where}: message is no regular expression: {error}") from error
+    except BadDifferenceError as error:
+        raise UserInputError(f"{where}: {error}") from error
+    except BadPredicateError as error:
+        word = str(error)
+        text = f"unknown word {word!r}{_hint(word, WORDS)}; allowed: {', '.join(WORDS)}" if " " not in word else word
+        raise UserInputError(f"{where}: when: {text}") from error
+    except (CaseFormatError, OSError) as error:
+        raise UserInputError(f"{where}: its case cannot be read: {error}") from error
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 - any TOML value
+    if not isinstance(value, dict):
+        raise UserInputError(f"{where}: when must be a table of words, such as when = {{ partitioned = true }}")
+    return value
+
+
+def _only_case(cases: Sequence[Case], where: str) -> Case:
+    if len(cases) != 1:
+        raise UserInputError(f"{where}: its case file must hold one case, but holds {len(cases)}")
+    return cases[0]
+
+
+def _hint(given: str, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(given, list(allowed), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _answered(entry: Deviation, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> CaseReport:
+    report = check(entry.case, engine)
+    if report.verdict is Verdict.ENGINE_ERROR:
+        raise EngineDownError(f"the case of deviation {entry.id!r} could not be run: {report.reason}")
+    return report
+
+
+def _stale(entry: Deviation, report: CaseReport) -> str:
+    found = ", ".join(f"{m.check.value} {m.kind}" for m in report.mismatches) or report.reason
+    return (
+        f"deviation {entry.id!r} no longer describes {report.engine} {report.engine_version}: its case must differ in "
+        f"{', '.join(wanted.what for wanted in entry.difference)}, but its verdict is {report.verdict.value}"
+        + (f" ({found})" if found else "")
+    )

@@ -1,0 +1,1 @@
+"""delta-rs, the installed or any released version."""

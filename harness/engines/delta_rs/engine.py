@@ -1,0 +1,241 @@
+"""The engine ``delta-rs``: the merge of the Python package ``deltalake``, in a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import inspect
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.arrow_layout import source_batches
+from mergecheck.harness.delta.observe import is_unchanged
+from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.write import UnwritableTableError, write_target
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.delta_rs.outcome import COMPARED_METRICS, observed, with_library_feed
+from mergecheck.harness.engines.delta_rs.releases import features_off, knows_string_view, requirements
+from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
+from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.reference.case.model import Source
+from mergecheck.reference.case.storage import StringType
+from mergecheck.reference.outcome import Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engines.delta_rs.statement import MergeCalls
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
+"""Error class of a merge whose change feed the library's own reader cannot read."""
+
+_WORKER = Path(__file__).with_name("worker.py")
+_TIMEOUT = 60.0
+_SWITCHES = ("streamed_exec",)
+# How the releases say that they do not know a table's protocol: the table is at fault, not the merge.
+_NO_SUCH_TABLE = re.compile(
+    r"(unsupported|not supported|does not support|unknown)[^.]*(reader|writer|table|column mapping)[ -]*"
+    r"(feature|version)|(reader|writer) (version|feature)[^.]*(not|un)[ ]?supported|"
+    r"minimum (reader|writer) version|Transaction failed.*[Uu]nsupported",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_REASONS = {
+    "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice; laws hold their sums",
+    "error": "delta-rs's errors have no classes of Delta's",
+    "commit": "delta-rs makes no version where no row changes, also where Delta does",
+    "path": "delta-rs has one way to run a merge",
+}
+
+
+class DeltaRsEngine:
+    """Runs a case through ``DeltaTable.merge`` on a fresh Delta table, in a child process.
+
+    The statement is said in the merger's own calls; the source goes over as an Arrow table. The table is read back by
+    its log and files, and its change feed is what ``load_cdf`` says. A process that dies or hangs is an answer.
+
+    Args:
+        version: which release; without one, the installed one.
+        python: the interpreter of an environment that has it.
+    """
+
+    name = "delta-rs"
+    capabilities: Capabilities
+
+    def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
+        self.version = version or importlib.metadata.version("deltalake")
+        self._python = python
+        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+        self._options = self._known_options(asks=python is not None)
+        self._say = Remembered(self._say_anew)
+        self.capabilities = Capabilities(
+            error_class=False,
+            metric_names=COMPARED_METRICS,
+            reasons=_REASONS,
+            features_off=features_off(self._options),
+            conf_domain={
+                **{f"{PREFIX}{name}": ("true", "false") for name in _SWITCHES if name in self._options},
+                f"{PREFIX}stream": ("false", "true"),
+            },
+        )
+
+    @classmethod
+    def at_version(cls, version: str) -> Self:
+        """Return an engine that runs a released ``deltalake`` in an environment of its own.
+
+        Raises:
+            UserInputError: where there is no such version.
+            EngineDownError: where it cannot be installed here.
+        """
+        if not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version):
+            raise UserInputError(f"{version!r} is no version of delta-rs: give a released one, such as delta-rs@1.6.0")
+        return cls(version=version, python=environment_python("delta-rs", version, requirements(version)))
+
+    def recipe(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``CopiedEngine``."""
+        return functools.partial(type(self), version=self.version, python=self._python)
+
+    def refused(self, case: Case) -> Unsupported | None:
+        """Say what of a case this release, or the translation, has no words for."""
+        said = self._say(case)
+        return said if isinstance(said, Unsupported) else None
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case.
+
+        Raises:
+            EngineDownError: when the child cannot be started.
+        """
+        calls = self._say(case)
+        if isinstance(calls, Unsupported):
+            return calls
+        with scratch_directory() as directory:
+            try:
+                write_target(case.target, directory / "target")
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            string_view = knows_string_view(self.version)
+            _write_source(case, calls, directory / "source.arrow", string_view=string_view)
+            return self._merge(case, calls, directory)
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+    def _known_options(self, *, asks: bool) -> Collection[str]:
+        if not asks:
+            return tuple(inspect.signature(DeltaTable.merge).parameters)
+        said = self._worker.ask({"do": "version"}, timeout=_TIMEOUT)
+        return tuple(said["options"])
+
+    def _say_anew(self, case: Case) -> MergeCalls | Unsupported:
+        """Say a case's MERGE; ``_say`` does so once for a look beforehand and for the run."""
+        try:
+            calls = merge_calls(case)
+        except UnsayableError as error:
+            return Unsupported(error.reason)
+        if lacking := self._lacking(calls):
+            return Unsupported(lacking)
+        if case.target.layout.string_type is StringType.STRING_VIEW and not knows_string_view(self.version):
+            return Unsupported("a file whose texts are Arrow views")
+        return calls
+
+    def _lacking(self, calls: MergeCalls) -> str | None:
+        """Say what this release's merge has no argument for."""
+        for option in calls.options:
+            if option not in self._options:
+                return f"option {option}"
+        if "writer_properties" not in self._options and len(set(calls.kinds)) < len(calls.kinds):
+            return "several clauses of a kind"  # the first releases keep the last call of each kind only
+        return None
+
+    def _merge(self, case: Case, calls: MergeCalls, directory: Path) -> EngineResult:
+        path = directory / "target"
+        request = {
+            "do": "merge",
+            "path": str(path),
+            "source": str(directory / "source.arrow"),
+            "predicate": calls.predicate,
+            "source_alias": calls.source_alias,
+            "target_alias": calls.target_alias,
+            "options": calls.options,
+            "stream": calls.stream,
+            "clauses": calls.clauses,
+        }
+        answer = self._ask(request)
+        if isinstance(answer, Rejection):
+            return replace(answer, unchanged=is_unchanged(case.target, path))
+        if "lacks" in answer:
+            return Unsupported(answer["lacks"])
+        if "error" in answer:
+            error = answer["error"]
+            if _NO_SUCH_TABLE.search(error["message"]):
+                return Unsupported("a table protocol that this release does not know")
+            return Rejection(
+                error_class=error_class(error["class"], error["message"]),
+                message=f"{error['class']}: {error['message']}",
+                unchanged=is_unchanged(case.target, path),
+            )
+        outcome = observed(path, answer["metrics"])
+        if isinstance(outcome, TableOutcome) and outcome.committed and outcome.cdf is not None:
+            return self._with_feed(outcome, path, directory / "changes.arrow")
+        return outcome
+
+    def _with_feed(self, outcome: TableOutcome, path: Path, out: Path) -> TableOutcome | Rejection:
+        """Read the change feed by ``load_cdf`` too, in the releases that have it."""
+        request = {"do": "changes", "path": str(path), "version": newest_version(path), "out": str(out)}
+        answer = self._ask(request)
+        if isinstance(answer, Rejection) or "lacks" in answer:
+            return outcome if isinstance(answer, dict) else answer
+        if "error" in answer:
+            error = answer["error"]
+            message = f"the merge succeeded, but load_cdf failed: {error['class']}: {error['message']}"
+            return Rejection(error_class=UNREADABLE_FEED, message=message)
+        try:
+            with pa.OSFile(str(out)) as file:
+                return with_library_feed(outcome, pa.ipc.open_stream(file).read_all())
+        except (pa.ArrowException, ValueError) as error:
+            return Rejection(error_class=UNREADABLE_FEED, message=f"{type(error).__name__}: {error}")
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any] | Rejection:
+        try:
+            return self._worker.ask(request, timeout=_TIMEOUT)
+        except WorkerLostError as error:
+            return Rejection(error_class="CRASHED", message=str(error))
+        except WorkerTimeoutError as error:
+            return Rejection(error_class="TIMED_OUT", message=str(error))
+
+
+def error_class(name: str, message: str) -> str:
+    """Name an error by its exception and its first words, without what differs from case to case."""
+    first = message.strip().splitlines()[0] if message.strip() else ""
+    plain = re.sub(r'"[^"]*"|\'[^\']*\'|`[^`]*`|[(\[{].*', "", first)
+    words = re.sub(r"[^A-Za-z]+", " ", plain).split()
+    return f"{name}: {' '.join(words[:8])}".rstrip(": ")
+
+
+def _write_source(case: Case, calls: MergeCalls, path: Path, *, string_view: bool) -> None:
+    """Write the source's rows as an Arrow file in the layout that the case wants."""
+    layout = case.source.layout if case.source is not None else Source(schema=calls.source_schema).layout
+    source = Source(schema=calls.source_schema, rows=calls.source_rows, layout=layout)
+    batches = source_batches(source, string_view=string_view)
+    # buffers that are decompressed are aligned as Arrow recommends, which the first releases insist on
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batches[0].schema, options=options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)

@@ -1,0 +1,87 @@
+"""What a merge of delta-rs left behind: rows and commit by the table's log and files, metrics by what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.schema_json import as_nullable
+from mergecheck.harness.delta.check_statistics import file_faults
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE
+from mergecheck.harness.delta.read import change_rows, has_change_files, num_removed_records, read_actions, read_table
+from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
+from mergecheck.reference.outcome import Rejection
+from mergecheck.reference.types.data_types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+METRICS = {
+    "num_source_rows": "numSourceRows",
+    "num_target_rows_inserted": "numTargetRowsInserted",
+    "num_target_rows_updated": "numTargetRowsUpdated",
+    "num_target_rows_deleted": "numTargetRowsDeleted",
+    "num_target_rows_copied": "numTargetRowsCopied",
+    "num_output_rows": "numOutputRows",
+    "num_target_files_added": "numTargetFilesAdded",
+    "num_target_files_removed": "numTargetFilesRemoved",
+}
+
+COMPARED_METRICS = frozenset({"numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
+"""What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+
+
+def observed(path: Path, metrics: Mapping[str, int]) -> TableOutcome | Rejection:
+    """Report what the table says after a merge that claims success, or that it cannot be read.
+
+    A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
+    reported: where one was needed, the rows tell.
+    """
+    try:
+        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS})
+    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+        message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
+        return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
+    state = read_table(path)
+    committed = state.version > 0
+    actions = read_actions(path, state.version) if committed else ()
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    written = [file for file in state.files if file.add["path"] in added]
+    changes = None
+    if state.change_data_feed or (committed and has_change_files(path, state.version)):
+        changes = change_rows(path, version=state.version, state=state) if committed else ()
+    return TableOutcome(
+        num_files_added=len(added) if committed else None,
+        schema=state.schema,
+        rows=state.rows,
+        metrics=metrics,
+        cdf=changes,
+        committed=committed or None,
+        num_records_added=sum(len(file.rows) for file in written),
+        num_records_removed=num_removed_records(path, state.version) if committed else 0,
+        members_not_null=state.members_not_null,
+        file_faults=tuple(
+            fault
+            for file in written
+            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+        ),
+    )
+
+
+def with_library_feed(outcome: TableOutcome, read: pa.Table) -> TableOutcome:
+    """Show the change feed as the library's own reader gives it, where that differs from what the log says."""
+    typed = as_nullable(Schema((*outcome.schema.columns, Field("_change_type", STRING))))
+    arrow = arrow_schema(typed)
+    if missing := [name for name in arrow.names if name not in read.column_names]:
+        raise ValueError(f"load_cdf gives no column {', '.join(missing)}")
+    rows = table_to_rows(read.select(arrow.names).cast(arrow), typed)
+    return outcome if same_rows(outcome.cdf or (), rows, typed) else replace(outcome, cdf=rows)

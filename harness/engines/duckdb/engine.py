@@ -1,0 +1,234 @@
+"""The engine ``duckdb``: DuckDB's own MERGE INTO, in a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
+from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, read_manner
+from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
+from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
+from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.spark.temp_dirs import directory_at, scratch_path
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engines.duckdb.preparation import Preparation
+    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.reference.outcome import EngineResult
+
+_WORKER = Path(__file__).with_name("worker.py")
+_TIMEOUT = 60.0
+_ENOUGH_WORDS = 3
+_TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
+_UNREADABLE, _UNREADABLE_RETURNING = "MERGECHECK_UNREADABLE_TABLE", "MERGECHECK_UNREADABLE_RETURNING"
+_UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # whatever memory holds that nobody wrote to
+_OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
+_RAISED = re.compile(r"Invalid Input Error: UNSUPPORTED (.*)", re.DOTALL)
+
+
+class DuckDbEngine:
+    """Runs a case through DuckDB's ``MERGE INTO``, once plainly and once with RETURNING, each into a new table.
+
+    The rows of the table come from the plain merge; the other must leave the same table. Numbers of rows and change
+    rows come from RETURNING (the rows before an update follow from the tables). Errors are told by DuckDB's words,
+    which no rule of Delta's knows. A process that dies or hangs, or an internal error, is an answer.
+
+    Args:
+        version: which DuckDB; without one, the installed one.
+        python: the interpreter of an environment that has it.
+    """
+
+    name = "duckdb"
+    capabilities = Capabilities(
+        error_class=False,
+        metric_names=METRIC_NAMES,
+        reasons={
+            "metrics": "DuckDB counts inserted, updated and deleted rows only",
+            "error": "DuckDB's errors have no classes of Delta's",
+            "commit": "a DuckDB table has no versions",
+            "path": "DuckDB has one way to run a merge",
+        },
+        features_off=frozenset(
+            {
+                "partitions",
+                "awkward-partition-values",
+                "schema-evolution",
+                "schemas-without-columns-or-types",
+                "case-sensitive-session",
+                "duplicate-source-names",
+                "append-only-target",
+                "strict-store-assignment",
+            }
+        ),
+        conf_domain=CONF_DOMAIN,
+    )
+
+    def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
+        self.version = version or importlib.metadata.version("duckdb")
+        self._python = python
+        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+        self._prepare = Remembered(_prepare_anew)
+
+    @classmethod
+    def at_version(cls, version: str) -> Self:
+        """Return an engine that runs a released DuckDB in an environment of its own.
+
+        Raises:
+            UserInputError: where there is no such version.
+            EngineDownError: where it cannot be installed here.
+        """
+        arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
+        return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
+
+    def recipe(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``CopiedEngine``."""
+        return functools.partial(type(self), version=self.version, python=self._python)
+
+    def refused(self, case: Case) -> Unsupported | None:
+        """Say what of a case DuckDB, or the translation, has no words for."""
+        prepared = self._prepare(case)
+        return prepared if isinstance(prepared, Unsupported) else None
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case.
+
+        Raises:
+            EngineDownError: when the child cannot be started.
+        """
+        preparation = self._prepare(case)
+        if isinstance(preparation, Unsupported):
+            return preparation
+        with directory_at(preparation.directory):
+            plain = self._attempt(preparation)
+            if not isinstance(plain, _Merged):
+                return plain
+            returning = self._attempt(preparation, plain)
+            if not isinstance(returning, _Merged):
+                return returning
+            if preparation.extension:
+                return Unsupported(f"DuckDB knows {preparation.extension}")
+            return _outcome(case, plain, returning)
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+    def _attempt(self, preparation: Preparation, plain: _Merged | None = None) -> _Merged | Rejection | Unsupported:
+        """Merge, with RETURNING where the plain merge is done."""
+        request = {"steps": preparation.steps(returning=plain is not None)}
+        try:
+            reply = self._worker.ask(request, timeout=_TIMEOUT)
+        except WorkerLostError as error:
+            return Rejection(error_class="CRASHED", message=str(error))
+        except WorkerTimeoutError as error:
+            return Rejection(error_class="TIMED_OUT", message=str(error))
+        return _read(preparation, reply, plain)
+
+
+def _prepare_anew(case: Case) -> Preparation | Unsupported:
+    """Translate a case; ``DuckDbEngine`` does so once for a look beforehand and for the run."""
+    try:
+        return prepare(case, read_manner(case), scratch_path())
+    except UnsupportedByReferenceError as error:
+        return Unsupported(error.reason)
+    except RejectedError as error:  # of the source query, which is translated whole
+        return Unsupported(f"a source query that Delta refuses with {error.error_class}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """A merge that succeeded: the table after it, its columns before and after, and what MERGE gave."""
+
+    rows: tuple[Row, ...]
+    columns: list[tuple[str, ...]]
+    result: pa.Table
+
+
+def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None) -> _Merged | Rejection | Unsupported:
+    if reply["failed"] is not None:
+        if preparation.manner.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
+            return Unsupported("rows that no primary key allows")
+        return Unsupported(f"setup: {error_class(reply['failed'])}")
+    answers, schema = reply["answers"], preparation.case.target.schema
+    if answers.get(MISFITS) not in (None, {"rows": []}):
+        return Unsupported("a stored value that its generated column does not compute")
+    for name in (MERGE, COMMIT):
+        if "error" in answers.get(name, {}):
+            return _rejection(preparation, answers[name]["error"], answers)
+    for name in (ROWS, COLUMNS):
+        if "error" in answers[name]:
+            return Rejection(error_class=_UNREADABLE, message=answers[name]["error"]["message"], unchanged=False)
+    wanted = _columns(answers[COLUMNS_BEFORE]) if plain is None else plain.columns
+    if (found := _columns(answers[COLUMNS])) != wanted:
+        return Rejection(error_class=_OTHER_SCHEMA, message=f"the table had {wanted}, now {found}", unchanged=False)
+    what = _UNREADABLE
+    try:
+        rows, result = rows_of(answers[ROWS], schema), arrow_of(answers[MERGE])
+        what = _UNREADABLE_RETURNING
+        if plain is not None:
+            read_returned(result, schema)
+    except _UNREADABLE_VALUE as error:
+        return Rejection(error_class=what, message=f"{type(error).__name__}: {error}", unchanged=False)
+    return _Merged(rows, found, result)
+
+
+def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[str, Any]) -> Rejection | Unsupported:
+    if raised := _RAISED.match(error["message"]):
+        return Unsupported(raised.group(1).strip())
+    if preparation.manner.index == "primary-key" and error["class"] == "ConstraintException":
+        return Unsupported("a merge that the primary key may forbid")
+    case = preparation.case
+    unchanged = None
+    if preparation.restores and "arrow" in answers[ROWS]:
+        unchanged = same_rows(
+            physical_rows(case.target), rows_of(answers[ROWS], case.target.schema), case.target.schema
+        )
+    return Rejection(error_class=error_class(error), message=error["message"], unchanged=unchanged)
+
+
+def error_class(error: dict[str, str]) -> str:
+    """Name an error by its kind and its words, without what differs from case to case: names, numbers, lists."""
+    kind, _, text = error["message"].partition(": ")
+    first = re.sub(r"\s*\n.*", "", text.strip(), flags=re.DOTALL)
+    words = re.split(r"[^A-Za-z]+", re.split(r"[\"'(\[{]", first)[0].strip())
+    if len(words) < _ENOUGH_WORDS:
+        words = re.sub(r"[^A-Za-z]+", " ", re.sub(r'"[^"]*"|\'[^\']*\'|[(\[{].*', "", first)).split()
+    return f"{kind.removesuffix(' Error').strip().upper().replace(' ', '_')}: {' '.join(words[:9]).strip()}"
+
+
+def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Name, type and nullability of each column; what else DESCRIBE tells (keys, defaults) is no schema."""
+    return [tuple(row[:3]) for row in answer["rows"]]
+
+
+def _outcome(case: Case, plain: _Merged, returning: _Merged) -> Outcome | Rejection:
+    schema = case.target.schema
+    if not same_rows(plain.rows, returning.rows, schema):
+        text = f"without RETURNING the table is {plain.rows}, with RETURNING it is {returning.rows}"
+        return Rejection(error_class=_TWO_ANSWERS, message=text, unchanged=False)
+    returned = read_returned(returning.result, schema)
+    changes = returned.changes(physical_rows(case.target), returning.rows, schema)
+    return Outcome(
+        schema=schema,
+        rows=plain.rows,
+        metrics=returned.metrics(int(plain.result.column(0)[0].as_py())),
+        cdf=changes if case.target.change_data_feed else None,
+    )

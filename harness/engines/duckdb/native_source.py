@@ -1,0 +1,59 @@
+"""The source of a merge in DuckDB: a table, a view, a subquery, a CTE, VALUES, an Arrow table or a Parquet file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.engines.duckdb.native_tables import create_source, insert_rows, load, renamed, run, values_query
+from mergecheck.reference.types.typed import identifier, string_literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.engines.duckdb.native_tables import Step
+    from mergecheck.harness.engines.duckdb.options import Manner
+    from mergecheck.reference.case.model import Source
+
+SOURCE = "source"
+_INCOMING, _STORED = "incoming_source", "stored_source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenSource:
+    """A source as a statement finds it.
+
+    Attributes:
+        steps: what makes it.
+        text: what stands for it in FROM and USING.
+        prefix: what stands before the whole statement.
+    """
+
+    steps: tuple[Step, ...] = ()
+    text: str = identifier(SOURCE)
+    prefix: str = ""
+
+
+def give_source(source: Source, manner: Manner, directory: Path) -> GivenSource:
+    """Give the source in the form that the case wants; ``VALUES`` only where it can be written so."""
+    incoming = load(_INCOMING, source.rows, source.schema)
+    values = values_query(source.rows, source.schema) if manner.source == "values" else None
+    if values is not None:
+        names = ", ".join(identifier(column.name) for column in source.schema.columns)
+        return GivenSource(text=f"(SELECT * FROM ({values}) AS v({names}))")
+    if manner.source == "arrow":
+        return GivenSource(steps=(incoming,), text=f"({renamed(source.schema, _INCOMING)})")
+    if manner.source == "parquet":
+        path = string_literal(str(directory / "source.parquet"))
+        copy = run(f"COPY ({renamed(source.schema, _INCOMING)}) TO {path}")
+        return GivenSource(steps=(incoming, copy), text=f"read_parquet({path})")
+    stored = SOURCE if manner.source in ("", "values") else _STORED
+    steps = (incoming, create_source(stored, source.schema), insert_rows(stored, source.schema, _INCOMING))
+    everything = f"SELECT * FROM {_STORED}"
+    if manner.source == "view":
+        return GivenSource(steps=(*steps, run(f'CREATE VIEW "source" AS {everything}')))
+    if manner.source == "subquery":
+        return GivenSource(steps=steps, text=f"({everything})")
+    if manner.source == "cte":
+        return GivenSource(steps=steps, prefix=f'WITH "source" AS ({everything}) ')
+    return GivenSource(steps=steps)

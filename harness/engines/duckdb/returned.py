@@ -1,0 +1,77 @@
+"""What RETURNING tells: how many rows of each action, and, with the tables before and after, the change rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identities
+from mergecheck.reference.case.arrow import table_to_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
+
+INSERTED, UPDATED, DELETED = "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"
+METRIC_NAMES = frozenset({INSERTED, UPDATED, DELETED})
+_CHANGES = {"INSERT": "insert", "UPDATE": "update_postimage", "DELETE": "delete"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """The rows that a merge returned: inserted and updated ones as they are afterwards, deleted ones as they were."""
+
+    rows: tuple[tuple[str, Row], ...]
+
+    def metrics(self, changed: int) -> Mapping[str, int]:
+        """Count rows by action.
+
+        Args:
+            changed: how many rows the same merge without RETURNING says it changed; what both disagree on is counted
+                as updated rows, so that a wrong number shows up.
+        """
+        counts = Counter(action for action, _ in self.rows)
+        inserted, deleted = counts["INSERT"], counts["DELETE"]
+        return {INSERTED: inserted, UPDATED: changed - inserted - deleted, DELETED: deleted}
+
+    def changes(self, before: Sequence[Row], after: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
+        """Give the change rows (R-610).
+
+        DuckDB does not return what an updated row was before. The pre-images follow from the two tables: whatever was
+        there or came in, and is neither there any more nor was deleted, was updated. Where RETURNING does not fit the
+        tables, these rows do not fit either.
+        """
+        given = [(_CHANGES.get(action, action), row) for action, row in self.rows]
+        images = _difference(
+            [*before, *(row for change, row in given if change in ("insert", "update_postimage"))],
+            [*after, *(row for change, row in given if change == "delete")],
+            schema,
+        )
+        return tuple((*row, change) for change, row in (*given, *(("update_preimage", row) for row in images)))
+
+
+def read_returned(table: pa.Table, schema: Schema) -> Returned:
+    """Read the answer of ``RETURNING merge_action, *``.
+
+    Raises:
+        ValueError: where the columns are not those of the table.
+    """
+    rows = table_to_rows(table.select(range(1, table.num_columns)), schema)
+    return Returned(rows=tuple(zip(table.column(0).to_pylist(), rows, strict=True)))
+
+
+def _difference(more: Sequence[Row], less: Sequence[Row], schema: Schema) -> list[Row]:
+    """Take one bag of rows from another."""
+    taken = Counter(row_identities(less, schema))
+    left = []
+    for row, identity in zip(more, row_identities(more, schema), strict=True):
+        if taken[identity] > 0:
+            taken[identity] -= 1
+        else:
+            left.append(row)
+    return left

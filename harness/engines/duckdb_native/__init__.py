@@ -1,1 +1,0 @@
-"""DuckDB's own MERGE INTO: the parts of the engine ``duckdb``."""

@@ -1,0 +1,143 @@
+"""A long-lived child process that answers requests: one JSON document per line each way.
+
+Engines whose fault may end or hang a process run in one, so that the fault is an answer and not the end of the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+from typing import IO, TYPE_CHECKING, Any
+
+from mergecheck.harness.errors import EngineDownError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TAIL_BYTES = 2000
+_START_SECONDS, _STOP_SECONDS = 120.0, 5.0
+
+
+class WorkerLostError(RuntimeError):
+    """The child ended before it answered; the message carries what it said last."""
+
+
+class WorkerTimeoutError(RuntimeError):
+    """The child did not answer in time, and was ended."""
+
+
+class WorkerProcess:
+    """A child process; it starts with the first request and again after it was lost.
+
+    Args:
+        python: the interpreter to run.
+        script: what it runs, isolated: neither the script's folder nor ``PYTHONPATH`` can hide an installed package.
+            The script reads requests from its input and writes answers to its output; it must answer ``{"do":
+            "version"}``.
+    """
+
+    def __init__(self, python: Path, script: Path) -> None:
+        self._command = [str(python), "-I", str(script)]
+        self._child: subprocess.Popen[str] | None = None
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._errors: IO[bytes] | None = None
+
+    def ask(self, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Args:
+            request: any JSON object.
+            timeout: seconds to wait.
+
+        Raises:
+            WorkerLostError: where the child ends instead of answering.
+            WorkerTimeoutError: where it takes longer.
+            EngineDownError: where it does not even start.
+        """
+        return self._exchange(self._started(), request, timeout=timeout)
+
+    def _exchange(self, child: subprocess.Popen[str], request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
+        try:
+            assert child.stdin is not None  # noqa: S101 - it is a pipe
+            child.stdin.write(json.dumps(request) + "\n")
+            child.stdin.flush()
+        except OSError as error:
+            raise self._lost(child) from error
+        try:
+            line = self._answers.get(timeout=timeout)
+        except queue.Empty:
+            self.close()
+            raise WorkerTimeoutError(f"no answer within {timeout:.0f} s") from None
+        except BaseException:
+            self.close()  # an interrupt: the answer that is still to come belongs to nobody
+            raise
+        if not line:
+            raise self._lost(child)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=_STOP_SECONDS)
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._child is not None:
+            return self._child
+        self._errors = tempfile.TemporaryFile(prefix="mergecheck-worker-")  # noqa: SIM115 - closed with the child
+        self._answers = queue.SimpleQueue()
+        self._child = subprocess.Popen(  # noqa: S603 - an interpreter of ours with a script of ours
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # Ctrl+C is for the harness, which ends its children itself
+        )
+        child = self._child
+        threading.Thread(target=_listen, args=(child, self._answers), daemon=True).start()
+        try:
+            self._exchange(child, {"do": "version"}, timeout=_START_SECONDS)
+        except (WorkerLostError, WorkerTimeoutError) as error:
+            raise EngineDownError(f"{' '.join(self._command)} does not start: {error}") from error
+        return child
+
+    def _lost(self, child: subprocess.Popen[str]) -> WorkerLostError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_STOP_SECONDS)
+        said = self._tail()
+        code = child.returncode
+        self.close()
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return WorkerLostError(f"the process ended with {how}: {said}".rstrip(": "))
+
+    def _tail(self) -> str:
+        if self._errors is None:
+            return ""
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - _TAIL_BYTES))
+        return self._errors.read().decode(errors="replace").strip()
+
+
+def _listen(child: subprocess.Popen[str], answers: queue.SimpleQueue[str]) -> None:
+    """Hand on every line that the child writes, then an empty one for its end."""
+    with contextlib.suppress(OSError, ValueError):  # the pipe may be closed under this thread
+        for line in child.stdout or ():
+            answers.put(line)
+    answers.put("")

@@ -1,0 +1,85 @@
+"""Virtual environments of released versions, one each, kept in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.spark.maven_jars import cache_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIME_LIMIT = 900  # seconds
+_COMPLETE = "complete"  # written last, so that an environment without it is known to be half made
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]*")
+_NO_SUCH_VERSION = ("No matching distribution found", "No solution found", "no version of", "there are no versions")
+
+
+def environment_python(name: str, version: str, requirements: Sequence[str]) -> Path:
+    """Return the interpreter of an environment that holds a released version, making it the first time.
+
+    Args:
+        name: of the engine, for the folder's name.
+        version: which release, such as ``0.25.5``.
+        requirements: what to install, as pip spells it; the release itself and what it needs besides.
+
+    Raises:
+        UserInputError: where the version is none, or was never released.
+        EngineDownError: where it cannot be installed here.
+    """
+    if not _VERSION.fullmatch(version):
+        raise UserInputError(f"{version!r} is no version of {name}: give a released one, such as {name}@1.2.3")
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    directory = cache_directory() / "environments" / f"{name}-{version}-{python}"
+    if not (directory / _COMPLETE).is_file():
+        _make(directory, f"{name} {version}", requirements)
+    return _interpreter(directory)
+
+
+def _interpreter(directory: Path) -> Path:
+    return directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _make(directory: Path, what: str, requirements: Sequence[str]) -> None:
+    """Make an environment at its place, for it cannot be moved; a lock of a folder keeps a second process out."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
+    try:
+        uv = shutil.which("uv")
+        if uv is not None:
+            _run([uv, "venv", "--quiet", "--python", sys.executable, str(building / "env")], what)
+            install = [uv, "pip", "install", "--quiet", "--python", str(_interpreter(building / "env"))]
+        else:
+            _run([sys.executable, "-m", "venv", str(building / "env")], what)
+            install = [str(_interpreter(building / "env")), "-m", "pip", "install", "--quiet"]
+        _run([*install, *requirements], what)
+        (building / "env" / _COMPLETE).touch()
+        shutil.rmtree(directory, ignore_errors=True)  # what an interrupted run left there
+        try:
+            (building / "env").rename(directory)
+        except OSError:
+            if not (directory / _COMPLETE).is_file():  # else another process was faster
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _run(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)  # noqa: S603 - our own interpreter, or uv
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineDownError(f"{what} cannot be installed: {error}") from error
+    if done.returncode == 0:
+        return
+    said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+    if any(text in done.stdout + done.stderr for text in _NO_SUCH_VERSION):
+        raise UserInputError(f"{what} is no version that can be installed here; give a released one.\n{said}")
+    raise EngineDownError(f"{what} cannot be installed in an environment of its own:\n{said}")

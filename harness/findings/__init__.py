@@ -1,0 +1,1 @@
+"""Findings: where they are kept, and when two are the same."""

@@ -1,0 +1,119 @@
+"""Saved cases: files, folders and finding ids turned into cases, with every unreadable one named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.reference.case.model import Case
+
+SUFFIXES = (".json", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedCase:
+    """A case and the file it came from."""
+
+    case: Case
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """What was found under some paths.
+
+    Attributes:
+        unreadable: one message per case that is not in the format; the files stay as they are.
+    """
+
+    cases: tuple[SavedCase, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+def load_corpus(names: Iterable[str], *, findings: FindingsDirectory | None = None) -> Corpus:
+    """Load files, folders (searched at every depth) and ids of findings, in the order given.
+
+    Raises:
+        UserInputError: where a name is neither file, folder nor finding, or a folder holds no case file.
+    """
+    store = findings or FindingsDirectory()
+    cases: list[SavedCase] = []
+    unreadable: list[str] = []
+    for name in names:
+        for path in _files(name, store):
+            try:
+                cases.extend(_load_file(path, unreadable))
+            except CaseFormatError as error:
+                unreadable.append(str(error))
+    return Corpus(cases=tuple(cases), unreadable=tuple(unreadable))
+
+
+def find_case_file(name: str, *, findings: FindingsDirectory | None = None) -> Path:
+    """Return the one file that a path or a finding id names.
+
+    Raises:
+        UserInputError: where there is none, or a folder is named.
+    """
+    path = _existing(name, findings or FindingsDirectory())
+    if path.is_dir():
+        raise UserInputError(f"{name} is a folder; give one case file, or replay the folder: mergecheck replay {name}")
+    return path
+
+
+def _files(name: str, store: FindingsDirectory) -> Iterator[Path]:
+    path = _existing(name, store)
+    if path.is_file():
+        yield path
+        return
+    try:
+        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        list(path.iterdir())  # rglob passes over a folder that it may not read
+    except OSError as error:
+        raise UserInputError(f"{name} cannot be read: {error.strerror}. Check the folder's permissions.") from error
+    if not files:
+        raise UserInputError(f"{name} holds no case file; case files end in {' or '.join(SUFFIXES)}")
+    yield from files
+
+
+def _existing(name: str, store: FindingsDirectory) -> Path:
+    path = Path(name)
+    try:
+        if path.exists():
+            return path
+        if path.name == name and store.path_of(name).is_file():
+            return store.path_of(name)
+    except OSError as error:
+        raise UserInputError(f"{name} cannot be read: {error.strerror}") from error
+    raise UserInputError(
+        f"{name} is neither a file nor a folder, nor the id of a finding in {store.root}. "
+        "Give a case file (.json, .jsonl), a folder of them, or an id that mergecheck fuzz printed."
+    )
+
+
+def _load_file(path: Path, unreadable: list[str]) -> Iterator[SavedCase]:
+    """Load one file; in a ``.jsonl`` file a bad line does not keep the others from being read."""
+    if path.suffix != ".jsonl":
+        yield from (SavedCase(case=case, path=path) for case in load_cases(path))
+        return
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CaseFormatError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            case = parse_cases(line, name=f"{path}, line {number}", lines=False)[0]
+        except CaseFormatError as error:
+            unreadable.append(str(error))
+        else:
+            yield SavedCase(case=case, path=path)

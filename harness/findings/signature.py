@@ -1,0 +1,151 @@
+"""What two mismatches with one cause are likely to share: a symptom as drawn, a shape once minimal.
+
+Neither is proof. A symptom decides which mismatch of a known fingerprint is worth shrinking, a shape decides whether
+the minimal case is a finding of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.harness.core.merge_text import words_of
+from mergecheck.harness.findings.store import Fingerprint, fingerprint, primary_mismatch
+from mergecheck.harness.verdict import Check
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.case.storage import SourceLayout, TargetLayout
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.statement import parse_statement
+from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.syntax.statement import Clause
+
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_BY_KIND = frozenset({Check.ERROR, Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH, Check.UNCHANGED, Check.SCHEMA})
+_FAILS = frozenset({"spurious_error", "breakdown", "error_class"})
+_WORDS = frozenset({"update", "delete", "insert", "not", "by", "source", "and", "set", "*", "with"})
+_NO_MEANING = (exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symptom:
+    """How a mismatch shows in a case as it was drawn.
+
+    Attributes:
+        mark: the fingerprint; of an error that breaks a refusal, as if it broke a merge.
+        kinds: the sorts of difference of the observable that names the fault, such as missing and extra rows.
+        fired: the clauses that acted on a row.
+        traits: what else the fault may hang on.
+    """
+
+    mark: Fingerprint
+    kinds: frozenset[str]
+    fired: frozenset[tuple[str, str]]
+    traits: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a mismatch shows in a minimal case: the same statement, but for names and values, and the same difference."""
+
+    mark: Fingerprint
+    kinds: frozenset[str]
+    statement: tuple[object, ...]
+    tables: frozenset[str]
+
+
+def symptom(report: CaseReport) -> Symptom | None:
+    """Return the symptom of a report, None where it has no fingerprint."""
+    mark = fingerprint(report)
+    if mark is None:
+        return None
+    return Symptom(
+        mark=_mark(mark), kinds=_kinds(report), fired=report.reference.facts.clauses_fired, traits=_traits(report.case)
+    )
+
+
+def shape(report: CaseReport) -> Shape | None:
+    """Return the shape of a report, None where it has no fingerprint."""
+    mark = fingerprint(report)
+    if mark is None:
+        return None
+    case = report.case
+    return Shape(
+        mark=_mark(mark), kinds=_kinds(report), statement=_statement(case), tables=_traits(case) | _tables(case)
+    )
+
+
+def _mark(mark: Fingerprint) -> Fingerprint:
+    """Let an error be the same one whether the merge had to succeed or had to be refused in another way."""
+    fails = mark.check is Check.ERROR and mark.kind in _FAILS and mark.against == "reference"
+    return replace(mark, kind="spurious_error") if fails else mark
+
+
+def _kinds(report: CaseReport) -> frozenset[str]:
+    first = primary_mismatch(report)
+    if first.check in _BY_KIND:
+        return frozenset()  # the fingerprint says it all
+    same = (m for m in report.mismatches if m.check is first.check and m.against == first.against)
+    return frozenset(m.kind for m in same)
+
+
+def _traits(case: Case) -> frozenset[str]:
+    columns = [*case.target.schema.columns, *(case.source.schema.columns if case.source is not None else ())]
+    found = {
+        "partitioned": bool(case.target.partition_by),
+        "change data feed": case.target.change_data_feed,
+        "evolution": evolves(case),
+        "nested": any(isinstance(column.type, StructType | ArrayType | MapType) for column in columns),
+        "self": case.source is None,
+    }
+    return frozenset(name for name, holds in found.items() if holds)
+
+
+def _tables(case: Case) -> frozenset[str]:
+    num_source_rows = 1 if case.source is None else len(case.source.rows)
+    found = {
+        "no target row": not case.target.rows,
+        "no source row": not num_source_rows,
+        "several files": len(case.target.files) > 1,
+        "target layout": case.target.layout != TargetLayout(),
+        "source layout": case.source is not None and case.source.layout != SourceLayout(),
+        "names differ": case.source is not None and case.source.schema.names != case.target.schema.names,
+    }
+    properties = case.target.properties.keys() - {CDF_PROPERTY}
+    return frozenset([name for name, holds in found.items() if holds]) | case.conf.keys() | properties
+
+
+def evolves(case: Case) -> bool:
+    """Tell whether the statement or the session asks for schema evolution."""
+    automatic = case.conf.get(AUTO_MERGE, "false").lower() == "true"
+    return automatic or "WITH SCHEMA EVOLUTION" in " ".join(case.sql.upper().split())
+
+
+def _statement(case: Case) -> tuple[object, ...]:
+    try:
+        statement = parse_statement(case.sql)
+    except (RejectedError, UnsupportedByReferenceError):
+        return tuple(sorted(_WORDS & words_of(case.sql)))
+    return (
+        statement.source_query is not None,
+        _operators(statement.on),
+        *(_clause(clause) for clause in statement.clauses),
+    )
+
+
+def _clause(clause: Clause) -> tuple[object, ...]:
+    values = frozenset(_operators(assignment.value) for assignment in clause.assignments)
+    return (clause.kind, clause.action, clause.star, _operators(clause.condition), values)
+
+
+def _operators(tree: exp.Expr | None) -> str:
+    """Spell the operators and functions of an expression, without the columns and values they work on."""
+    if tree is None:
+        return "none"
+    names = [type(node).__name__ for node in tree.walk() if not isinstance(node, _NO_MEANING)]
+    return " ".join(names)

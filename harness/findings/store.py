@@ -1,0 +1,221 @@
+"""Findings: one minimal case per fingerprint, kept on disk in the case file's format, never overwritten."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.error_signature import error_text
+from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.reference.case.case_file import dump_case
+from mergecheck.reference.outcome import Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.reference.case.model import Case
+
+WORK_DIRECTORY = Path(".mergecheck")
+FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"
+
+# The first of these that differs names the fault: a wrong table usually drags metrics and changes along.
+_PRECEDENCE = (
+    Check.ERROR,
+    Check.UNCHANGED,
+    Check.SCHEMA,
+    Check.ROWS,
+    Check.CDF,
+    Check.METRICS,
+    Check.FILES,
+    Check.COMMIT,
+    Check.PATH,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What makes two mismatches the same one: engine, first differing observable, sort of difference.
+
+    Attributes:
+        detail: the engine's error where it rejected the merge (its class, or the steady words of its message), the
+            reference's class where it alone did, else empty.
+    """
+
+    engine: str
+    check: Check
+    against: str
+    kind: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Spell the fingerprint for a report."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.engine}: {self.check.value} {self.kind} against {self.against}{detail}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A confirmed mismatch with the smallest case known for it.
+
+    Attributes:
+        report: the check of the minimal case; its case carries the finding's id.
+        original: the case as it was drawn.
+        num_cases: cases checked until it was found, this one included.
+        num_runs: executions that shrinking took; seconds: the time.
+        cut_short: whether a limit ended shrinking before nothing smaller was left to try.
+    """
+
+    fingerprint: Fingerprint
+    report: CaseReport
+    original: Case
+    seed: int
+    num_cases: int
+    num_runs: int
+    seconds: float
+    cut_short: bool
+
+    @property
+    def id(self) -> str:
+        """The finding's short id."""
+        return self.report.case.id
+
+
+def primary_mismatch(report: CaseReport) -> Mismatch:
+    """Return the mismatch that names the fault; the report must have one.
+
+    A broken law tells that two observables contradict each other; where the reference differs too, it tells which.
+    """
+    return min(
+        report.mismatches,
+        key=lambda m: (m.against == "itself", _PRECEDENCE.index(m.check), m.against != "reference", m.kind),
+    )
+
+
+def fingerprint(report: CaseReport) -> Fingerprint | None:
+    """Return the fingerprint of a report, None unless its verdict is a mismatch that no deviation explains."""
+    if report.verdict is not Verdict.MISMATCH or not report.mismatches or report.deviations:
+        return None
+    first = primary_mismatch(report)
+    detail = ""
+    if isinstance(report.result, Rejection):
+        detail = error_text(report.result)
+    elif isinstance(report.reference.answer, Rejection):
+        detail = report.reference.answer.error_class  # the rule that the engine does not know
+    return Fingerprint(engine=report.engine, check=first.check, against=first.against, kind=first.kind, detail=detail)
+
+
+class FindingsDirectory:
+    """The folder that holds findings and, in sub-folders, cases set aside (``flaky``, ``engine_error``)."""
+
+    def __init__(self, root: Path = FINDINGS_DIRECTORY) -> None:
+        self.root = root
+
+    def save(self, case: Case, report_text: str) -> Path:
+        """Write a case and the text of its report beside it; a file that stands there already is kept.
+
+        Raises:
+            UserInputError: where the folder cannot be written.
+        """
+        return self._write(self.root, case, report_text)
+
+    def set_aside(self, kind: str, case: Case, report_text: str) -> Path:
+        """Write a case that is no finding into the sub-folder of its kind.
+
+        Raises:
+            UserInputError: where the folder cannot be written.
+        """
+        return self._write(self.root / kind, case, report_text)
+
+    def path_of(self, finding_id: str) -> Path:
+        """Return where a finding of this id stands, if there is one."""
+        return self.root / f"{finding_id}.json"
+
+    def _write(self, folder: Path, case: Case, report_text: str) -> Path:
+        path = folder / f"{case.id}.json"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_new(path, dump_case(case) + "\n")
+            _write_new(folder / f"{case.id}.report.txt", report_text + "\n")
+        except OSError as error:
+            raise UserInputError(
+                f"cannot write findings to {folder}: {error}. Choose another folder with --findings DIR."
+            ) from error
+        return path
+
+
+class RunningCase:
+    """The case under way, on disk before it runs, so that a lost process leaves its case behind.
+
+    One file per process and job: several runs may share a folder, and a run may check several cases at once.
+    """
+
+    def __init__(self, work_directory: Path = WORK_DIRECTORY, *, job: int = 0) -> None:
+        self._folder = work_directory / "running"
+        self._path = self._folder / (f"{os.getpid()}-{job}.json" if job else f"{os.getpid()}.json")
+        self._new = self._path.with_suffix(".new")
+        self._is_written = False
+
+    @contextlib.contextmanager
+    def under_way(self, case: Case) -> Iterator[None]:
+        """Keep a case on disk while the block runs; whatever ends the block, the process still lives.
+
+        Raises:
+            UserInputError: where the folder cannot be written.
+        """
+        self.write(case)
+        try:
+            yield
+        finally:
+            self.clear()
+
+    def write(self, case: Case) -> None:
+        """Put a case on disk in place of the one before.
+
+        Raises:
+            UserInputError: where the folder cannot be written.
+        """
+        try:
+            if not self._folder.is_dir():
+                self._folder.mkdir(parents=True, exist_ok=True)
+            self._new.write_text(dump_case(case), encoding="utf-8")
+            self._new.replace(self._path)  # whoever reads sees a whole case
+            self._is_written = True
+        except OSError as error:
+            raise UserInputError(
+                f"cannot write the case under way to {self._folder}: {error}. Run mergecheck in a folder you can write."
+            ) from error
+
+    def clear(self) -> None:
+        """Forget the case under way: it came to its end."""
+        if self._is_written:
+            self._path.unlink(missing_ok=True)
+            self._is_written = False
+
+    def leftovers(self) -> Iterator[Path]:
+        """Yield the cases that processes left which live no more."""
+        if not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.glob("*.json")):
+            process = path.stem.partition("-")[0]
+            if process.isdigit() and (int(process) == os.getpid() or not _is_alive(int(process))):
+                yield path
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # it lives and belongs to somebody else
+    return True
+
+
+def _write_new(path: Path, text: str) -> None:
+    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,1 @@
+"""Features by engines: who supports and who gets right what."""

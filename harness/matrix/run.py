@@ -1,0 +1,238 @@
+"""Features x engines from one stream of random cases: who agrees on what, who deviates, who cannot say."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.matrix.features import features_of
+from mergecheck.harness.matrix.majority_vote import votes
+from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.session import WARM_UP, check_one
+from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
+from mergecheck.harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.findings.store import FindingsDirectory
+    from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
+
+_SHRINKING = ShrinkLimits(max_seconds=30.0, max_runs=150)
+
+
+class Answer(Enum):
+    """What became of a case on an engine."""
+
+    AGREE = "agree"
+    DEVIATES = "deviates"
+    UNSUPPORTED = "unsupported"
+    MISMATCH = "mismatch"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A way in which an engine differs, with its smallest known case.
+
+    Attributes:
+        deviations: ids of known deviations; empty where it is not explained.
+        votes: who stands where on the minimal case; empty where fewer than three parties answered.
+    """
+
+    engine: str
+    what: str
+    report: CaseReport
+    deviations: tuple[str, ...]
+    votes: tuple[Vote, ...]
+    path: Path | None
+
+
+@dataclass(slots=True)
+class Column:
+    """What one engine did over the stream.
+
+    Attributes:
+        cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
+        unsupported: cases by reason.
+        seen: cases by difference.
+        down: why the engine ended before the stream, empty where it did not.
+    """
+
+    engine: Engine
+    cells: dict[str, Counter[Answer]] = field(default_factory=dict)
+    totals: Counter[Answer] = field(default_factory=Counter)
+    not_checked: Counter[str] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+    down: str = ""
+
+    def add(self, report: CaseReport, features: Iterable[str]) -> Answer:
+        """Count one case."""
+        answer = answer_of(report)
+        self.totals[answer] += 1
+        for feature in features:
+            self.cells.setdefault(feature, Counter())[answer] += 1
+        if answer is Answer.UNSUPPORTED:
+            self.unsupported[report.reason] += 1
+        self.not_checked.update(check.value for check in report.unsupported_checks)
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The result of a run; ``interrupted`` where it was stopped by hand."""
+
+    seed: int
+    num_cases: int
+    seconds: float
+    columns: tuple[Column, ...]
+    differences: tuple[Difference, ...]
+    interrupted: bool = False
+
+
+def answer_of(report: CaseReport) -> Answer:
+    """Sort a report into a cell; that both sides reject a statement is agreement."""
+    if report.verdict is Verdict.MISMATCH:
+        return Answer.DEVIATES if report.deviations else Answer.MISMATCH
+    return {
+        Verdict.AGREE: Answer.AGREE,
+        Verdict.BOTH_REJECTED: Answer.AGREE,
+        Verdict.UNSUPPORTED: Answer.UNSUPPORTED,
+        Verdict.ENGINE_ERROR: Answer.ERROR,
+    }[report.verdict]
+
+
+class MatrixRun:
+    """One stream of cases on several engines."""
+
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        *,
+        deviations: Deviations,
+        findings: FindingsDirectory,
+        evaluate: Callable[[Case], Reference],
+        listener: Callable[[int, tuple[Column, ...]], None] = lambda _number, _columns: None,
+    ) -> None:
+        self._columns = tuple(Column(engine) for engine in engines)
+        self._deviations = deviations
+        self._findings = findings
+        self._evaluate = evaluate
+        self._listener = listener
+        self._differences: dict[tuple[str, str], Difference] = {}
+        self._num_cases = 0
+
+    def run(
+        self,
+        cases: Iterable[tuple[Case, frozenset[str]]],
+        *,
+        seed: int,
+        max_cases: int | None,
+        max_seconds: float | None,
+    ) -> Matrix:
+        """Check cases on every engine that is still up until the budget is spent.
+
+        Args:
+            cases: the stream: each case with the labels of what it contains.
+            seed: where the stream comes from.
+            max_cases: None for no limit.
+            max_seconds: None for no limit.
+        """
+        for column in self._columns:
+            self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
+        started, interrupted = time.monotonic(), False
+        try:
+            for case, labels in cases:
+                spent = max_seconds is not None and time.monotonic() - started >= max_seconds
+                if spent or self._num_cases == max_cases or all(column.down for column in self._columns):
+                    break
+                self._check(with_content_id(case), features_of(labels))
+                self._num_cases += 1
+                self._listener(self._num_cases, self._columns)
+        except KeyboardInterrupt:
+            interrupted = True
+        return Matrix(
+            seed=seed,
+            num_cases=self._num_cases,
+            seconds=time.monotonic() - started,
+            columns=self._columns,
+            differences=tuple(self._differences.values()),
+            interrupted=interrupted,
+        )
+
+    def _check(self, case: Case, features: tuple[str, ...]) -> None:
+        with interrupts_kept():
+            reference = self._evaluate(case)
+        for column in self._columns:
+            if column.down:
+                continue
+            report = check_one(case, column.engine, self._deviations, reference=lambda _: reference)
+            answer = column.add(report, features)
+            if answer is Answer.ERROR:
+                self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
+            elif answer in (Answer.DEVIATES, Answer.MISMATCH):
+                self._difference(column, report)
+
+    def _difference(self, column: Column, report: CaseReport) -> None:
+        what = ", ".join(report.deviations) if report.deviations else str(fingerprint(report))
+        column.seen[what] += 1
+        key = (column.engine.name, what)
+        if key in self._differences:
+            return
+        smallest = self._smallest(column.engine, report)
+        named = with_content_id(smallest.case)
+        path = self._findings.save(named, mismatch_report(smallest))
+        self._differences[key] = Difference(
+            engine=column.engine.name,
+            what=what,
+            report=smallest,
+            deviations=report.deviations,
+            votes=self._votes(named),
+            path=path,
+        )
+
+    def _smallest(self, engine: Engine, report: CaseReport) -> CaseReport:
+        """Shrink on the engine itself, within a bound of time; the same deviations must explain every step."""
+
+        def check(case: Case) -> CaseReport:
+            found = check_one(case, engine, self._deviations)
+            same = set(found.deviations) == set(report.deviations)
+            return _unexplained(found) if same else _agreeing(found)
+
+        return shrink(Attempts(_unexplained(report), check=check, limits=_SHRINKING))
+
+    def _votes(self, case: Case) -> tuple[Vote, ...]:
+        up = [column.engine for column in self._columns if not column.down]
+        reports = [check_one(case, engine, self._deviations) for engine in up]
+        return votes(reports, [engine.capabilities for engine in up]) if reports else ()
+
+    def _guarded(self, column: Column, run: Callable[[], object]) -> None:
+        """Find out whether an engine is up; the others go on without one that is not."""
+        try:
+            with interrupts_kept():
+                run()
+        except EngineDownError as error:
+            column.down = str(error)
+
+
+def _unexplained(report: CaseReport) -> CaseReport:
+    return replace(report, deviations=())
+
+
+def _agreeing(report: CaseReport) -> CaseReport:
+    """Make a candidate that fell out of its deviation one that shows nothing."""
+    return replace(report, verdict=Verdict.AGREE, mismatches=())

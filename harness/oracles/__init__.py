@@ -1,0 +1,1 @@
+"""What judges an engine's answer: the reference, or metamorphic relations."""

@@ -1,0 +1,207 @@
+"""One case on one engine: ask the reference, run the engine, compare, and come to a verdict."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.compare.outcomes import (
+    REFERENCE,
+    Comparison,
+    check_unchanged,
+    compare_expectation,
+    compare_outcome,
+    compare_rejection,
+    no_error,
+    spurious_error,
+)
+from mergecheck.harness.engine import SelectiveEngine
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+_SPARED = "the reference was not asked about what the engine does not take"
+
+
+def check_case(
+    case: Case,
+    engine: Engine,
+    *,
+    reference: Callable[[Case], Reference] = evaluate,
+    spares_reference: bool = False,
+) -> CaseReport:
+    """Check one case and report everything known afterwards.
+
+    An engine agrees when it gives the reference's answer or, where the layout of files decides (R-322), the
+    alternative one; when it fulfils the case's ``expect``; and when its answer keeps the conservation laws. Where both
+    reject the statement the verdict is ``both_rejected``, also if ``expect`` names that error. Where the reference does
+    not support the case, the engine is held against ``expect`` alone, and ``reason`` says so; without ``expect`` the
+    engine is not run.
+
+    Args:
+        case: what to run.
+        engine: the system under test.
+        reference: evaluates a case; another one is of use in tests.
+        spares_reference: whether it is left alone where the engine refuses the case anyway (``SelectiveEngine``): of
+            such a case nothing but the reason is counted.
+    """
+    phases = _Phases()
+    if spares_reference:
+        with phases.measure("engine"):
+            refused = refusal(case, engine)
+        if refused is not None:
+            spared = Reference(answer=Unsupported(_SPARED))
+            reason = f"{engine.name}: {refused.reason}"
+            return phases.report(case, engine, spared, verdict=Verdict.UNSUPPORTED, result=refused, reason=reason)
+    with phases.measure("reference"):
+        answer = reference(case)
+    if isinstance(answer.answer, Unsupported) and case.expect is None:
+        reason = f"reference: {answer.answer.reason}"
+        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, reason=reason)
+    try:
+        with phases.measure("engine"):
+            result = engine.run(case)
+    except EngineDownError as error:
+        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=str(error))
+    except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
+        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    if isinstance(result, Unsupported):
+        # Both reasons, so that neither side's gap hides behind the other's.
+        own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
+        reason = f"{own}{engine.name}: {result.reason}"
+        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
+    with phases.measure("compare"):
+        comparison = _compare(case, engine, answer, result)
+    return phases.report(
+        case,
+        engine,
+        answer,
+        verdict=_verdict(answer, result, comparison),
+        result=result,
+        comparison=comparison,
+        reason=_only_expect(answer),
+    )
+
+
+def refusal(case: Case, engine: Engine) -> Unsupported | None:
+    """Say what the engine refuses a case for, where it knows that without running it."""
+    if isinstance(engine, SelectiveEngine):
+        with suppress(Exception):  # an adapter that fails here does so again where the case is run, and is told there
+            return engine.refused(case)
+    return None
+
+
+def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Rejection) -> Comparison:
+    parts = [_against_reference(answer, result, engine)]
+    if case.expect is not None:
+        parts.append(
+            compare_expectation(case.expect, result, capabilities=engine.capabilities, schema=case.target.schema)
+        )
+    mismatches = [m for part in parts for m in part.mismatches]
+    if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws hold everything against the table after
+        mismatches.extend(conservation_mismatches(case, result, answer.facts))
+    unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
+    metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
+    return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))
+
+
+def _against_reference(answer: Reference, result: Outcome | Rejection, engine: Engine) -> Comparison:
+    capabilities = engine.capabilities
+    main = answer.answer
+    if isinstance(main, Unsupported):
+        # Nothing to agree with, but a failed merge must leave the table alone all the same.
+        return check_unchanged(result, against=REFERENCE) if isinstance(result, Rejection) else Comparison()
+    if isinstance(result, Rejection):
+        if isinstance(main, Rejection):
+            return compare_rejection(main, result, capabilities=capabilities)
+        unchanged = check_unchanged(result, against=REFERENCE)
+        return Comparison(
+            mismatches=(spurious_error(result, against=REFERENCE), *unchanged.mismatches),
+            unsupported=unchanged.unsupported,
+        )
+    allowed = [given for given in (main, answer.alternative) if isinstance(given, Prediction)]
+    if not allowed:
+        return Comparison(mismatches=(no_error(_error_class(main), against=REFERENCE),))
+    compared = [compare_outcome(given, result, capabilities=capabilities) for given in allowed]
+    return next((comparison for comparison in compared if not comparison.mismatches), compared[0])
+
+
+def _verdict(answer: Reference, result: Outcome | Rejection, comparison: Comparison) -> Verdict:
+    if comparison.mismatches:
+        return Verdict.MISMATCH
+    if isinstance(result, Rejection) and isinstance(answer.answer, Rejection):
+        return Verdict.BOTH_REJECTED
+    return Verdict.AGREE
+
+
+def _error_class(answer: Prediction | Rejection) -> str:
+    return answer.error_class if isinstance(answer, Rejection) else "the merge succeeds"
+
+
+def _only_expect(answer: Reference) -> str:
+    if not isinstance(answer.answer, Unsupported):
+        return ""
+    return f"held against expect only, because the reference does not support {answer.answer.reason}"
+
+
+def adapter_fault(error: Exception) -> str:
+    """Say what an engine's adapter raised, and where."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"the adapter raised {type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"
+
+
+@dataclass(slots=True)
+class _Phases:
+    """Seconds per phase of one check."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def measure(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+    def report(
+        self,
+        case: Case,
+        engine: Engine,
+        answer: Reference,
+        *,
+        verdict: Verdict,
+        result: EngineResult | None = None,
+        comparison: Comparison | None = None,
+        reason: str = "",
+    ) -> CaseReport:
+        found = comparison or Comparison()
+        reasons = engine.capabilities.reasons
+        lacking = [*(check.value for check in found.unsupported), *found.unsupported_metrics]
+        return CaseReport(
+            case=case,
+            engine=engine.name,
+            engine_version=engine.version,
+            verdict=verdict,
+            reference=answer,
+            result=result,
+            mismatches=found.mismatches,
+            reason=reason,
+            unsupported_checks=found.unsupported,
+            unsupported_metrics=found.unsupported_metrics,
+            unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
+            seconds=sum(self.seconds.values()),
+            phase_seconds=dict(self.seconds),
+        )

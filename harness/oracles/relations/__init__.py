@@ -1,0 +1,1 @@
+"""Metamorphic relations between two answers of one engine."""

@@ -1,0 +1,115 @@
+"""The metamorphic oracle: one case on one engine, judged by relations between the engine's own answers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.oracles.reference_oracle import adapter_fault
+from mergecheck.harness.oracles.relations.shape import action_of, kind_of
+from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
+from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference.outcome import Facts, Outcome, Reference, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.oracles.relations.relation import Relation
+    from mergecheck.harness.verdict import Mismatch
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+RELATIONS: tuple[Relation, ...] = (*STATEMENT_RELATIONS, *TABLE_RELATIONS)
+NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
+
+
+def check_relations(
+    case: Case, engine: Engine, relations: Sequence[Relation] = RELATIONS, *, answer: EngineResult | None = None
+) -> CaseReport:
+    """Check one case without the reference: conservation laws, then relations, until one does not hold.
+
+    Args:
+        case: what to run; its ``expect`` is not looked at.
+        engine: the system under test.
+        relations: which ones to try; while a finding is shrunk, the one that it is about.
+        answer: what the engine has answered to this case already.
+
+    Returns:
+        ``agree`` where at least one relation applies and all that apply hold; ``mismatch`` with the differences of
+        the first that does not; ``unsupported`` where the engine rejects the case, or no relation applies.
+    """
+    started = time.perf_counter()
+    try:
+        result = engine.run(case) if answer is None else answer
+        if isinstance(result, Unsupported):
+            return _report(case, engine, started, Verdict.UNSUPPORTED, reason=f"{engine.name}: {result.reason}")
+        if isinstance(result, Rejection):
+            reason = f"rejected, and no relation is about errors ({result.error_class})"
+            return _report(case, engine, started, Verdict.UNSUPPORTED, reason=reason, result=result)
+        mismatches, num_applied = _judged(case, engine, result, relations)
+    except EngineDownError as error:
+        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
+    except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
+        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    if mismatches:
+        return _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
+    if not num_applied:
+        return _report(case, engine, started, Verdict.UNSUPPORTED, reason="no relation applies", result=result)
+    return _report(case, engine, started, Verdict.AGREE, result=result)
+
+
+def _judged(
+    case: Case, engine: Engine, outcome: Outcome, relations: Sequence[Relation]
+) -> tuple[tuple[Mismatch, ...], int]:
+    if engine.capabilities.rows and (broken := conservation_mismatches(case, outcome, _facts(case, outcome))):
+        return broken, 1
+    num_applied = 0
+    for relation in relations:
+        found = relation.check(case, outcome, engine.run)
+        if found:
+            return found, num_applied + 1
+        num_applied += found is not None
+    return (), num_applied
+
+
+def _facts(case: Case, outcome: Outcome) -> Facts:
+    """Tell what can be told of a case without evaluating it; which clauses fired is not known."""
+    changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+    return Facts(
+        path=outcome.path,
+        clauses_present=frozenset(
+            (kind_of(clause).lower(), action_of(clause).lower()) for clause in cut_merge(case.sql).clauses
+        ),
+        num_changed_rows=sum(outcome.metrics.get(name, 0) for name in changed),
+    )
+
+
+def _report(
+    case: Case,
+    engine: Engine,
+    started: float,
+    verdict: Verdict,
+    *,
+    reason: str = "",
+    result: Outcome | Rejection | None = None,
+    mismatches: Sequence[Mismatch] = (),
+) -> CaseReport:
+    seconds = time.perf_counter() - started
+    facts = _facts(case, result) if isinstance(result, Outcome) else Facts()
+    return CaseReport(
+        case=case,
+        engine=engine.name,
+        engine_version=engine.version,
+        verdict=verdict,
+        reference=Reference(answer=Unsupported(NOT_ASKED), facts=facts),
+        result=result,
+        mismatches=tuple(mismatches),
+        reason=reason,
+        seconds=seconds,
+        phase_seconds={"engine": seconds},
+    )

@@ -1,0 +1,182 @@
+"""What a metamorphic relation is, and what it may use: a case, the engine's answer, and further runs of the engine.
+
+A relation needs no reference. It changes the case in a way of which it knows what becomes of the answer, runs the
+engine again, and compares. Outside its domain it says nothing; inside, a difference is a fault of the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.metrics import metric_mismatches
+from mergecheck.harness.compare.rows import difference, row_mismatches
+from mergecheck.harness.compare.schema import schema_mismatches
+from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.core.merge_text import MergeText, cut_merge
+from mergecheck.harness.oracles.relations.shape import names_source_table
+from mergecheck.harness.verdict import Check, Mismatch
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import Bound, Outcome, Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mergecheck.reference.case.model import Case, Row, Source
+    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
+
+AMBIGUOUS = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+# Functions of tables, statement and settings only, not of the layout of files (R-540).
+ROW_METRICS = (
+    "numSourceRows",
+    "numTargetRowsInserted",
+    "numTargetRowsUpdated",
+    "numTargetRowsMatchedUpdated",
+    "numTargetRowsNotMatchedBySourceUpdated",
+    "numTargetRowsDeleted",
+    "numTargetRowsMatchedDeleted",
+    "numTargetRowsNotMatchedBySourceDeleted",
+)
+
+
+class OutOfDomainError(Exception):
+    """The relation says nothing of this case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One case, what the engine made of it, and the means to ask on.
+
+    Attributes:
+        outcome: the engine's answer to the case.
+        text: the statement in pieces.
+        name: of the relation that is tried, for its mismatches.
+        run: asks the engine.
+    """
+
+    case: Case
+    outcome: Outcome
+    text: MergeText
+    name: str
+    run: Callable[[Case], EngineResult]
+
+    def require(self, *, condition: bool) -> None:
+        """Leave cases out for which the relation does not hold.
+
+        Raises:
+            OutOfDomainError: the condition does not hold.
+        """
+        if not condition:
+            raise OutOfDomainError
+
+    def source_table(self) -> Source:
+        """Return the source where it is a table of its own, neither a query nor the target.
+
+        Raises:
+            OutOfDomainError: it is not.
+        """
+        if self.case.source is None or not names_source_table(self.case.sql):
+            raise OutOfDomainError
+        return self.case.source
+
+    def outcome_of(self, changed: Case, *, may_be_ambiguous: bool = False) -> Outcome:
+        """Run a changed case that must succeed.
+
+        Args:
+            changed: the case.
+            may_be_ambiguous: the change may bring ambiguous matches to light that the case's own layout hides (R-322).
+
+        Raises:
+            OutOfDomainError: the engine does not do this case, or ambiguous matches came to light.
+            RelationBrokenError: the engine rejects it.
+        """
+        result = self.run(changed)
+        if isinstance(result, Unsupported):
+            raise OutOfDomainError
+        if isinstance(result, Rejection):
+            if may_be_ambiguous and result.error_class == AMBIGUOUS:
+                raise OutOfDomainError
+            lines = (
+                "the case succeeds, but not in this form:",
+                fit(changed.sql),
+                fit(f"{result.error_class}: {result.message.splitlines()[0] if result.message else ''}"),
+            )
+            raise RelationBrokenError(self.mismatch(Check.ERROR, lines))
+        return result
+
+    def same(self, changed: Case, *, may_be_ambiguous: bool = False) -> tuple[Mismatch, ...]:
+        """Require the same schema, rows, change rows and row metrics of a changed case."""
+        return self.differences(self.outcome, self.outcome_of(changed, may_be_ambiguous=may_be_ambiguous))
+
+    def with_clauses(self, text: MergeText) -> Case:
+        """Return the case with another statement."""
+        return replace(self.case, sql=text.sql())
+
+    def differences(self, wanted: Outcome, found: Outcome) -> tuple[Mismatch, ...]:
+        """Compare two answers in all that no layout decides."""
+        schema = schema_mismatches(wanted.schema, found.schema, against=self.name, complete=True)
+        if schema:
+            return schema
+        return (
+            *self.rows(wanted.rows, found),
+            *(self.changes(wanted.cdf, found) if wanted.cdf is not None else ()),
+            *self.metrics(wanted.metrics, found),
+        )
+
+    def rows(self, wanted: Sequence[Row], found: Outcome) -> tuple[Mismatch, ...]:
+        """Compare the rows of a table with those wanted."""
+        return self._bag(Check.ROWS, wanted, found.rows, found.schema)
+
+    def changes(self, wanted: Sequence[Row], found: Outcome) -> tuple[Mismatch, ...]:
+        """Compare change rows with those wanted; nothing where the table has no feed."""
+        return () if found.cdf is None else self._bag(Check.CDF, wanted, found.cdf, change_schema(found.schema))
+
+    def _bag(self, check: Check, wanted: Sequence[Row], found: Sequence[Row], schema: Schema) -> tuple[Mismatch, ...]:
+        differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
+        return row_mismatches(differing, check=check, against=self.name, wanted_schema=schema, found_schema=schema)
+
+    def metrics(self, wanted: Mapping[str, int], found: Outcome) -> tuple[Mismatch, ...]:
+        """Compare the row metrics that are wanted and that the engine reports."""
+        both = [name for name in ROW_METRICS if name in wanted and name in found.metrics]
+        bounds = {name: Bound(wanted[name], wanted[name]) for name in both}
+        return tuple(metric_mismatches(bounds, found.metrics, against=self.name, exact_names=False))
+
+    def mismatch(self, check: Check, lines: Sequence[str]) -> Mismatch:
+        """Say that the relation does not hold."""
+        return Mismatch(check=check, against=self.name, kind="relation", lines=tuple(lines))
+
+
+class RelationBrokenError(Exception):
+    """A changed case was rejected; carries the mismatch."""
+
+    def __init__(self, mismatch: Mismatch) -> None:
+        super().__init__(mismatch.lines[0])
+        self.mismatch = mismatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A metamorphic relation.
+
+    Attributes:
+        name: short, with the property's number where part 9.4 has one; it stands in mismatches.
+        sentence: what must hold. domain: for which cases, in words.
+        holds: gives the differences; raises ``OutOfDomainError`` for cases that it says nothing of.
+    """
+
+    name: str
+    sentence: str
+    domain: str
+    holds: Callable[[Trial], tuple[Mismatch, ...]]
+
+    def check(self, case: Case, outcome: Outcome, run: Callable[[Case], EngineResult]) -> tuple[Mismatch, ...] | None:
+        """Try the relation; None outside its domain."""
+        trial = Trial(case=case, outcome=outcome, text=cut_merge(case.sql), name=self.name, run=run)
+        try:
+            found = self.holds(trial)
+        except OutOfDomainError:
+            return None
+        except RelationBrokenError as broken:
+            found = (broken.mismatch,)
+        return tuple(replace(m, lines=(fit(f"{self.name}: {self.sentence}"), *m.lines)) for m in found[:1]) + found[1:]

@@ -1,0 +1,278 @@
+"""Relations that change the tables: their layout, their order, a part of their rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.oracles.relations.relation import Relation
+from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
+from mergecheck.harness.verdict import Check
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
+from mergecheck.reference.types.data_types import STRING, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.oracles.relations.relation import Trial
+    from mergecheck.harness.verdict import Mismatch
+    from mergecheck.reference.case.model import Case, Row
+
+_MATCHED_ONLY = "spark.databricks.delta.merge.optimizeMatchedOnlyMerge.enabled"
+_BY_SOURCE = "NOT MATCHED BY SOURCE"
+_CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})  # R-632
+# They make a version of a merge that does nothing.
+_COMMIT_SETTINGS = frozenset(
+    {"spark.databricks.delta.skipRecordingEmptyCommits", "spark.databricks.delta.write.txnAppId"}
+)
+_SUMMED = ("numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+def _relaid(files: Callable[[tuple[Row, ...]], tuple[tuple[Row, ...], ...]]) -> Callable[[Trial], tuple[Mismatch, ...]]:
+    """Store the same rows in other files, in another order (P-16)."""
+
+    def holds(trial: Trial) -> tuple[Mismatch, ...]:
+        case = trial.case
+        trial.require(condition=not has_random_values(case.sql))
+        relaid = _with_target(case, files=tuple(file for file in files(case.target.rows) if file))
+        if case.source is not None:
+            relaid = replace(relaid, source=replace(case.source, rows=tuple(reversed(case.source.rows))))
+        trial.require(condition=relaid != case)
+        return trial.same(relaid, may_be_ambiguous=True)
+
+    return holds
+
+
+def _feed_switched(trial: Trial) -> tuple[Mismatch, ...]:
+    """Record changes, or do not (P-15)."""
+    trial.require(condition=not has_random_values(trial.case.sql))
+    trial.require(condition=_CHANGE_FEED_COLUMNS.isdisjoint(name.lower() for name in trial.outcome.schema.names))
+    feed = "false" if trial.case.target.change_data_feed else "true"
+    properties = {**trial.case.target.properties, CDF_PROPERTY: feed}
+    return trial.same(_with_target(trial.case, properties=properties))
+
+
+def _unpartitioned(trial: Trial) -> tuple[Mismatch, ...]:
+    """Store the table without partitions (P-17)."""
+    target = trial.case.target
+    trial.require(condition=bool(target.partition_by) and not has_random_values(trial.case.sql))
+    texts = [c for c in target.schema.columns if c.name in target.partition_by and c.type == STRING]
+    trial.require(condition=not texts or not holds_empty_text(trial.case))  # it would be stored as NULL (R-744)
+    return trial.same(_with_target(trial.case, partition_by=()), may_be_ambiguous=True)
+
+
+def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
+    """Rewrite by the other join (P-17)."""
+    trial.require(condition=kinds(trial.text) == {"MATCHED"} and not has_random_values(trial.case.sql))
+    value = "true" if trial.case.conf.get(_MATCHED_ONLY, "true").lower() == "false" else "false"
+    return trial.same(replace(trial.case, conf={**trial.case.conf, _MATCHED_ONLY: value}))
+
+
+def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
+    """Merge into each half of the target: together that is what happens to the whole (T11)."""
+    case, whole, rows = trial.case, trial.outcome, trial.case.target.rows
+    clauses = tuple(clause for clause in trial.text.clauses if kind_of(clause) != "NOT MATCHED")
+    trial.require(condition=case.source is not None and len(rows) > 1 and bool(clauses))
+    trial.require(condition=not has_random_values(case.sql) and whole.schema == case.target.schema)
+    if len(clauses) < len(trial.text.clauses):
+        case = trial.with_clauses(replace(trial.text, clauses=clauses))
+        whole = trial.outcome_of(case, may_be_ambiguous=True)
+    first, second = (
+        trial.outcome_of(_with_target(case, files=(half,)), may_be_ambiguous=True) for half in (rows[::2], rows[1::2])
+    )
+    sums = {
+        name: first.metrics[name] + second.metrics[name]
+        for name in _SUMMED
+        if name in first.metrics and name in second.metrics
+    }
+    mismatches = (*trial.rows((*first.rows, *second.rows), whole), *trial.metrics(sums, whole))
+    if first.cdf is None or second.cdf is None:
+        return mismatches
+    return (*mismatches, *trial.changes((*first.cdf, *second.cdf), whole))
+
+
+def _source_split(trial: Trial) -> tuple[Mismatch, ...]:
+    """Delete by each half of the source, one after the other (T10, P-26 for deletes, which change no key)."""
+    case, source = trial.case, trial.source_table()
+    matched = [clause for clause in trial.text.clauses if kind_of(clause) == "MATCHED"]
+    trial.require(condition=bool(matched) and len(source.rows) > 1 and not has_random_values(case.sql))
+    trial.require(condition=trial.outcome.schema == case.target.schema)
+    deletes = tuple(replace(clause, action="DELETE") for clause in matched)
+    deleting = trial.with_clauses(replace(trial.text, clauses=deletes))
+    whole = trial.outcome_of(deleting, may_be_ambiguous=True)
+    half = replace(source, rows=source.rows[::2])
+    first = trial.outcome_of(replace(deleting, source=half), may_be_ambiguous=True)
+    left = _with_target(deleting, files=_in_one_file(first.rows))
+    half = replace(source, rows=source.rows[1::2])
+    second = trial.outcome_of(replace(left, source=half), may_be_ambiguous=True)
+    return trial.rows(second.rows, whole)
+
+
+def _columns_reversed(trial: Trial) -> tuple[Mismatch, ...]:
+    """Let the target's columns stand in the opposite order: nothing goes by position (P-27)."""
+    case, outcome = trial.case, trial.outcome
+    old = len(case.target.schema.columns)
+    trial.source_table()  # a query could take columns by position
+    trial.require(condition=old > 1 and not has_random_values(case.sql))
+
+    def reversed_row(row: Row) -> Row:
+        return (*row[:old][::-1], *row[old:])
+
+    schema = Schema(reversed_row(case.target.schema.columns))
+    files = tuple(tuple(reversed_row(row) for row in file) for file in case.target.files)
+    turned = _with_target(case, schema=schema, files=files)
+    wanted = replace(
+        outcome,
+        schema=Schema(reversed_row(outcome.schema.columns)),
+        rows=tuple(reversed_row(row) for row in outcome.rows),
+        cdf=None if outcome.cdf is None else tuple(reversed_row(row) for row in outcome.cdf),
+    )
+    return trial.differences(wanted, trial.outcome_of(turned, may_be_ambiguous=True))
+
+
+def _without_source_rows(trial: Trial) -> tuple[Mismatch, ...]:
+    """Merge from nothing: without NOT MATCHED BY SOURCE clauses the rows stay as they are (P-24)."""
+    case, source = trial.case, trial.source_table()
+    trial.require(condition=_BY_SOURCE not in kinds(trial.text) and trial.outcome.schema == case.target.schema)
+    trial.require(condition=case.conf.keys().isdisjoint(_COMMIT_SETTINGS))
+    found = trial.outcome_of(replace(case, source=replace(source, rows=())))
+    mismatches = trial.rows(physical_rows(case.target), found)
+    if found.committed:
+        lines = ("the source is empty, and yet there is a new version of the table",)
+        mismatches = (*mismatches, trial.mismatch(Check.COMMIT, lines))
+    return (*mismatches, *trial.changes((), found))
+
+
+def _twice(trial: Trial) -> tuple[Mismatch, ...]:
+    """Run the same upsert again: it finds what it has left, and changes nothing (P-23)."""
+    upsert, given = _keyed(trial, "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    first = trial.outcome_of(upsert)
+    again = trial.outcome_of(_with_target(upsert, files=_in_one_file(first.rows)))
+    counted = {"numTargetRowsInserted": 0, "numTargetRowsUpdated": len(given)}
+    return (*trial.rows(first.rows, again), *trial.metrics(counted, again))
+
+
+def _synchronised(trial: Trial) -> tuple[Mismatch, ...]:
+    """Update all, insert all, delete by source on a unique key: the target becomes the source (P-25)."""
+    sync, given = _keyed(
+        trial,
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    )
+    return trial.rows(given, trial.outcome_of(sync))
+
+
+def _keyed(trial: Trial, clauses: str) -> tuple[Case, tuple[Row, ...]]:
+    """Make a merge of its own from the target's rows with unique keys, by equality of the key.
+
+    Returns:
+        The case, and the rows of its source.
+    """
+    case = trial.case
+    schema = Schema(tuple(Field(column.name, column.type) for column in case.target.schema.columns))
+    trial.require(condition=bool(schema.columns) and not case.target.partition_by)
+    key = schema.columns[0]
+    trial.require(condition=not key.type.ddl().startswith(("STRUCT", "ARRAY", "MAP")))
+    unique = {row_identifier(schema)((row[0],)): row for row in case.target.rows if _is_plain_key(row[0])}
+    rows = tuple(unique.values())
+    given = tuple((row[0], *other[1:]) for row, other in zip(rows, rows[1:] + rows[:1], strict=True))[1:]
+    name = f"`{key.name.replace('`', '``')}`"
+    keyed = replace(
+        case,
+        target=Target(schema=schema, files=_in_one_file(rows[::2])),
+        source=Source(schema=schema, rows=given),
+        sql=f"MERGE INTO target t USING source s ON t.{name} = s.{name} {clauses}",
+        conf={},
+    )
+    return keyed, given
+
+
+def _in_one_file(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
+    return (rows,) if rows else ()
+
+
+def holds_empty_text(case: Case) -> bool:
+    """Tell whether an empty text stands in a cell or in the statement."""
+    source = () if case.source is None else case.source.rows
+    return "''" in case.sql or any("" in row for row in (*case.target.rows, *source))
+
+
+def _is_plain_key(value: object) -> bool:
+    """Leave out NULL, which matches nothing, and zeros, of which floats have two that match (R-308, R-802)."""
+    return value is not None and not (isinstance(value, float) and value == 0)
+
+
+def _with_target(case: Case, **changes: object) -> Case:
+    target = replace(case.target, **changes)  # type: ignore[arg-type]  # names are Target's own fields
+    return replace(case, target=target)
+
+
+TABLE_RELATIONS = (
+    Relation(
+        name="P-16-one-file",
+        sentence="rows in one file are the same rows, in any order",
+        domain="no random values",
+        holds=_relaid(lambda rows: (rows[::-1],)),
+    ),
+    Relation(
+        name="P-16-file-per-row",
+        sentence="rows in a file each are the same rows",
+        domain="no random values",
+        holds=_relaid(lambda rows: tuple((row,) for row in rows)),
+    ),
+    Relation(
+        name="P-15",
+        sentence="the change feed changes no row and no row metric",
+        domain="no random values",
+        holds=_feed_switched,
+    ),
+    Relation(
+        name="P-17-partitions",
+        sentence="a table without partitions holds the same rows",
+        domain="partitioned; no empty text where a partition column is a string; no random values",
+        holds=_unpartitioned,
+    ),
+    Relation(
+        name="P-17-matched-only",
+        sentence="the optimisation for matched-only merges changes no row and no row metric",
+        domain="MATCHED clauses only; no random values",
+        holds=_route_switched,
+    ),
+    Relation(
+        name="T11",
+        sentence="what happens to a table is what happens to its two halves",
+        domain="some clause that is not NOT MATCHED (these are left out); no schema evolution, no random values",
+        holds=_target_split,
+    ),
+    Relation(
+        name="T10",
+        sentence="deleting by a source is deleting by its two halves, one after the other",
+        domain="some MATCHED clause, whose action becomes DELETE; the source is a table",
+        holds=_source_split,
+    ),
+    Relation(
+        name="P-27",
+        sentence="the order of the target's columns does not matter",
+        domain="two columns or more; no random values",
+        holds=_columns_reversed,
+    ),
+    Relation(
+        name="P-24",
+        sentence="an empty source changes nothing and makes no version",
+        domain="no NOT MATCHED BY SOURCE clause, no schema evolution; the source is a table",
+        holds=_without_source_rows,
+    ),
+    Relation(
+        name="P-23",
+        sentence="an upsert that runs again updates every source row and leaves the table as it is",
+        domain="the first column is a key of an atomic type; a statement of its own",
+        holds=_twice,
+    ),
+    Relation(
+        name="P-25",
+        sentence="update all, insert all and delete by source make the target equal to the source",
+        domain="the first column is a key of an atomic type; a statement of its own",
+        holds=_synchronised,
+    ),
+)

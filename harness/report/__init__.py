@@ -1,0 +1,1 @@
+"""Reports of a case for people and programs."""

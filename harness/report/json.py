@@ -1,0 +1,156 @@
+"""Reports and summaries as JSON-ready data: the contract that scripts rely on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.coverage.case_space import possible_pairs
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.case.values import encode_rows
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.reference.outcome import Bound, Unsupported
+
+
+def run_json(report: CaseReport) -> dict[str, Any]:
+    """Write one case's report as ``run --json`` gives it."""
+    document: dict[str, Any] = {
+        "id": report.case.id,
+        "engine": report.engine,
+        "engine_version": report.engine_version,
+        "verdict": report.verdict.value,
+        "outcome": answer_json(report.result),
+        "reference": answer_json(report.reference.answer),
+        "mismatches": mismatches_json(report.mismatches),
+    }
+    if report.reference.alternative is not None:
+        document["reference_alternative"] = answer_json(report.reference.alternative)
+    return document | _remarks(report)
+
+
+def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dict[str, Any]:
+    """Write the reports of saved cases as ``replay --json`` gives them."""
+    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    for report in reports:
+        counts[report.verdict.value] += 1
+    cases = [
+        {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
+        | _remarks(report)
+        for report in reports
+    ]
+    reached = Counter(rule for report in reports if report.is_judged for rule in report.reference.facts.rules)
+    return {
+        "counts": counts,
+        "unsupported": dict(unsupported_reasons(reports)),
+        "rejected": dict(rejection_classes(reports)),
+        "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
+        "deviating": sum(bool(report.deviations) for report in reports),
+        "not_checked": dict(checks_not_made(reports)),
+        "rules": dict(sorted(reached.items())),
+        "cases": cases,
+        "unreadable": list(unreadable),
+    }
+
+
+def unsupported_reasons(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count unsupported cases by reason."""
+    return Counter(report.reason for report in reports if report.verdict is Verdict.UNSUPPORTED)
+
+
+def rejection_classes(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count the cases that both sides reject, by the engine's error class."""
+    rejected = [report.result for report in reports if report.verdict is Verdict.BOTH_REJECTED]
+    return Counter(result.error_class for result in rejected if isinstance(result, Rejection))
+
+
+def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
+    """Count cases by the check that was not made, or not in full, because the engine cannot say."""
+    return Counter(check.value for report in reports for check in report.unsupported_checks)
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """Write a run's summary as ``fuzz --json`` gives it."""
+    return {
+        "seed": summary.seed,
+        "stop": summary.stop.value,
+        "seconds": round(summary.seconds, 3),
+        "num_cases": summary.num_cases,
+        "num_repeated": summary.num_repeated,
+        "verified": summary.num_verified,
+        "verified_share": round(summary.verified_share, 4),
+        "changed_share": round(summary.changed_share, 4),
+        "counts": {verdict.value: summary.verdicts.get(verdict, 0) for verdict in Verdict},
+        "flaky": summary.num_flaky,
+        "unsupported": dict(summary.unsupported),
+        "rejected": dict(summary.rejected),
+        "deviations": dict(summary.deviations),
+        "deviating": summary.num_deviating,
+        "not_checked": dict(summary.not_checked),
+        "not_checked_metrics": dict(summary.not_checked_metrics),
+        "multi_matched": summary.num_multi_matched,
+        "clauses_present": {" ".join(key): n for key, n in sorted(summary.clauses_present.items())},
+        "clauses_fired": {" ".join(key): n for key, n in sorted(summary.clauses_fired.items())},
+        "rules": dict(sorted(summary.rules.items())),
+        "idle": summary.num_idle,
+        "batched": summary.num_batched,
+        "passed_over": summary.num_passed_over,
+        "cells": summary.num_cells,
+        "pairs": {" and ".join(pair): n for pair, n in sorted(summary.pairs.items())},
+        "pairs_missing": [" and ".join(pair) for pair in possible_pairs() if pair not in summary.pairs],
+        "paths": {path.value: n for path, n in sorted(summary.paths.items(), key=lambda item: item[0].value)},
+    }
+
+
+def mismatches_json(mismatches: Sequence[Mismatch]) -> list[dict[str, Any]]:
+    """Write mismatches."""
+    return [{"check": m.check.value, "against": m.against, "kind": m.kind, "lines": list(m.lines)} for m in mismatches]
+
+
+def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -> dict[str, Any] | None:
+    """Write what an engine or the reference says of a case; null where it says nothing."""
+    if isinstance(answer, Rejection):
+        error: dict[str, Any] = {"class": answer.error_class, "message": answer.message}
+        if answer.other_classes:
+            error["other_classes"] = sorted(answer.other_classes)
+        return {"error": error}
+    if not isinstance(answer, Outcome | Prediction):
+        return None
+    return {
+        "rows": encode_rows(answer.rows, answer.schema),
+        "schema": answer.schema.ddl(),
+        "metrics": metrics_json(answer),
+        "cdf": None if answer.cdf is None else encode_rows(answer.cdf, change_schema(answer.schema)),
+        "committed": answer.committed,
+        "path": answer.path.value if answer.path is not None else None,
+    }
+
+
+def metrics_json(answer: Outcome | Prediction) -> dict[str, Any]:
+    """Write metrics; a bound that leaves room is an object with ``low`` and ``high``."""
+    if isinstance(answer, Outcome):
+        return dict(answer.metrics)
+    return {name: _bound(bound) for name, bound in answer.metrics.items()}
+
+
+def _bound(bound: Bound) -> int | dict[str, int | None]:
+    return bound.low if bound.exact else {"low": bound.low, "high": bound.high}
+
+
+def _remarks(report: CaseReport) -> dict[str, Any]:
+    remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
+    if report.deviations:
+        remarks["deviation"] = list(report.deviations)
+    if report.unsupported_checks:
+        remarks["unsupported_checks"] = [check.value for check in report.unsupported_checks]
+    if report.unsupported_metrics:
+        remarks["unsupported_metrics"] = list(report.unsupported_metrics)
+    if report.unsupported_reasons:
+        remarks["unsupported_reasons"] = dict(report.unsupported_reasons)
+    return remarks

@@ -1,0 +1,149 @@
+"""The failure report: what differs, on which tables, by which statement, and how to see it again.
+
+At most 40 lines of at most 100 columns, never a whole result; the case file beside it holds everything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.invariants import AGAINST
+from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.verdict import Check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.findings.store import Finding
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+
+MAX_LINES = 40
+WIDTH = 100
+
+_TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 10, 3, 9, 10
+_NAMES = {Check.CDF: "changes"}
+_LABEL_WIDTH = 11
+_OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST})
+
+
+def check_name(check: Check) -> str:
+    """Name an observable for a person."""
+    return _NAMES.get(check, check.value)
+
+
+def mismatch_report(
+    report: CaseReport, *, finding: Finding | None = None, path: Path | None = None, num_more: int = 0
+) -> str:
+    """Write the failure report of one case.
+
+    Args:
+        report: the check of the case.
+        finding: where the case came out of a search, how it was found.
+        path: the case file to name under "Reproduce"; without one, the place where findings are kept.
+        num_more: how many more cases of the run show the same fingerprint.
+    """
+    lines = [headline(report), ""]
+    lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
+    lines += _indented(_capped(settings_lines(report.case), _SETTING_LINES, "settings"))
+    lines += ["", *_indented(_capped(statement_lines(report.case.sql), _STATEMENT_LINES, "lines"))]
+    differences = difference_lines(report, max_lines=_DIFFERENCE_LINES)
+    if differences:
+        lines += ["", *_indented(differences)]
+    lines.append("")
+    if finding is not None:
+        lines += _indented(_found(finding, num_more))
+    where = path or FINDINGS_DIRECTORY / f"{report.case.id}.json"
+    oracle = " --oracle metamorphic" if _judge(report).startswith("relation") else ""
+    lines.append(f"  Reproduce:   mergecheck replay{oracle} {where}")
+    return "\n".join(_cut(line.rstrip()) for line in lines[:MAX_LINES])
+
+
+def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
+    """Write the text beside a case that is no finding: a flaky one, or one on which the engine failed."""
+    lines = [f"{kind.upper().replace('_', ' ')}  {printable(reason)}", ""]
+    lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
+    lines += ["", *_indented(_capped(statement_lines(report.case.sql), _STATEMENT_LINES, "lines"))]
+    return "\n".join(_cut(line.rstrip()) for line in [*lines, *_indented(difference_lines(report))])
+
+
+def headline(report: CaseReport) -> str:
+    """Say the verdict in one line: what differs, on which engine, in which case."""
+    checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
+    verdict = "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
+    parts = [f"{verdict}  {', '.join(checks)}".rstrip()]
+    parts += [f"engine {report.engine} {report.engine_version}".rstrip(), _judge(report), f"case {report.case.id}"]
+    return "   ".join(parts)
+
+
+def _judge(report: CaseReport) -> str:
+    """Name what the engine was held against: the reference, or a relation between its own answers."""
+    relations = [m.against for m in report.mismatches if m.against not in _OTHER_JUDGES]
+    return f"relation {relations[0]}" if relations else "reference duckdb"
+
+
+def difference_lines(report: CaseReport, *, max_lines: int | None = None) -> list[str]:
+    """Show every mismatch, the observable's name in front of its first line.
+
+    Where not all lines fit, every mismatch keeps its fair share, so that a long list of rows does not hide a metric.
+    """
+    blocks = [_labelled(mismatch, label) for mismatch, label in _with_names(report.mismatches)]
+    if max_lines is None or sum(map(len, blocks)) <= max_lines:
+        return [line for block in blocks for line in block]
+    shown: list[str] = []
+    for i, block in enumerate(blocks):
+        left = max_lines - len(shown)
+        if left <= 1 and i < len(blocks) - 1:
+            return [*shown, f"... {len(blocks) - i} more differences"]
+        share = max(1, left // (len(blocks) - i))
+        shown += block if len(block) <= share else [*block[: max(1, share - 1)], f"{'':<{_LABEL_WIDTH}}..."][:share]
+    return shown
+
+
+def _with_names(mismatches: tuple[Mismatch, ...]) -> list[tuple[Mismatch, str]]:
+    """Pair every mismatch with its observable's name, where the one before names another."""
+    names = [check_name(mismatch.check) for mismatch in mismatches]
+    labels = [name if i == 0 or names[i - 1] != name else "" for i, name in enumerate(names)]
+    return list(zip(mismatches, labels, strict=True))
+
+
+def _labelled(mismatch: Mismatch, label: str) -> list[str]:
+    lines = map(printable, _mismatch_lines(mismatch))
+    return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{line}" for i, line in enumerate(lines)]
+
+
+def _mismatch_lines(mismatch: Mismatch) -> tuple[str, ...]:
+    against = " (against the case's expect)" if mismatch.against == "expect" else ""
+    lines = mismatch.lines or (mismatch.kind,)
+    return (lines[0] + against, *lines[1:])
+
+
+def _found(finding: Finding, num_more: int) -> list[str]:
+    before, after = num_rows(finding.original), num_rows(finding.report.case)
+    cut = ", cut short by its limit" if finding.cut_short else ""
+    shrunk = f"shrunk from {_rows(before)} to {_rows(after)} rows (target + source)"
+    return [
+        f"found after {finding.num_cases} cases (seed {finding.seed})"
+        + (f"; {num_more} more like it in this run" if num_more else ""),
+        f"{shrunk} in {finding.num_runs} runs, {finding.seconds:.0f} s{cut}",
+    ]
+
+
+def _rows(numbers: tuple[int, int]) -> str:
+    return f"{numbers[0]} + {numbers[1]}"
+
+
+def _capped(lines: list[str], limit: int, what: str) -> list[str]:
+    if len(lines) <= limit:
+        return lines
+    return [*lines[: limit - 1], f"... {len(lines) - limit + 1} more {what} in the case file"]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."

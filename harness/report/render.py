@@ -1,0 +1,107 @@
+"""A case as text for a person: tables, settings and the statement, clause by clause."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.formatting import row_text
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.core.schema_json import check_constraints, is_constraint
+from mergecheck.reference.types.data_types import quote
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+
+MAX_ROWS = 8
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes, so that a value can neither move the cursor nor break a line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> list[str]:
+    """Show both tables, side by side where that fits, with at most ``max_rows`` rows each."""
+    left = _target_lines(case, max_rows)
+    right = _source_lines(case, max_rows)
+    left_width = max(map(len, left)) + 4
+    if left_width + max(map(len, right)) > width:
+        return [line for head, *rows in (left, right) for line in (*_wrapped(head, width), *_all_cut(rows, width))]
+    padded = [*left, *([""] * (len(right) - len(left)))]
+    beside = [*right, *([""] * (len(left) - len(right)))]
+    return [f"{a:<{left_width}}{b}".rstrip() for a, b in zip(padded, beside, strict=True)]
+
+
+def settings_lines(case: Case) -> list[str]:
+    """Show partitioning, CHECK constraints, other table properties and settings, one to a line."""
+    lines = [f"partitioned by {', '.join(map(quote, case.target.partition_by))}"] if case.target.partition_by else []
+    properties = case.target.properties
+    constraints = check_constraints(properties)
+    lines += [f"constraint {quote(name)} CHECK ({printable(text)})" for name, text in constraints.items()]
+    lines += [f"property {key} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)]
+    lines += [f"setting {name} = {printable(value)}" for name, value in case.conf.items()]
+    return lines
+
+
+def statement_lines(sql: str, *, width: int = 98) -> list[str]:
+    """Show a statement with every clause on its own line, numbered where there are several."""
+    text = cut_merge(sql)
+    lines = list(text.lines())
+    first = len(lines) - len(text.clauses)
+    if first > 1 and len(lines[0]) + len(lines[1]) < width:
+        lines[:2] = [f"{lines[0]} {lines[1].strip()}"]
+        first = 1
+    shown: list[str] = []
+    for i, line in enumerate(lines):
+        number = f"   -- clause {i - first + 1}" if i >= first and len(text.clauses) > 1 else ""
+        indent = "  " if i else ""
+        shown += textwrap.wrap(
+            printable(line.strip()) + number,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent + "    ",
+            break_on_hyphens=False,
+        )
+    return shown
+
+
+def _target_lines(case: Case, max_rows: int) -> list[str]:
+    schema = case.target.schema
+    lines = [f"target ({printable(schema.ddl())})"]
+    several = len(case.target.files) > 1
+    shown = 0
+    for number, file in enumerate(case.target.files, start=1):
+        if several and shown < max_rows:
+            lines.append(f"  -- file {number}" + ("" if file else " (empty)"))
+        for row in file[: max(0, max_rows - shown)]:
+            lines.append("  " + row_text(row, schema))
+            shown += 1
+    return lines + _rest(len(case.target.rows), shown)
+
+
+def _source_lines(case: Case, max_rows: int) -> list[str]:
+    if case.source is None:
+        return ["source: the target itself"]
+    schema, rows = case.source.schema, case.source.rows
+    lines = [f"source ({printable(schema.ddl())})", *("  " + row_text(row, schema) for row in rows[:max_rows])]
+    return lines + _rest(len(rows), min(len(rows), max_rows))
+
+
+def _rest(total: int, shown: int) -> list[str]:
+    if total == 0:
+        return ["  (no rows)"]
+    return [f"  ... {total - shown} more"] if total > shown else []
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Break the line that names the columns, which must be readable to the last NOT NULL, DEFAULT and GENERATED."""
+    return textwrap.wrap(text, width, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _all_cut(lines: list[str], width: int) -> list[str]:
+    return [_cut(line, width) for line in lines]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

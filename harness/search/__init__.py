@@ -1,0 +1,1 @@
+"""The fuzz loop: drawing, prefetching, checking in parallel, batches."""

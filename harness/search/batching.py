@@ -1,0 +1,175 @@
+"""The batch lane: many independent pairs of tables in one merge (techniques T21).
+
+Spark's cost is per statement, not per row. A column that tells the pairs apart is added to both tables and to ON, so
+that one MERGE does to each pair what it would do to it alone. The rows of the pairs are drawn anew from the case's own:
+target rows as they are, since constraints hold for them, source rows cell by cell from the values of both tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.merge_text import bracketed, cut_merge, words_of
+from mergecheck.harness.oracles.relations.shape import (
+    action_of,
+    has_random_values,
+    is_star,
+    kind_of,
+    names_source_table,
+)
+from mergecheck.reference.case.storage import SourceLayout, TargetLayout
+from mergecheck.reference.types.data_types import BIGINT, Field, Schema
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from mergecheck.harness.core.merge_text import ClauseText
+    from mergecheck.reference.case.model import Case, Row, Source, Value
+
+PAIR = "mergecheck_pair"
+MOST_ROWS = 8
+_KEPT = 0.6  # of the cells of a source row, so that rows that match stay likely
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Several cases of one statement.
+
+    Attributes:
+        case: all of them as one case.
+        singles: each alone; their rows, in order, are those of ``case``.
+    """
+
+    case: Case
+    singles: tuple[Case, ...]
+
+
+def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> Batch | None:
+    """Make a batch of a case and of others with its statement; None where the case cannot be one of many.
+
+    Args:
+        case: its target must be stored in the plain way, its source a table, its values not random.
+        random: decides about the rows.
+        size: how many pairs of tables, the case's own among them.
+        max_source_rows: of the pairs drawn anew; a single one cannot match ambiguously.
+    """
+    source = case.source
+    if source is None or not case.target.rows or not _is_plain(case, source) or case.expect is not None:
+        return None
+    sql = _with_pairs(case.sql)
+    if sql is None:
+        return None
+    singles = (case, *(_drawn_anew(case, source, random, max_source_rows=max_source_rows) for _ in range(size - 1)))
+    column = Field(PAIR, BIGINT)
+    num_files = max(len(single.target.files) for single in singles)
+    files = tuple(
+        tuple(
+            (*row, number)
+            for number, single in enumerate(singles)
+            if index < len(single.target.files)
+            for row in single.target.files[index]
+        )
+        for index in range(num_files)
+    )
+    rows = tuple(
+        (*row, number)
+        for number, single in enumerate(singles)
+        for row in (single.source.rows if single.source is not None else ())
+    )
+    together = replace(
+        case,
+        target=replace(
+            case.target,
+            schema=Schema((*case.target.schema.columns, column)),
+            files=tuple(file for file in files if file),
+        ),
+        source=replace(source, schema=Schema((*source.schema.columns, column)), rows=rows),
+        sql=sql,
+    )
+    return Batch(case=together, singles=singles)
+
+
+def _is_plain(case: Case, source: Source) -> bool:
+    return (
+        case.target.layout == TargetLayout()
+        and source.layout == SourceLayout()
+        and not has_random_values(case.sql)
+        and names_source_table(case.sql)
+        and "SELECT" not in {word.upper() for word in words_of(case.sql)}
+        and PAIR not in {name.lower() for name in (*case.target.schema.names, *source.schema.names)}
+    )
+
+
+def _with_pairs(sql: str) -> str | None:
+    """Add the column to ON and to the lists of INSERT."""
+    text = cut_merge(sql)
+    if text.condition is None:
+        return None
+    names = _aliases(text.head)
+    if names is None:
+        return None
+    target, source = names
+    clauses: list[ClauseText] = []
+    for clause in text.clauses:
+        changed = _inserting(clause, source) if action_of(clause) == "INSERT" and not is_star(clause) else clause
+        if changed is None or not kind_of(clause):
+            return None
+        clauses.append(changed)
+    condition = f"({text.condition}) AND {target}.{PAIR} = {source}.{PAIR}"
+    return replace(text, condition=condition, clauses=tuple(clauses)).sql()
+
+
+def _inserting(clause: ClauseText, source: str) -> ClauseText | None:
+    columns = bracketed(clause.action)
+    values = None if columns is None else bracketed(clause.action, start=columns[1] + 1)
+    if columns is None or values is None:
+        return None
+    text = clause.action
+    action = f"{text[: columns[1]]}, {PAIR}{text[columns[1] : values[1]]}, {source}.{PAIR}{text[values[1] :]}"
+    return replace(clause, action=action)
+
+
+def _aliases(head: str) -> tuple[str, str] | None:
+    """Read ``MERGE INTO target t USING source s``; None for anything else."""
+    words = head.replace(" AS ", " ").replace(" as ", " ").split()
+    upper = [word.upper() for word in words]
+    if "INTO" not in upper or "USING" not in upper:
+        return None
+    into, using = upper.index("INTO"), upper.index("USING")
+    target, source = words[into + 1 : using], words[using + 1 :]
+    if not 1 <= len(target) <= 2 or not 1 <= len(source) <= 2:  # noqa: PLR2004 - a name, and perhaps an alias
+        return None
+    return target[-1], source[-1]
+
+
+def _drawn_anew(case: Case, source: Source, random: Random, *, max_source_rows: int) -> Case:
+    rows = case.target.rows
+    kept = [random.choice(rows) for _ in range(random.randint(0, min(len(rows) + 1, MOST_ROWS)))]
+    num_files = random.randint(1, max(1, len(case.target.files)))
+    files = tuple(tuple(kept[start::num_files]) for start in range(num_files))
+    num_given = random.randint(0, min(len(source.rows) + 1, max_source_rows)) if source.rows else 0
+    given = tuple(_source_row(case, source, random) for _ in range(num_given))
+    return replace(
+        case,
+        target=replace(case.target, files=tuple(file for file in files if file)),
+        source=replace(source, rows=given),
+    )
+
+
+def _source_row(case: Case, source: Source, random: Random) -> Row:
+    row = random.choice(source.rows)
+    return tuple(
+        cell if random.random() < _KEPT else random.choice(_values(case, source, index))
+        for index, cell in enumerate(row)
+    )
+
+
+def _values(case: Case, source: Source, index: int) -> list[Value]:
+    """Give the values that a source column may hold: its own, and those of its namesake in the target."""
+    column = source.schema.columns[index]
+    found = [row[index] for row in source.rows]
+    for place, other in enumerate(case.target.schema.columns):
+        if other.name.lower() == column.name.lower() and other.type == column.type:
+            found += [row[place] for row in case.target.rows]
+    return [value for value in found if value is not None] or found if not column.nullable else found

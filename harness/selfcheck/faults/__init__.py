@@ -1,0 +1,1 @@
+"""The catalogue of faults planted in the merge."""

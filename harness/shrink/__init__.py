@@ -1,0 +1,1 @@
+"""Shrinking a failing case."""

@@ -1,0 +1,1 @@
+"""Spark sessions, workers, jars and places for tables."""

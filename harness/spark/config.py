@@ -1,0 +1,229 @@
+"""Where Spark runs and where its tables lie: on this machine, on a standalone cluster or behind Spark Connect.
+
+The command line's options go before the environment variables. One process runs one Spark, so the place is one per
+process, chosen before the session starts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.spark.temp_dirs import directory_in, scratch_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from mergecheck.harness.spark.object_store import StoreRoot
+
+MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
+"""Environment variable that names another Spark master than ``local[2]``."""
+REMOTE_VARIABLE = "MERGECHECK_SPARK_REMOTE"
+"""Environment variable that names a Spark Connect server."""
+TABLE_ROOT_VARIABLE = "MERGECHECK_TABLE_ROOT"
+"""Environment variable that names the directory, or the place in a store, in which tables are made."""
+
+DEFAULT_MASTER = "local[2]"
+DEFAULT_REMOTE_PORT = 15002
+
+_LOCAL_MASTER = re.compile(r"local(\[[\d*]+(, *\d+)?\])?")
+_STANDALONE_MASTER = re.compile(r"spark://(?P<hosts>[^\s/,]+:\d+(,[^\s/,]+:\d+)*)")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkPlace:
+    """Where Spark runs; see ``spark_place`` for what is allowed.
+
+    Attributes:
+        master: ``local[N]`` or ``spark://HOST:PORT``; not looked at where ``remote`` is given.
+        remote: ``sc://HOST:PORT`` of a Spark Connect server; None for a Spark of this process.
+        table_root: the directory or the place in a store in which tables are made; None for one of this machine's
+            temporary directories.
+    """
+
+    master: str = DEFAULT_MASTER
+    remote: str | None = None
+    table_root: Path | StoreRoot | None = None
+
+    @property
+    def store(self) -> StoreRoot | None:
+        """The table root, where it is in a store."""
+        return None if self.table_root is None or isinstance(self.table_root, Path) else self.table_root
+
+    @property
+    def is_here(self) -> bool:
+        """Whether tasks run inside this process' JVM."""
+        return self.remote is None and not self.master.startswith("spark://")
+
+    @property
+    def url(self) -> str:
+        """The one URL that names the place."""
+        return self.remote or self.master
+
+    @property
+    def addresses(self) -> tuple[tuple[str, int], ...]:
+        """Host and port of everybody who may answer; none where Spark runs in this process."""
+        if self.remote is not None:
+            parts = urlsplit(self.remote)
+            return ((parts.hostname or "", parts.port or DEFAULT_REMOTE_PORT),)
+        found = _STANDALONE_MASTER.fullmatch(self.master)
+        hosts = found["hosts"].split(",") if found else []
+        pairs = (host.rsplit(":", 1) for host in hosts)
+        return tuple((host.strip("[]"), int(port)) for host, port in pairs)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether everything runs on this machine, as far as its name tells."""
+        names = {host for host, _ in self.addresses}
+        return all(name in {"localhost", "::1"} or name.startswith("127.") for name in names)
+
+
+def spark_place(
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    table_root: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> SparkPlace:
+    """Read the place from options, and from environment variables where there is no option.
+
+    Args:
+        master: ``local``, ``local[N]`` or ``spark://HOST:PORT`` (several, with commas, for standby masters).
+        remote: ``sc://HOST[:PORT]``, with Spark Connect's own parameters behind it.
+        table_root: an existing directory, or its ``file:`` URI; on a cluster, one that all workers share. Or
+            ``s3a://BUCKET/PREFIX``, whose store is first asked when Spark starts.
+        environment: the variables.
+
+    Raises:
+        UserInputError: for both a master and a remote, a URL of another kind, a root that is no directory or lies in
+            a store that is not supported.
+    """
+    if master is None and remote is None:
+        master, remote = (environment.get(name) or None for name in (MASTER_VARIABLE, REMOTE_VARIABLE))
+        names = f"the variables {MASTER_VARIABLE} and {REMOTE_VARIABLE}"
+    else:
+        names = "--master and --remote"
+    if master is not None and remote is not None:
+        raise UserInputError(
+            f"{names} are both given ({master} and {remote}), and Spark runs in one place. Leave one of them out."
+        )
+    return SparkPlace(
+        master=DEFAULT_MASTER if master is None else _checked_master(master),
+        remote=None if remote is None else _checked_remote(remote),
+        table_root=_checked_root(table_root or environment.get(TABLE_ROOT_VARIABLE) or None, environment),
+    )
+
+
+def use_place(place: SparkPlace) -> None:
+    """Choose where Spark runs for the rest of this process; a session that runs already stays where it is."""
+    _Chosen.place = place
+
+
+def current_place() -> SparkPlace:
+    """Return what was chosen, else what the environment says.
+
+    Raises:
+        UserInputError: where the environment's variables cannot be used.
+    """
+    return _Chosen.place if _Chosen.place is not None else spark_place()
+
+
+def require_place() -> None:
+    """Require, before anything starts, that what was chosen or the environment says can be used.
+
+    Raises:
+        UserInputError: for variables that cannot be used, and for a table root in a store that refuses.
+    """
+    store = current_place().store
+    if store is not None:
+        store.require()
+
+
+def table_folder() -> AbstractContextManager[Path]:
+    """Make a directory for tables under the table root, or a local one where that is in a store; it goes again.
+
+    Without a root, a Spark in this process has them in memory (``harness.spark.temp_dirs``); workers elsewhere look
+    for them where temporary files go.
+    """
+    place = current_place()
+    if place.table_root is None and place.is_here:
+        return scratch_directory()
+    return directory_in(place.table_root if isinstance(place.table_root, Path) else None)
+
+
+def note_use() -> None:
+    """Remember that Spark was asked for at the current place."""
+    _Chosen.used = True
+
+
+def was_used() -> bool:
+    """Tell whether anybody in this process asked for Spark."""
+    return _Chosen.used
+
+
+def place_flags() -> str:
+    """Write the options that choose the current place again; empty for the default."""
+    place = current_place()
+    default = SparkPlace()
+    flags = f" --master {place.master}" if place.master != default.master else ""
+    flags += f" --remote '{place.remote}'" if place.remote is not None else ""
+    return flags + (f" --table-root '{place.table_root}'" if place.table_root is not None else "")
+
+
+class _Chosen:
+    place: SparkPlace | None = None
+    used = False
+
+
+def _checked_master(url: str) -> str:
+    if _LOCAL_MASTER.fullmatch(url) or _STANDALONE_MASTER.fullmatch(url):
+        return url
+    hint = f" A Spark Connect server is given by --remote {url}." if url.startswith("sc://") else ""
+    raise UserInputError(
+        f"the Spark master {url!r} is none that can be used.{hint} Allowed: spark://HOST:PORT of a standalone cluster "
+        "(several with commas: spark://A:7077,B:7077), or local[N] for N threads of this machine."
+    )
+
+
+def _checked_remote(url: str) -> str:
+    hint = f" A standalone cluster is given by --master {url}." if url.startswith("spark://") else ""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme == "sc" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:  # a port that is no number
+        good = False
+    if good:
+        return url
+    raise UserInputError(
+        f"the Spark Connect server {url!r} is none that can be used.{hint} Allowed: sc://HOST:PORT, with port "
+        f"{DEFAULT_REMOTE_PORT} if it is left out; parameters follow as in sc://HOST:PORT/;token=..."
+    )
+
+
+def _checked_root(text: str | None, environment: Mapping[str, str]) -> Path | StoreRoot | None:
+    if text is None:
+        return None
+    given = text
+    scheme = _SCHEME.match(text)
+    if scheme and scheme[1].lower() != "file":
+        from mergecheck.harness.spark.object_store import store_root  # noqa: PLC0415 - it brings PySpark's errors, which take their time
+
+        return store_root(text, environment)
+    if scheme:
+        text = "/" + unquote(text.split(":", 1)[1]).lstrip("/")
+    root = Path(text).absolute()
+    if not root.is_dir():
+        raise UserInputError(
+            f"the table root {given!r} is no directory. Make it first, on a file system that Spark's workers share: "
+            f"mkdir -p {root}"
+        )
+    if not os.access(root, os.W_OK | os.X_OK):
+        raise UserInputError(f"the table root {given!r} cannot be written. Choose a directory that you may write.")
+    return root

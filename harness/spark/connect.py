@@ -1,0 +1,128 @@
+"""Sessions of Spark Connect: opened with a time limit, set as a fresh Spark is, given ``merge/``."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from mergecheck.harness.spark.config import SparkPlace
+
+READY_SECONDS = 15.0
+"""So long a server may take to speak gRPC."""
+_MAX_RETRIES = 5
+"""How often a call is tried again: about 17 s in all, where the client's own default is ten minutes."""
+
+# What a server's administrator may have changed and a case takes for granted.
+_SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+}
+
+
+def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession:
+    """Open the session of this process at a Spark Connect server.
+
+    Raises:
+        EngineDownError: when nobody answers there, it is no Spark Connect server, it has no workers, or the client's
+            packages are missing.
+        UserInputError: for an address that Spark Connect does not take.
+    """
+    with _quietly():
+        _require_server(place)
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
+
+        try:
+            session = _prepared(SparkSession.builder.remote(place.remote or "").getOrCreate(), settings)
+        except Exception as error:
+            raise EngineDownError(f"no session at {place.url}: {_first_line(error)}") from error
+        require_workers(session, place, give_up=cast("Any", session).interruptAll)
+    return session
+
+
+def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession:
+    """Open one more session at the server, with settings and temporary views of its own."""
+    from pyspark.sql.connect.session import SparkSession as RemoteSession  # noqa: PLC0415 - the same
+
+    with _quietly():
+        builder = RemoteSession.builder.remote(place.remote or "")
+        return _prepared(cast("SparkSession", builder.create()), settings)
+
+
+def make_active(session: SparkSession) -> None:
+    """Make a session of Spark Connect the active one of this thread; a classic one needs nothing.
+
+    PySpark 4.2 takes the active session for the one that a local checkpoint was made in, and by default that is the
+    first session of the process, whose server side does not know the checkpoint (``DATAFRAME_NOT_FOUND``).
+    """
+    if is_remote(session):
+        cast("Any", type(session))._active_session.session = session  # noqa: SLF001 - there is no public way
+
+
+def is_remote(session: SparkSession) -> bool:
+    """Tell whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _prepared(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - the same
+
+    cast("Any", session).client.set_retry_policies([DefaultPolicy(max_retries=_MAX_RETRIES)])
+    for name, value in {**_SETTINGS, **settings}.items():
+        session.conf.set(name, value)
+    with tempfile.TemporaryDirectory(prefix="mergecheck-package-") as folder:
+        session.addArtifacts(str(package_of_merge(Path(folder))), pyfile=True)
+    return session
+
+
+def _require_server(place: SparkPlace) -> None:
+    """Require a server that speaks gRPC, before a session waits for one."""
+    require_answer(place)
+    try:
+        import grpc  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - not installed for everyone
+        from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - the same
+    except ImportError as error:
+        raise EngineDownError(
+            f"Spark Connect needs packages that are not installed ({_first_line(error)}). "
+            "Install them: pip install 'mergecheck[connect]'"
+        ) from error
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - the same
+
+    try:
+        channel = DefaultChannelBuilder(place.remote or "").toChannel()
+    except PySparkException as error:
+        raise UserInputError(f"the Spark Connect server {place.url!r} cannot be used: {_first_line(error)}") from error
+    try:
+        grpc.channel_ready_future(channel).result(timeout=READY_SECONDS)
+    except grpc.FutureTimeoutError:
+        raise EngineDownError(
+            f"somebody answers at {place.url}, but not as a Spark Connect server does within {READY_SECONDS:.0f} s. "
+            "Check the port: a Connect server listens at 15002 if nothing else was said, a cluster's master is given "
+            "by --master."
+        ) from None
+    finally:
+        channel.close()
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep PySpark's notices about versions of pandas off the terminal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield

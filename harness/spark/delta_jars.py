@@ -1,0 +1,69 @@
+"""Delta Lake's jars for the Spark that is installed, and the settings that make Spark use them."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.maven_jars import JarSet, jar_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXTENSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What makes a Spark that has the jars use them."""
+
+_SCALA = "2.13"
+
+
+def delta_version() -> str:
+    """Return the installed version of Delta Lake.
+
+    Raises:
+        EngineDownError: where the package ``delta-spark`` is not installed.
+    """
+    try:
+        return metadata.version("delta-spark")
+    except metadata.PackageNotFoundError:
+        raise EngineDownError(
+            "the engine delta-spark needs the package delta-spark, whose version says which Delta Lake to run. "
+            "Install it: pip install 'mergecheck[delta-spark]'"
+        ) from None
+
+
+def session_settings() -> Mapping[str, str]:
+    """Return the Spark settings that load Delta Lake, fetching its jars if need be.
+
+    Raises:
+        EngineDownError: where the jars can be had in no way.
+    """
+    return {**jar_settings([delta_jars()]), **EXTENSION_SETTINGS}
+
+
+def maven_coordinates() -> str:
+    """Name Delta Lake's jars as Maven and ``--packages`` do."""
+    return f"io.delta:{_artifact()}:{delta_version()}"
+
+
+def delta_jars() -> JarSet:
+    """Name the jars; what else they need is in Spark already.
+
+    Raises:
+        EngineDownError: where the package ``delta-spark`` is not installed.
+    """
+    return JarSet(
+        title=f"Delta Lake {delta_version()}",
+        folder=f"{_artifact()}-{delta_version()}",
+        coordinates=(maven_coordinates(),),
+        groups=("io.delta", "io.unitycatalog"),
+        hint=", or install a delta-spark whose jars are published for this Spark",
+    )
+
+
+def _artifact() -> str:
+    spark = ".".join(metadata.version("pyspark").split(".")[:2])
+    return f"delta-spark_{spark}_{_SCALA}"

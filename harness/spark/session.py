@@ -1,0 +1,256 @@
+"""The one Spark session of a process: started quietly, with named profiles of settings.
+
+All profiles share one JVM. What they switch are SQL settings, so a run can go from the fast profile to the one that is
+close to production from case to case.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.config import current_place, note_use
+from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
+from mergecheck.harness.spark.java_arguments import quicken_arguments
+from mergecheck.harness.spark.java_classes import remember_classes
+from mergecheck.harness.spark.java_home import check_java
+from mergecheck.harness.spark.packages import extra_settings, give_secrets
+from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from mergecheck.harness.spark.config import SparkPlace
+
+_CALL_SITE = "callSite.long"  # Spark's own local property
+_LOG_TAIL = 8  # lines of Spark's log that an error shows
+
+
+class Profile(Enum):
+    """Named sets of SQL settings.
+
+    ``TINY`` spends as little as possible on tables of a few rows. ``PRODUCTION`` plans and runs as Spark does by
+    default, with several tasks per shuffle: code generation and adaptive execution are on.
+    """
+
+    TINY = "tiny"
+    PRODUCTION = "production"
+
+
+PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
+    Profile.TINY: {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.files.minPartitionNum": "1",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.files.maxPartitionBytes": "134217728",
+        # A broadcast is a job of its own; sorting a few rows is none.
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+    },
+    Profile.PRODUCTION: {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.files.minPartitionNum": "2",
+        "spark.sql.files.openCostInBytes": "4194304",
+        "spark.sql.leafNodeDefaultParallelism": "2",
+        # Two files of any size are two scan tasks, so that tables of a few rows meet the plans of large ones.
+        "spark.sql.files.maxPartitionBytes": "5242880",
+        "spark.sql.autoBroadcastJoinThreshold": "10485760",
+    },
+}
+
+# Describing a plan for Spark's web page takes a tenth of a small query's time, so it is done where somebody reads it.
+PLANS_UNDESCRIBED: Mapping[str, str] = {"spark.sql.ui.explainMode": "simple", "spark.sql.maxPlanStringLength": "0"}
+PLANS_DESCRIBED: Mapping[str, str] = {
+    "spark.sql.ui.explainMode": "formatted",
+    "spark.sql.maxPlanStringLength": str(2**31 - 16),
+}
+
+# Short runs never repay the optimising compiler and a concurrent collector. Spark's code outgrows the 48 MiB that
+# compiled code has without that compiler, and then is swept out and compiled again without end: half as fast.
+_JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=512m -XX:+UseSerialGC -XX:-UsePerfData "
+    "-Xss4m -Duser.timezone=UTC"
+)
+JVM_FOR_SMALL_DATA: Mapping[str, str] = {
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
+    "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
+    # Every sort and every broadcast takes one of these, 32 MiB and 4 MiB by default, whatever it holds.
+    "spark.buffer.pageSize": "1m",
+    "spark.broadcast.blockSize": "64k",
+    "spark.broadcast.compress": "false",
+    "spark.shuffle.compress": "false",
+}
+_FIXED_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
+    # every task with a Python function pays. Windows' Python has no such sockets.
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+    **PLANS_UNDESCRIBED,
+}
+_LOOPBACK_SETTINGS: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
+    """Start Spark, or return the session that runs.
+
+    Where it runs, ``spark_place`` says: in this process, on a cluster, or behind Spark Connect. The JVM's own output
+    goes to a log file, never to the terminal. Python workers run this interpreter; those of a cluster run the one that
+    PYSPARK_PYTHON names, if it is set. The session can run Delta Lake where that was requested before.
+
+    Args:
+        profile: the SQL settings to begin with.
+        jvm: settings that a JVM is born with; they count where none runs yet.
+
+    Raises:
+        EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
+            to run; the message says what to do.
+    """
+    place = current_place()
+    note_use()
+    _silence_query_log()
+    if place.remote is not None:
+        return start_remote(place, PROFILE_SETTINGS[profile])
+    check_java()
+    require_answer(place)
+    workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
+
+    # Whatever sits in this directory is Spark's scratch data and its log; it goes when the process ends.
+    scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
+    log = scratch / "spark.log"
+    builder = SparkSession.builder.appName("mergecheck").master(place.master)
+    all_settings = {
+        **jvm,
+        **_FIXED_SETTINGS,
+        **(_LOOPBACK_SETTINGS if place.is_loopback else {}),
+        **PROFILE_SETTINGS[profile],
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **extra_settings(place),
+    }
+    for name, value in all_settings.items():
+        builder = builder.config(name, value)
+    try:
+        with _output_to(log):
+            session = builder.getOrCreate()
+    except Exception as error:
+        raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
+    session.sparkContext.setLogLevel("ERROR")
+    remember_classes(session)
+    quicken_arguments(session)
+    give_secrets(session, place)
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    if not place.is_here:
+        _prepare_workers(session, place, scratch)
+    return session
+
+
+def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) -> None:
+    context = session.sparkContext
+    context.addPyFile(str(package_of_merge(scratch)))
+    try:
+        require_workers(session, place, give_up=context.cancelAllJobs)
+    except EngineDownError:
+        session.stop()
+        raise
+
+
+def another_session(session: SparkSession) -> SparkSession:
+    """Open one more session beside a running one: SQL settings and temporary views of its own, the same Spark."""
+    if is_remote(session):
+        return another_remote(current_place(), PROFILE_SETTINGS[Profile.TINY])
+    return session.newSession()
+
+
+def apply_profile(session: SparkSession, profile: Profile) -> None:
+    """Switch a session's SQL settings to a profile."""
+    for name, value in PROFILE_SETTINGS[profile].items():
+        session.conf.set(name, value)
+
+
+def spare_stack_traces(session: SparkSession) -> None:
+    """Keep Spark from looking up, for every step of this thread's queries, where in its own code that step comes from.
+
+    That is a stack trace each, of which PySpark replaces the short form only.
+    """
+    if not is_remote(session):
+        session.sparkContext.setLocalProperty(_CALL_SITE, "mergecheck")
+
+
+@contextmanager
+def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set SQL settings for a while, and put back what was there before, unset ones included."""
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, earlier)
+
+
+def log_tail(log: Path) -> str:
+    """Return the last lines of Spark's log, indented; empty where there are none."""
+    if not log.is_file():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
+    return "\n".join("    " + line for line in lines)
+
+
+def _silence_query_log() -> None:
+    """Keep PySpark from printing each analysis error that it also raises, stack trace of the JVM included."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - part of the same late import
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Send what child processes started meanwhile print to a file; this process' own output is back afterwards.
+
+    The JVM prints to the terminal before any log setting is in force, so it must be born with another terminal.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    try:
+        with log.open("ab") as sink:
+            os.dup2(sink.fileno(), 1)
+            os.dup2(sink.fileno(), 2)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)

@@ -1,0 +1,99 @@
+"""The tables of a case where Spark finds them: in their own directory, or copied into the object store of the root.
+
+Tables are written and read back on a local disk, whatever the root is. For a root in a store they are copied there
+before the merge, and what the store holds afterwards replaces the local copy.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import obstore
+
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.config import current_place
+from mergecheck.merge.table.storage.object_store import STORE_ERRORS, brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from obstore.store import S3Store
+
+
+class PlacedTables(Protocol):
+    """Where Spark finds tables that lie in local directories."""
+
+    def publish(self, table: Path) -> str:
+        """Bring a table to where Spark reads it, and return that path."""
+        ...
+
+    def bring_back(self, table: Path) -> None:
+        """Make the local directory hold what the published table holds now."""
+        ...
+
+
+@contextmanager
+def placed_tables() -> Iterator[PlacedTables]:
+    """Make a place for the tables of one case under the table root; a place in a store is emptied afterwards.
+
+    Raises:
+        EngineDownError: where the store is gone.
+    """
+    root = current_place().store
+    if root is None:
+        yield _LocalTables()
+        return
+    prefix = f"mergecheck-{uuid.uuid4().hex}"
+    tables = _StoredTables(uri=f"{root}/{prefix}", store=root.open(prefix))
+    try:
+        yield tables
+    finally:
+        tables.clear()
+
+
+class _LocalTables:
+    def publish(self, table: Path) -> str:
+        return str(table)
+
+    def bring_back(self, table: Path) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredTables:
+    uri: str
+    store: S3Store = field(repr=False)
+
+    def publish(self, table: Path) -> str:
+        with self._required():
+            for file in sorted(path for path in table.rglob("*") if path.is_file()):
+                obstore.put(self.store, f"{table.name}/{file.relative_to(table).as_posix()}", file)
+        return f"{self.uri}/{table.name}"
+
+    def bring_back(self, table: Path) -> None:
+        with self._required():
+            shutil.rmtree(table)
+            for path in self._paths(table.name):
+                file = table.parent / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(obstore.get(self.store, path).bytes())
+
+    def clear(self) -> None:
+        with self._required():
+            if paths := self._paths():
+                obstore.delete(self.store, paths)
+
+    def _paths(self, below: str | None = None) -> list[str]:
+        return [entry["path"] for batch in obstore.list(self.store, below) for entry in batch]
+
+    @contextmanager
+    def _required(self) -> Iterator[None]:
+        try:
+            yield
+        except STORE_ERRORS as error:
+            raise EngineDownError(f"the store of the table root {self.uri} is gone: {brief(error)}") from error

@@ -1,0 +1,213 @@
+"""Spark's workers, where they are other processes than ours: they get ``merge/``, and are looked at before any case.
+
+A worker needs Python of our minor version with pyarrow and numpy; what else ``merge/`` runs there is shipped. A cluster
+without a free worker would let the first query wait for ever, so the first query is ours, and has a time limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import tempfile
+import threading
+import uuid
+import warnings
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mergecheck
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.s3a_jars import s3a_jars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from mergecheck.harness.spark.config import SparkPlace
+    from mergecheck.merge.table.storage.store_access import StoreAccess
+
+ANSWER_SECONDS = 5.0
+"""So long a host may take to accept a connection."""
+FIRST_QUERY_SECONDS = 90.0
+"""So long a cluster may take to give the application its first cores and to start Python there."""
+
+_NUM_LOOKS = 4  # tasks, so that more than one worker is likely to be looked at
+_REPORT = "imports STRING, sees_tables BOOLEAN"
+
+
+def require_answer(place: SparkPlace) -> None:
+    """Require that somebody listens where Spark is said to run; Spark itself would try for minutes.
+
+    Raises:
+        EngineDownError: where nobody does.
+    """
+    reasons = []
+    for host, port in place.addresses:
+        try:
+            with socket.create_connection((host, port), timeout=ANSWER_SECONDS):
+                return
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+    if reasons:
+        raise EngineDownError(
+            f"nobody answers at {place.url} ({'; '.join(reasons)}). Start Spark there, or correct the address; the "
+            'README says how to start one on this machine ("On a cluster").'
+        )
+
+
+def package_of_merge(folder: Path) -> Path:
+    """Write ``mergecheck.merge`` as a zip file that workers can import, and return its path."""
+    root = Path(mergecheck.__file__).parent
+    path = folder / "mergecheck_merge.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        for file in (root / "__init__.py", *sorted((root / "merge").rglob("*.py"))):
+            package.write(file, Path(root.name) / file.relative_to(root))
+    return path
+
+
+def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callable[[], object]) -> None:
+    """Run a first query, which says whether the workers are there, can import ``merge`` and see our tables.
+
+    Args:
+        session: of the cluster or the server.
+        place: where it runs.
+        give_up: cancels what the session runs.
+
+    Raises:
+        EngineDownError: for no worker, one whose Python lacks a package, one that does not see the table root, or a
+            Spark that cannot read the store in which it is.
+    """
+    with _token(place) as token, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
+        access = place.store.access if place.store is not None else None
+        answer = _in_time(lambda: _look(session, token, access), give_up)
+        if isinstance(answer, Exception):
+            raise EngineDownError(_why(answer, place)) from answer
+        if answer is None:
+            raise EngineDownError(
+                f"{place.url} runs nothing: the first query waited {FIRST_QUERY_SECONDS:.0f} s. Start workers, or end "
+                "applications that hold their cores and memory; the page of the master shows both."
+            )
+        lacking = sorted({row["imports"] for row in answer if row["imports"]})
+        if lacking:
+            raise EngineDownError(
+                f"the Python of the workers at {place.url} cannot run the merge: {lacking[0]}. Install pyarrow and "
+                "numpy for it, or name another Python by PYSPARK_PYTHON (in the environment of a Connect server)."
+            )
+        if not all(row["sees_tables"] for row in answer):
+            raise EngineDownError(
+                f"the workers at {place.url} do not see {token.rpartition('/')[0]}, where tables are made. Give "
+                "--table-root a directory that this machine and all workers share under one path, or a store that "
+                "all of them reach (their Python needs obstore for it)."
+            )
+        if place.store is not None:
+            problem = _in_time(lambda: session.read.text(token).collect(), give_up)
+            if not isinstance(problem, list):
+                raise EngineDownError(_without_store(problem, place)) from problem
+
+
+def _look(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
+    spread = session.range(0, _NUM_LOOKS, 1, _NUM_LOOKS)
+    return spread.mapInArrow(_looking_for(token, access), _REPORT).collect()
+
+
+def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Make the function that workers run; a nested one travels as code, since they cannot import this module."""
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        import contextlib  # noqa: PLC0415 - imports of the worker
+        import importlib  # noqa: PLC0415 - the same
+        import os  # noqa: PLC0415 - the same
+
+        import pyarrow as pa  # noqa: PLC0415 - the same
+
+        for _ in batches:
+            pass
+        problem = None
+        try:
+            for name in (
+                "writing.writer",
+                "writing.copied_rows",
+                "writing.modified_rows",
+                "writing.touched_rows",
+                "reading.key_ranges",
+            ):
+                importlib.import_module(f"mergecheck.merge.table.{name}")
+        except ImportError as error:
+            problem = f"{type(error).__name__}: {error}"
+        seen = False
+        if problem is None:
+            storage = importlib.import_module("mergecheck.merge.table.storage.storage")
+            with contextlib.suppress(Exception), storage.local_copy(token, access) as path:
+                seen = os.path.isfile(path)  # noqa: PTH113 - the same
+        yield pa.RecordBatch.from_pydict(
+            {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}
+        )
+
+    return look
+
+
+def _in_time(ask: Callable[[], list[Any]], give_up: Callable[[], object]) -> list[Any] | Exception | None:
+    """Ask in a thread of its own; None where the time is up."""
+    answers: list[list[Any] | Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
+            answers.append(error)
+
+    thread = threading.Thread(target=run, name="mergecheck-first-query", daemon=True)
+    thread.start()
+    thread.join(FIRST_QUERY_SECONDS)
+    if answers:
+        return answers[0]
+    with contextlib.suppress(Exception):  # what matters is said by the caller
+        give_up()
+    return None
+
+
+def _why(error: Exception, place: SparkPlace) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    found = next((line for line in reversed(lines) if "Error: " in line and not line.startswith("at ")), None)
+    text = found or next((line for line in lines if line), type(error).__name__)
+    return (
+        f"the workers at {place.url} cannot run Python: {text}\nThey need pyarrow and the Python version of this "
+        "process; PYSPARK_PYTHON names it (in the server's environment, for Spark Connect)."
+    )
+
+
+def _without_store(problem: Exception | None, place: SparkPlace) -> str:
+    lines = (line.strip() for line in str(problem or "no answer").splitlines())
+    packages = ",".join(s3a_jars().coordinates)
+    return (
+        f"Spark at {place.url} cannot read {place.table_root}: {next((line for line in lines if line), '')}\nA Spark "
+        f"Connect server must be started with S3A (--packages {packages} --conf "
+        f"spark.jars.excludes={','.join(s3a_jars().excluded)}) and with the store's endpoint and keys "
+        "(spark.hadoop.fs.s3a.*); to a cluster they are given from here."
+    )
+
+
+@contextlib.contextmanager
+def _token(place: SparkPlace) -> Iterator[str]:
+    """Make an empty file where tables are made."""
+    name = f".mergecheck-{uuid.uuid4().hex}"
+    if place.store is not None:
+        import obstore  # noqa: PLC0415 - for tables in a store only
+
+        store = place.store.open()
+        obstore.put(store, name, b"")
+        try:
+            yield f"{place.store}/{name}"
+        finally:
+            obstore.delete(store, name)
+        return
+    folder = place.table_root if isinstance(place.table_root, Path) else Path(tempfile.gettempdir())
+    path = folder / name
+    path.touch()
+    try:
+        yield str(path)
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Optimisations that Delta Lake does not have; each has a setting that turns it off."""

@@ -1,0 +1,124 @@
+"""Paths B, C and D in one query, for merges so small that one task does all of it.
+
+``findTouchedFiles`` and the query after it plan, read and join the same rows twice. A task that gets all rows of the
+join can see for itself which files are touched, and write these alone (an optimisation; Delta Lake has none like it).
+It must not write a row before it has seen the last one, so it holds all of them.
+
+Whatever could come out otherwise than by two scans is left to these: ambiguous matches (R-320, R-530), and every error,
+since one query evaluates actions on rows that the first scan alone would not get to (R-312).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
+
+from mergecheck.merge.errors import MergeError
+from mergecheck.merge.executors.classic import rewriting_join_type
+from mergecheck.merge.executors.clauses import precompute_clauses
+from mergecheck.merge.executors.first_scan import files_of_names
+from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
+from mergecheck.merge.executors.rows_to_write import rows_to_write
+from mergecheck.merge.executors.run import fit_in_one_task, has_inserts, has_small_source, is_matched_only
+from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.logs import TRACE
+from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
+from mergecheck.merge.table.writing.write import OutputRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.writing.write import WriteResult
+
+MAX_BYTES = 4 * 2**20
+"""Bytes of files whose rows a task may hold; Parquet unpacked in memory is some ten times as large."""
+_IS_MATCHED = f"({SOURCE_ROW_PRESENT} IS NOT NULL AND {TARGET_ROW_PRESENT} IS NOT NULL)"
+
+_logger = logging.getLogger(__name__)
+
+
+def uses_single_scan(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
+    """Tell whether one task can do the whole merge at once."""
+    return (
+        run.conf.single_scan
+        and bool(candidates)
+        and sum(file.size for file in candidates) <= MAX_BYTES
+        and not run.is_large(candidates)
+        and has_small_source(run)
+        and fit_in_one_task(run, candidates)
+    )
+
+
+def merge_in_single_scan(run: MergeRun, candidates: tuple[DataFile, ...]) -> PathResult | None:
+    """Run the one query, if the merge is small enough.
+
+    Args:
+        run: the merge under way.
+        candidates: the files left by data skipping.
+
+    Returns:
+        None where two scans have to decide; nothing of this query is used then.
+    """
+    if not uses_single_scan(run, candidates):
+        return None
+    join_type = rewriting_join_type(run)
+    with run.stopwatch.part(TimedPart.SCAN):
+        constants = (f"TRUE AS {TARGET_ROW_PRESENT}",)
+        target = scan_files(run.spark, run.snapshot, candidates, constants=constants).coalesce(1)
+        # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
+        source = run.source.frame.coalesce(1).hint("merge")
+        joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
+        output = rows_to_write(run, joined, further_columns=identity_columns(run.merge))
+        try:
+            written = run.writer.write(
+                output, change_data=run.records_changes, in_one_task=True, rows=OutputRows.OF_CANDIDATES
+            )
+        except (MergeError, PySparkException) as error:
+            _logger.debug("The single scan failed, so two scans tell what is wrong: %s", error)
+            return None
+    return None if written.is_ambiguous else _result(run, candidates, written, join_type)
+
+
+def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
+    """Write which target row a joined row has, whether it is a matched pair, and whether it touches the file (R-410).
+
+    Conditions are named as ``rows_to_write`` precomputes them.
+    """
+    if merge.not_matched_by_source:
+        touches = f"{TARGET_ROW_PRESENT} IS NOT NULL"
+    elif is_matched_only(merge):
+        conditions = [clause.condition_column or "TRUE" for clause in precompute_clauses(merge.clauses)]
+        touches = f"{_IS_MATCHED} AND coalesce({' OR '.join(conditions)}, FALSE)"
+    else:
+        touches = _IS_MATCHED
+    return (FILE_NAME, ROW_INDEX, f"{_IS_MATCHED} AS _is_matched_", f"({touches}) AS _touches_")
+
+
+def _result(run: MergeRun, candidates: tuple[DataFile, ...], written: WriteResult, join_type: str) -> PathResult:
+    removed = files_of_names(written.touched, candidates)
+    _logger.log(TRACE, "mergeInSingleScan: matched files:\n\t%s", "\n\t".join(file.path for file in removed))
+    num_source_rows = run.source.num_rows
+    if num_source_rows is None:
+        raise RuntimeError("a merge in one task knows how many rows its source has")
+    if removed:
+        path, scanned_again = ExecutionPath.D, join_type == "full_outer"
+    else:
+        path, scanned_again = (ExecutionPath.B, True) if has_inserts(run.merge) else (ExecutionPath.C, False)
+    if path is not ExecutionPath.C:
+        with run.stopwatch.part(TimedPart.REWRITE):  # part of the one query, and did run (R-512)
+            pass
+    return PathResult(
+        path=path,
+        written=written,
+        num_source_rows=num_source_rows,
+        num_source_rows_in_second_scan=num_source_rows if scanned_again else None,
+        candidates=candidates,
+        removed=removed,
+    )

@@ -1,0 +1,150 @@
+"""Leaving out candidate files that hold no key of the source (an optimisation; Delta Lake has none like it).
+
+The source's keys are looked up once, in Spark's workers, in the files' key ranges. Files without a hit cannot hold a
+match, so neither the first scan nor the anti-join of path A has to read them. Metrics and conflicts still speak of
+the candidates of R-420 and R-421: they say what the statement depends on, not what was read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import logging
+import math
+from typing import TYPE_CHECKING
+
+from pyspark.sql import types as t
+from sqlglot import exp
+
+from mergecheck.merge.executors.optimizations.safe_conditions import cannot_fail, column_types
+from mergecheck.merge.expressions.resolved import source_column, target_column
+from mergecheck.merge.table.reading.bounds import INTEGRAL_TYPES, column_bounds
+from mergecheck.merge.table.reading.data_skipping import conjuncts
+from mergecheck.merge.table.reading.key_ranges import POSITION_DDL, KeyRanges, hit_positions
+from mergecheck.merge.table.storage.workers import run_in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
+
+MAX_SOURCE_ROWS = 50_000_000
+"""A task holds the different keys of its partition in memory, so a source beyond this is not looked at."""
+
+_EPOCH = dt.date(1970, 1, 1)
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+_logger = logging.getLogger(__name__)
+
+
+def files_with_source_keys(run: MergeRun, candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """Keep the candidates into whose key ranges some source row falls; all of them where that cannot be told.
+
+    Args:
+        run: the merge under way.
+        candidates: the files left by data skipping; with a NOT MATCHED BY SOURCE clause the others count as well, but
+            not for matches.
+    """
+    if not _is_worthwhile(run, candidates):
+        return candidates
+    pairs = [pair for pair in key_pairs(run.merge) if _has_bounds(run, candidates, pair)]
+    if not pairs:
+        return candidates
+    keys = [_ranges(run, candidates, pair) for pair in pairs]
+    frame = run.source.frame.selectExpr(*(_key(run.merge, source, i) for i, (_, source) in enumerate(pairs)))
+    rows = run_in_workers(frame, functools.partial(hit_positions, keys), POSITION_DDL).collect()
+    hits = {row["position"] for row in rows}
+    _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(candidates))
+    return tuple(file for position, file in enumerate(candidates) if position in hits)
+
+
+def key_pairs(merge: ResolvedMerge) -> tuple[tuple[int, int], ...]:
+    """List the pairs of a target and a source column that ON demands to be equal and whose values have an order here.
+
+    There are none where ON could fail on some row: an error must not depend on which files are read.
+    """
+    if not cannot_fail(merge.condition, column_types(merge)):
+        return ()
+    return tuple(pair for part in conjuncts(merge.condition.tree) for pair in _pair(merge, part))
+
+
+def _pair(merge: ResolvedMerge, node: exp.Expr) -> Iterator[tuple[int, int]]:
+    if not isinstance(node, exp.EQ):
+        return
+    sides = (_plain(node.left), _plain(node.right))
+    for one, other in (sides, sides[::-1]):
+        for target in merge.condition.target_columns:
+            for source in merge.condition.source_columns:
+                if (one, other) == (target_column(target), source_column(source)) and _is_ordered(
+                    merge.target_schema.fields[target].dataType, merge.source_schema.fields[source].dataType
+                ):
+                    yield target, source
+
+
+def _plain(node: exp.Expr) -> str | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node.name if isinstance(node, exp.Column) and not node.table else None
+
+
+def _is_ordered(target: t.DataType, source: t.DataType) -> bool:
+    if isinstance(target, INTEGRAL_TYPES):
+        return isinstance(source, (*INTEGRAL_TYPES, t.DoubleType))
+    return isinstance(target, t.DateType) and isinstance(source, t.DateType)
+
+
+def _is_worthwhile(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
+    return (
+        run.conf.prune_by_source_keys
+        and run.source.is_stable  # another scan of it must give the same keys
+        and len(candidates) > 1
+        and run.is_large(candidates)
+        and (run.source.num_rows or 0) <= MAX_SOURCE_ROWS
+    )
+
+
+def _has_bounds(run: MergeRun, files: Sequence[DataFile], pair: tuple[int, int]) -> bool:
+    return any(_range(run, file, pair[0]) != (_LEAST, _MOST) for file in files)
+
+
+def _range(run: MergeRun, file: DataFile, position: int) -> tuple[int, int]:
+    """Give the whole numbers between which a file's keys lie; the first above the second where it has none."""
+    field = run.merge.target_schema.fields[position]
+    bounds = column_bounds(file, field, is_partition=field.name in run.snapshot.partition_columns)
+    if not bounds.may_be_value:
+        return 1, 0
+    low = _LEAST if bounds.lower is None else _whole(bounds.lower)
+    high = _MOST if bounds.upper is None else _whole(bounds.upper)
+    return low, high
+
+
+def _whole(value: int | dt.date) -> int:
+    return (value - _EPOCH).days if isinstance(value, dt.date) else value
+
+
+def _ranges(run: MergeRun, files: Sequence[DataFile], pair: tuple[int, int]) -> KeyRanges:
+    target, source = pair
+    ranges = [_range(run, file, target) for file in files]
+    is_double = isinstance(run.merge.source_schema.fields[source].dataType, t.DoubleType)
+    as_key = _rounded if is_double else int
+    return KeyRanges(
+        lows=tuple(as_key(low) for low, _ in ranges),
+        highs=tuple(as_key(high) for _, high in ranges),
+        is_double=is_double,
+    )
+
+
+def _rounded(value: int) -> float:
+    if value in {_LEAST, _MOST}:
+        return math.copysign(math.inf, value)
+    return float(value)
+
+
+def _key(merge: ResolvedMerge, source: int, number: int) -> str:
+    name = source_column(source)
+    data_type = merge.source_schema.fields[source].dataType
+    if isinstance(data_type, t.DateType):
+        return f"CAST(unix_date({name}) AS BIGINT) AS key_{number}"
+    return f"CAST({name} AS {'DOUBLE' if isinstance(data_type, t.DoubleType) else 'BIGINT'}) AS key_{number}"

@@ -1,0 +1,1 @@
+"""Expressions of a statement bound to the columns of both tables."""

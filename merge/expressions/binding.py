@@ -1,0 +1,144 @@
+"""Expressions with their names settled: the user's text with column names replaced in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
+from mergecheck.merge.syntax.dialect import parse_expression, span, without_final_comment
+from mergecheck.merge.types.fields import field_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql.types import DataType
+
+    from mergecheck.merge.expressions.clock import StatementClock
+
+# Spark reads these words as functions where no column has the name.
+_LITERAL_FUNCTIONS = frozenset({"user", "current_user", "session_user", "current_time", "current_catalog"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundExpression:
+    """An expression over positional columns.
+
+    Attributes:
+        sql: what Spark runs.
+        tree: the same as a tree, names replaced, subqueries untouched.
+        target_columns: positions of target columns referred to; ``source_columns`` likewise.
+        text: what the user wrote.
+        reference: the type of a plain column or field of a column, None for any other expression.
+    """
+
+    sql: str
+    tree: exp.Expr
+    target_columns: frozenset[int]
+    source_columns: frozenset[int]
+    text: str
+    reference: DataType | None = None
+
+
+def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> BoundExpression:
+    """Resolve every name of an expression in a scope.
+
+    Args:
+        text: Spark SQL.
+        scope: the columns that may be used.
+        clock: the statement's time.
+        where: the place for messages, in the words of R-117.
+
+    Raises:
+        AnalysisError: an unresolved (R-117), ambiguous (R-118) or fieldless name.
+    """
+    tree = parse_expression(text).copy()
+    matches: list[Match] = []
+    edits: list[tuple[int, int, str]] = list(clock.edits(text))
+    reference: DataType | None = None
+    for chain in _chains(tree):
+        match = _lookup(chain, scope, text=text, where=where)
+        if match is None:
+            continue
+        matches.append(match)
+        fields = chain.names[match.consumed :]
+        reached = field_type(match.column.type, fields, case_sensitive=scope.case_sensitive)
+        start, _ = span(chain.identifiers[0])
+        _, end = span(chain.identifiers[match.consumed - 1])
+        edits.append((start, end, match.column.positional))
+        renamed = _positional_tree(match, chain.identifiers[match.consumed :])
+        if chain.top is tree:
+            tree, reference = renamed, reached
+        else:
+            chain.top.replace(renamed)
+    return BoundExpression(
+        sql=_apply(without_final_comment(text), edits),
+        tree=tree,
+        target_columns=frozenset(m.column.index for m in matches if m.column.side is Side.TARGET),
+        source_columns=frozenset(m.column.index for m in matches if m.column.side is Side.SOURCE),
+        text=text,
+        reference=reference,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Chain:
+    """A dotted name in a tree: its identifiers from left to right and the topmost node that spells them."""
+
+    identifiers: tuple[exp.Expr, ...]
+    top: exp.Expr
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(identifier.name for identifier in self.identifiers)
+
+
+def _chains(tree: exp.Expr) -> Iterator[_Chain]:
+    """Find all dotted names outside subqueries; sqlglot keeps four parts in a column, the others in dots around it."""
+    for column in list(tree.find_all(exp.Column)):
+        if _in_subquery(column):
+            continue
+        parts = list(column.parts)
+        top: exp.Expr = column
+        while isinstance(top.parent, exp.Dot) and top.parent.this is top:
+            if not isinstance(top.parent.expression, exp.Identifier):
+                break
+            top = top.parent
+            parts.append(top.expression)
+        yield _Chain(identifiers=tuple(parts), top=top)
+
+
+def _in_subquery(node: exp.Expr) -> bool:
+    return node.find_ancestor(exp.Query) is not None
+
+
+def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | None:
+    if any(isinstance(part, exp.Star) for part in chain.identifiers):
+        raise AnalysisError(
+            "INVALID_USAGE_OF_STAR_OR_REGEX",
+            f"Invalid usage of '*' in {where}: {text}. Name the columns instead.",
+        )
+    match = scope.find(chain.names)
+    if match is not None:
+        return match
+    if len(chain.names) == 1 and chain.names[0].lower() in _LITERAL_FUNCTIONS:
+        return None
+    raise unresolved(".".join(chain.names), where, scope)
+
+
+def _positional_tree(match: Match, fields: tuple[exp.Expr, ...]) -> exp.Expr:
+    tree: exp.Expr = exp.column(match.column.positional)
+    for identifier in fields:
+        tree = exp.Dot(this=tree, expression=exp.to_identifier(identifier.name, quoted=True))
+    return tree
+
+
+def _apply(text: str, edits: list[tuple[int, int, str]]) -> str:
+    pieces, at = [], 0
+    for start, end, replacement in sorted(edits):
+        pieces += [text[at:start], replacement]
+        at = end
+    return "".join((*pieces, text[at:]))

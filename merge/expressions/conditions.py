@@ -1,0 +1,102 @@
+"""What a condition may not contain (R-130..R-133), and what a value may not (R-134)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import BooleanType, NullType
+from sqlglot import exp
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.functions import (
+    AGGREGATES,
+    GENERATORS,
+    NON_DETERMINISTIC,
+    WINDOW_ONLY,
+    called_functions,
+    subqueries,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+    from mergecheck.merge.expressions.binding import BoundExpression
+    from mergecheck.merge.expressions.expression_types import ExpressionTypes
+
+
+def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
+    """Report a table that a condition's subquery names and that does not exist, as Spark does before all else."""
+    for query in subqueries(text):
+        try:
+            types.of([f"EXISTS {query}"])
+        except AnalysisError as error:
+            # Whatever else is wrong with it, a subquery is refused by R-133 under its own name.
+            if error.error_class == "TABLE_OR_VIEW_NOT_FOUND":
+                raise
+
+
+def check_condition(condition: BoundExpression, *, operation: str) -> None:
+    """Refuse what a condition may not contain, in the order of R-130 to R-133.
+
+    Args:
+        condition: the condition, bound.
+        operation: ``search condition`` for ON, else ``UPDATE condition`` and so on.
+    """
+    called = called_functions(condition.text)
+    if called & NON_DETERMINISTIC:
+        _refuse("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "Non-deterministic functions", operation, condition)
+    if (called & AGGREGATES) and not _has_window(condition):
+        _refuse("DELTA_AGGREGATION_NOT_SUPPORTED", "Aggregate functions", operation, condition)
+    if subqueries(condition.text):
+        _refuse("DELTA_UNSUPPORTED_SUBQUERY", "Subqueries", operation, condition)
+    _check_operators(condition, called)
+
+
+def check_value(value: BoundExpression) -> None:
+    """Refuse aggregates, window functions and generators in a value (R-134)."""
+    called = called_functions(value.text)
+    if called & AGGREGATES:
+        raise _unsupported_operator(value)
+    _check_operators(value, called)
+
+
+def check_boolean(condition: BoundExpression, data_type: DataType, *, is_search: bool) -> None:
+    """Refuse a condition that is not boolean (R-135). An untyped NULL is one; it never holds (R-301)."""
+    if isinstance(data_type, BooleanType | NullType):
+        return
+    error_class = "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
+    raise AnalysisError(
+        error_class,
+        f"The condition {condition.text} has the type {data_type.simpleString()}, but must be boolean. "
+        "Compare the value with something.",
+    )
+
+
+def _check_operators(expression: BoundExpression, called: frozenset[str]) -> None:
+    if _has_window(expression) or called & WINDOW_ONLY:
+        raise _unsupported_operator(expression)
+    if called & GENERATORS:
+        raise AnalysisError(
+            "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
+            f"Generators are not supported in a MERGE: {expression.text}. Apply them in the source query.",
+        )
+
+
+def _has_window(expression: BoundExpression) -> bool:
+    # The tree keeps subqueries; a window function inside one is that query's own affair.
+    return any(w.find_ancestor(exp.Query) is None for w in expression.tree.find_all(exp.Window))
+
+
+def _unsupported_operator(expression: BoundExpression) -> AnalysisError:
+    return AnalysisError(
+        "UNSUPPORTED_EXPR_FOR_OPERATOR",
+        f"Aggregate and window functions are not supported in a MERGE: {expression.text}. "
+        "Compute them in the source query.",
+    )
+
+
+def _refuse(error_class: str, what: str, operation: str, condition: BoundExpression) -> None:
+    raise AnalysisError(
+        error_class,
+        f"{what} are not supported in the {operation} of MERGE operation (condition = {condition.text}).",
+    )

@@ -1,0 +1,100 @@
+"""Which kinds of functions an expression calls, by Spark's names (R-130..R-132, R-134)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlglot.tokens import TokenType
+
+from mergecheck.merge.syntax.dialect import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot.tokens import Token
+
+NON_DETERMINISTIC: Final = frozenset(
+    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id
+    input_file_name input_file_block_start input_file_block_length java_method reflect try_reflect""".split()  # noqa: SIM905 - a word list reads better than a hundred quoted words
+)
+
+AGGREGATES: Final = frozenset(
+    """any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
+    approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg
+    bool_and bool_or collect_list collect_set corr count count_if count_min_sketch covar_pop covar_samp every first
+    first_value grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint
+    kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float
+    kurtosis last last_value listagg max max_by mean measure median min min_by mode percentile percentile_approx
+    percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
+    regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum theta_intersection_agg
+    theta_sketch_agg theta_union_agg try_avg try_sum tuple_intersection_agg_double tuple_intersection_agg_integer
+    tuple_sketch_agg_double tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp
+    variance""".split()  # noqa: SIM905 - as above
+)
+
+GENERATORS: Final = frozenset(
+    {"explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "stack"}
+)
+
+# Functions that only exist with OVER; Spark's ``lag`` and ``lead`` are among them.
+WINDOW_ONLY: Final = frozenset(
+    {"cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"}
+)
+
+_QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
+_QUANTIFIED: Final = frozenset({"LIKE", "ILIKE", "RLIKE"})  # a LIKE ANY ('x', 'y') is no call of any()
+
+
+def called_functions(text: str) -> frozenset[str]:
+    """Name the functions that an expression calls, in lower case, leaving out those inside its subqueries."""
+    tokens = outside_subqueries(tokenize(text))
+    names = set()
+    for before, token, after in zip((None, *tokens), tokens, tokens[1:], strict=False):
+        if after.token_type is not TokenType.L_PAREN or token.token_type is TokenType.IDENTIFIER:
+            continue
+        if before is not None and (before.token_type is TokenType.DOT or before.text.upper() in _QUANTIFIED):
+            continue
+        names.add(token.text.lower())
+    return frozenset(names)
+
+
+def subqueries(text: str) -> tuple[str, ...]:
+    """Cut out the outermost parenthesised subqueries of an expression, brackets included."""
+    tokens = tokenize(text)
+    return tuple(text[tokens[first].start : tokens[last].end + 1] for first, last in _subquery_ranges(tokens))
+
+
+def outside_subqueries(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """Leave out the tokens that belong to subqueries, brackets included."""
+    inside = {index for first, last in _subquery_ranges(tokens) for index in range(first, last + 1)}
+    return tuple(token for index, token in enumerate(tokens) if index not in inside)
+
+
+def _subquery_ranges(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    depth, first = 0, -1
+    for index, token in enumerate(tokens):
+        if token.token_type is TokenType.L_PAREN:
+            opens_query = index + 1 < len(tokens) and _starts_query(tokens, index + 1)
+            if depth == 0 and opens_query:
+                first, depth = index, 1
+            elif depth:
+                depth += 1
+        elif token.token_type is TokenType.R_PAREN and depth:
+            depth -= 1
+            if depth == 0:
+                ranges.append((first, index))
+    return ranges
+
+
+def _starts_query(tokens: Sequence[Token], index: int) -> bool:
+    """Tell whether a bracket's first word begins a query: ``(SELECT ...``, but not ``(values.a`` or ``(map(...)``."""
+    token = tokens[index]
+    if token.token_type is TokenType.IDENTIFIER or token.text.upper() not in _QUERY_STARTS:
+        return False
+    if token.text.upper() in {"SELECT", "WITH", "FROM"}:
+        return index + 1 < len(tokens) and tokens[index + 1].token_type is not TokenType.DOT
+    follows = tokens[index + 1].token_type if index + 1 < len(tokens) else TokenType.R_PAREN
+    if token.text.upper() == "VALUES":
+        return follows in {TokenType.L_PAREN, TokenType.NUMBER, TokenType.STRING}
+    return token.text.upper() == "TABLE" and follows in {TokenType.VAR, TokenType.IDENTIFIER}

@@ -1,0 +1,103 @@
+"""A resolved MERGE: what the executors run. Every name is settled, every value has its column's type.
+
+Inside a run the columns of both tables go by positional names, so that no user column can collide with another,
+with the other table's, or with a helper column (R-809): column *i* of the target is ``target_column(i)``, column *i*
+of the source ``source_column(i)``. Fields of structs keep their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mergecheck.merge.types.assign import TypedSql, null_of, widen
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+    from sqlglot import exp
+
+    from mergecheck.merge.syntax.statement import ActionType, ClauseKind
+
+
+def target_column(index: int) -> str:
+    """Name the target's column at a position of its schema."""
+    return f"target_{index}"
+
+
+def source_column(index: int) -> str:
+    """Name the source's column at a position of its schema."""
+    return f"source_{index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResolvedExpression:
+    """A condition over positional columns.
+
+    Attributes:
+        sql: Spark SQL text over positional column names.
+        tree: the same as a sqlglot tree; columns are unqualified positional names.
+        target_columns: positions of the target columns referred to.
+        source_columns: positions of the source columns referred to.
+        text: the condition as the user wrote it, for history, logs and errors.
+    """
+
+    sql: str
+    tree: exp.Expression
+    target_columns: frozenset[int]
+    source_columns: frozenset[int]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResolvedClause:
+    """A clause ready to run.
+
+    Attributes:
+        values: for UPDATE and INSERT one Spark SQL text per column of the final schema, cast to its type; a column
+            that an UPDATE leaves alone is its own positional name (R-211). Empty for DELETE.
+        source_columns: positions of the source columns that the values refer to.
+    """
+
+    kind: ClauseKind
+    action: ActionType
+    condition: ResolvedExpression | None
+    values: tuple[str, ...]
+    source_columns: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResolvedMerge:
+    """A MERGE statement whose names, types and final schema are settled.
+
+    Attributes:
+        target_schema: the table's columns now. source_schema: the source's.
+        final_schema: the table's columns after the merge (R-233); equal to ``target_schema`` without evolution.
+        matched, not_matched, not_matched_by_source: the clauses by kind in statement order.
+        old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, rebuilt
+            where it gains fields, or a typed NULL (R-241, R-610).
+    """
+
+    target_schema: StructType
+    source_schema: StructType
+    final_schema: StructType
+    condition: ResolvedExpression
+    matched: tuple[ResolvedClause, ...]
+    not_matched: tuple[ResolvedClause, ...]
+    not_matched_by_source: tuple[ResolvedClause, ...]
+    old_values: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the old values once; they follow from the two schemas."""
+        old = self.target_schema.fields
+        values = tuple(
+            widen(TypedSql(sql=target_column(i), type=old[i].dataType), new.dataType)
+            if i < len(old)
+            else null_of(new.dataType)
+            for i, new in enumerate(self.final_schema.fields)
+        )
+        object.__setattr__(self, "old_values", values)
+
+    @property
+    def clauses(self) -> tuple[ResolvedClause, ...]:
+        """All clauses: matched, not matched, not matched by source."""
+        return self.matched + self.not_matched + self.not_matched_by_source

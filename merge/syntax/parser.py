@@ -1,0 +1,218 @@
+"""MERGE statements in SQL: text to ``MergeStatement``.
+
+The grammar of R-101 is small, and expressions must reach Spark exactly as written; so the statement is read token by
+token and expressions are cut out of the text, never printed from a tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
+from mergecheck.merge.syntax.token_cursor import TokenCursor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ORDER: Final = tuple(ClauseKind)  # the order that the grammar fixes (R-101)
+
+# Spark's own names for R-107, which differ from Delta's.
+_OMITS_CONDITION: Final = {
+    ClauseKind.MATCHED: ("NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION", "MATCHED"),
+    ClauseKind.NOT_MATCHED: (
+        "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
+        "NOT MATCHED [BY TARGET]",
+    ),
+    ClauseKind.NOT_MATCHED_BY_SOURCE: (
+        "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+        "NOT MATCHED BY SOURCE",
+    ),
+}
+
+
+def parse_merge(sql: str, *, interleaved: bool = False) -> MergeStatement:
+    """Read one MERGE statement (R-101, R-106..R-108).
+
+    Args:
+        sql: the statement, with or without a final semicolon.
+        interleaved: take the kinds of clauses in any order, as the builder does (R-102), and not only in the order
+            that Spark's grammar asks for. For statements of the builder that are written down as SQL.
+
+    Raises:
+        AnalysisError: with Spark's class: ``PARSE_SYNTAX_ERROR``, ``MERGE_WITHOUT_WHEN``,
+            ``MERGE_INSERT_VALUE_COUNT_MISMATCH``, ``NON_LAST_..._CLAUSE_OMIT_CONDITION`` or
+            ``COLUMN_ALIASES_NOT_ALLOWED``.
+    """
+    statement = _Reader(sql, interleaved=interleaved).statement()
+    if not statement.clauses:
+        raise AnalysisError("MERGE_WITHOUT_WHEN", "There must be at least one WHEN clause in a MERGE statement.")
+    for kind in _ORDER:
+        _require_conditions(statement.of_kind(kind), kind)
+    return statement
+
+
+def _require_conditions(clauses: Sequence[Clause], kind: ClauseKind) -> None:
+    """Let only the last clause of a kind omit its condition (R-107)."""
+    if any(clause.condition is None for clause in clauses[:-1]):
+        error_class, name = _OMITS_CONDITION[kind]
+        raise AnalysisError(
+            error_class,
+            f"When there are more than one {name} clauses in a MERGE statement, "
+            f"only the last {name} clause can omit the condition.",
+        )
+
+
+class _Reader(TokenCursor):
+    """Reads one statement by the grammar of R-101."""
+
+    def __init__(self, sql: str, *, interleaved: bool) -> None:
+        super().__init__(sql)
+        self._interleaved = interleaved
+
+    def statement(self) -> MergeStatement:
+        self.expect("MERGE")
+        evolution = self.accept("WITH")
+        if evolution:
+            self.expect("SCHEMA")
+            self.expect("EVOLUTION")
+        self.expect("INTO")
+        target, target_alias = self._name_text(), self._alias()
+        self.expect("USING")
+        source = self._query_text() if self.peek_is("(") else self._name_text()
+        source_alias = self._alias()
+        self.expect("ON")
+        condition = self._expression("WHEN")
+        return MergeStatement(
+            condition=condition,
+            clauses=self._clauses(),
+            target=target,
+            target_alias=target_alias,
+            source=source,
+            source_alias=source_alias,
+            with_schema_evolution=evolution,
+        )
+
+    def _clauses(self) -> tuple[Clause, ...]:
+        clauses: list[Clause] = []
+        while not self.done:
+            first = self.at
+            clause = self._clause()
+            if not self._interleaved and clauses and _ORDER.index(clause.kind) < _ORDER.index(clauses[-1].kind):
+                self.at = first
+                raise self.wrong(
+                    f"WHEN {clause.kind.value} stands after WHEN {clauses[-1].kind.value}. The order is: all MATCHED, "
+                    "then all NOT MATCHED, then all NOT MATCHED BY SOURCE clauses."
+                )
+            clauses.append(clause)
+        return tuple(clauses)
+
+    def _clause(self) -> Clause:
+        self.expect("WHEN")
+        kind = self._kind()
+        condition = self._expression("THEN") if self.accept("AND") else None
+        self.expect("THEN")
+        action = self._action(kind)
+        if action is ActionType.DELETE:
+            return Clause(kind=kind, action=action, condition=condition)
+        if self._star(kind, action):
+            return Clause(kind=kind, action=action, condition=condition, star=True)
+        assignments = self._set_list() if action is ActionType.UPDATE else self._insert_lists()
+        return Clause(kind=kind, action=action, condition=condition, assignments=assignments)
+
+    def _kind(self) -> ClauseKind:
+        if self.accept("MATCHED"):
+            return ClauseKind.MATCHED
+        self.expect("NOT")
+        self.expect("MATCHED")
+        if not self.accept("BY"):
+            return ClauseKind.NOT_MATCHED
+        if self.accept("TARGET"):
+            return ClauseKind.NOT_MATCHED
+        self.expect("SOURCE")
+        return ClauseKind.NOT_MATCHED_BY_SOURCE
+
+    def _action(self, kind: ClauseKind) -> ActionType:
+        allowed = ("INSERT",) if kind is ClauseKind.NOT_MATCHED else ("UPDATE", "DELETE")
+        for word in allowed:
+            if self.accept(word):
+                if word == "UPDATE":
+                    self.expect("SET")
+                return ActionType[word]
+        raise self.wrong(f"WHEN {kind.value} THEN must go on with {' or '.join(allowed)}.")
+
+    def _star(self, kind: ClauseKind, action: ActionType) -> bool:
+        if not self.accept("*"):
+            return False
+        if kind is ClauseKind.NOT_MATCHED_BY_SOURCE:
+            raise self.wrong("UPDATE SET * needs a source row; name the columns in WHEN NOT MATCHED BY SOURCE.")
+        if not self.done and not self.peek_is("WHEN"):
+            raise self.wrong(f"Nothing may follow the * of {action.name} but another WHEN clause.")
+        return True
+
+    def _set_list(self) -> tuple[Assignment, ...]:
+        assignments = []
+        while True:
+            name = self.name()
+            if not self.accept("="):
+                self.expect("==")  # Spark's grammar takes either sign
+            assignments.append(Assignment(target=name, value=self._expression(",", "WHEN")))
+            if not self.accept(","):
+                return tuple(assignments)
+
+    def _insert_lists(self) -> tuple[Assignment, ...]:
+        self.expect("(")
+        names = [self.name()]
+        while self.accept(","):
+            names.append(self.name())
+        self.expect(")")
+        self.expect("VALUES")
+        self.expect("(")
+        values = [self._expression(",", ")")]
+        while self.accept(","):
+            values.append(self._expression(",", ")"))
+        self.expect(")")
+        if len(names) != len(values):
+            raise AnalysisError(
+                "MERGE_INSERT_VALUE_COUNT_MISMATCH",
+                f"The INSERT clause of a MERGE names {len(names)} column(s) and gives {len(values)} value(s). "
+                "Give one value for each column.",
+            )
+        return tuple(Assignment(target=name, value=value) for name, value in zip(names, values, strict=True))
+
+    def _alias(self) -> str | None:
+        if not self.accept("AS") and (self.done or self.peek_is("USING", "ON")):
+            return None
+        name = self.name()
+        if len(name) != 1:
+            raise self.wrong("An alias is a single name.")
+        if self.peek_is("("):
+            raise AnalysisError(
+                "COLUMN_ALIASES_NOT_ALLOWED", f"Column aliases are not allowed in MERGE; remove them after {name[0]}."
+            )
+        return name[0]
+
+    def _name_text(self) -> str:
+        first = self.at
+        self.name()
+        return self.text_from(first)
+
+    def _query_text(self) -> str:
+        first = self.at
+        self.skip_group()
+        return self.text_from(first)
+
+    def _expression(self, *stops: str) -> str:
+        """Cut out one expression that ends before one of the stop words outside all brackets and CASE."""
+        first = self.at
+        while not self.done and not self.peek_is(*stops):
+            if self.opens():
+                self.skip_group()
+            else:
+                self.at += 1
+        if self.at == first:
+            raise self.wrong("An expression is expected here.")
+        text = self.text_from(first)
+        parse_expression(text)
+        return text

@@ -1,0 +1,1 @@
+"""Commits: actions, conflict detection, the new version."""

@@ -1,0 +1,148 @@
+"""The actions of a merge's commit, as Delta's protocol spells them (R-701 to R-715)."""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from mergecheck.merge.table.log.partition_values import serialize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.storage.log_store import Action
+    from mergecheck.merge.table.writing.write import WrittenFile
+
+DISTRIBUTION = "mergecheck"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """An application's own transaction number, which makes a merge idempotent (R-715)."""
+
+    app_id: str
+    version: int
+
+    def action(self) -> Action:
+        """Write the ``txn`` action."""
+        return {"txn": {"appId": self.app_id, "version": self.version, "lastUpdated": now_millis()}}
+
+
+def now_millis() -> int:
+    """Return the time in milliseconds since the epoch, as the log keeps it."""
+    return int(time.time() * 1000)
+
+
+def add_action(file: WrittenFile) -> Action:
+    """Write the ``add`` of a new data file; ``dataChange`` is always true (R-702)."""
+    action: dict[str, Any] = {
+        "path": encoded(file.path),
+        "partitionValues": dict(file.partition_values),
+        "size": file.size,
+        "modificationTime": now_millis(),
+        "dataChange": True,
+    }
+    if file.stats is not None:
+        action["stats"] = file.stats
+    return {"add": action}
+
+
+def remove_action(file: DataFile, snapshot: Snapshot) -> Action:
+    """Write the ``remove`` of a touched file (R-702)."""
+    return {
+        "remove": {
+            "path": file.path,
+            "deletionTimestamp": now_millis(),
+            "dataChange": True,
+            "extendedFileMetadata": True,
+            "partitionValues": {
+                name: serialize(file.partition_values.get(name)) for name in snapshot.partition_columns
+            },
+            "size": file.size,
+        }
+    }
+
+
+def change_action(file: WrittenFile) -> Action:
+    """Write the ``cdc`` action of a change data file; ``dataChange`` is false (R-702)."""
+    return {
+        "cdc": {
+            "path": encoded(file.path),
+            "partitionValues": dict(file.partition_values),
+            "size": file.size,
+            "dataChange": False,
+        }
+    }
+
+
+def commit_info(
+    merge: ResolvedMerge,
+    *,
+    read_version: int,
+    changes_data: bool,
+    changes_schema: bool,
+    metrics: Mapping[str, int] | None,
+) -> Action:
+    """Write the ``commitInfo`` (R-710, R-711).
+
+    Args:
+        merge: the statement.
+        read_version: the version of the snapshot that was read.
+        changes_data: whether a file action changes data (R-702).
+        changes_schema: whether there is new metadata; without either the isolation level is SnapshotIsolation.
+        metrics: the operation metrics; None leaves the map out (R-501).
+    """
+    info: dict[str, Any] = {
+        "timestamp": now_millis(),
+        "operation": "MERGE",
+        "operationParameters": operation_parameters(merge),
+        "readVersion": read_version,
+        "isolationLevel": "Serializable" if changes_data or changes_schema else "SnapshotIsolation",
+        "isBlindAppend": False,
+        "dataChange": changes_data,
+        "engineInfo": engine_info(),
+        "txnId": str(uuid.uuid4()),
+    }
+    if metrics is not None:
+        info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
+    return {"commitInfo": info}
+
+
+def operation_parameters(merge: ResolvedMerge) -> dict[str, str]:
+    """Describe the statement for the history: four strings that hold JSON (R-711)."""
+    return {
+        "predicate": json.dumps([merge.condition.text]),
+        "matchedPredicates": _clauses(merge.matched),
+        "notMatchedPredicates": _clauses(merge.not_matched),
+        "notMatchedBySourcePredicates": _clauses(merge.not_matched_by_source),
+    }
+
+
+def _clauses(clauses: Sequence[ResolvedClause]) -> str:
+    described = []
+    for clause in clauses:
+        predicate = {} if clause.condition is None else {"predicate": clause.condition.text}
+        described.append({**predicate, "actionType": clause.action.value})
+    return json.dumps(described)
+
+
+@functools.cache  # looking the version up reads files
+def engine_info() -> str:
+    """Name this program and its version."""
+    try:
+        return f"{DISTRIBUTION}/{metadata.version(DISTRIBUTION)}"
+    except metadata.PackageNotFoundError:
+        return DISTRIBUTION  # run from a source tree that is not installed
+
+
+def encoded(path: str) -> str:
+    """Percent-encode a relative path: paths in the log are URIs."""
+    return quote(path, safe="/=")

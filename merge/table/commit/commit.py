@@ -1,0 +1,158 @@
+"""The commit: validated, then one log file written by put-if-absent (R-720 to R-751)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
+from mergecheck.merge.table.commit.actions import add_action, change_action, commit_info, remove_action
+from mergecheck.merge.table.commit.conflicts import check_conflicts
+from mergecheck.merge.table.commit.new_schema import schema_actions
+from mergecheck.merge.table.storage.log_store import LogStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.commit.actions import Transaction
+    from mergecheck.merge.table.commit.conflicts import ReadSet
+    from mergecheck.merge.table.storage.log_store import Action
+    from mergecheck.merge.table.writing.write import WriteResult
+
+MAX_COMMIT_ATTEMPTS = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCommit:
+    """Everything that one commit will say.
+
+    Attributes:
+        metrics: the 22 operation metrics; None where history metrics are off (R-501).
+        transaction: the application's transaction, None without one (R-715).
+    """
+
+    merge: ResolvedMerge
+    read: ReadSet
+    written: WriteResult
+    metrics: Mapping[str, int] | None
+    transaction: Transaction | None = None
+
+    @property
+    def schema_actions(self) -> tuple[Action, ...]:
+        """The new schema's actions; none where the merge leaves the schema as it is (R-239, R-704)."""
+        if self.merge.final_schema == self.merge.target_schema:
+            return ()
+        return schema_actions(self.read.snapshot, self.merge.final_schema)
+
+    @property
+    def changes_data(self) -> bool:
+        """Whether a file action changes data (R-702)."""
+        return bool(self.written.data_files or self.read.removed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no action besides ``commitInfo`` (R-731)."""
+        return not (self.changes_data or self.written.change_files or self.transaction or self.schema_actions)
+
+    def actions(self) -> tuple[Action, ...]:
+        """List the actions, ``commitInfo`` first (R-701)."""
+        snapshot = self.read.snapshot
+        schema = self.schema_actions
+        info = commit_info(
+            self.merge,
+            read_version=snapshot.version,
+            changes_data=self.changes_data,
+            changes_schema=bool(schema),
+            metrics=self.metrics,
+        )
+        return (
+            info,
+            *schema,
+            *((self.transaction.action(),) if self.transaction else ()),
+            *(remove_action(file, snapshot) for file in self.read.removed),
+            *(add_action(file) for file in self.written.data_files),
+            *(change_action(file) for file in self.written.change_files),
+        )
+
+
+def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
+    """Commit a merge once, or not at all (R-730).
+
+    Where another commit takes the version first, its actions decide: if they leave what this merge read as it was,
+    the merge is committed after it, otherwise it fails.
+
+    Args:
+        pending: what to say.
+        skip_empty: make no version if there is nothing to say (R-731).
+
+    Returns:
+        The version created; None where none was needed.
+
+    Raises:
+        ExecutionError: the table is append-only and rows would be removed (R-743).
+        ConcurrentModificationError: another commit is in the way (R-750).
+    """
+    if pending.is_empty and skip_empty:
+        return None
+    _check_append_only(pending)
+    snapshot = pending.read.snapshot
+    log = LogStore(location=snapshot.location, access=snapshot.access)
+    actions = pending.actions()
+    version = snapshot.version + 1
+    for _ in range(MAX_COMMIT_ATTEMPTS):
+        if log.try_create(version, actions):
+            return version
+        check_conflicts(pending.read, version, log.read(version))
+        _logger.info("Version %d was taken by a commit that does not conflict; trying the next one.", version)
+        version += 1
+    raise ConcurrentModificationError(
+        ConflictKind.CONCURRENT_WRITE,
+        f"Other commits took the next version {MAX_COMMIT_ATTEMPTS} times in a row. Run the statement again when "
+        "fewer writers are active.",
+    )
+
+
+def _check_append_only(pending: PendingCommit) -> None:
+    if pending.read.removed and pending.read.snapshot.append_only:
+        raise ExecutionError(
+            "DELTA_CANNOT_MODIFY_APPEND_ONLY",
+            "This table is configured to only allow appends, but the MERGE rewrites or deletes rows. Use inserts "
+            "only, or unset the table property delta.appendOnly.",
+        )
+
+
+def validate_record_counts(pending: PendingCommit, *, has_inserts: bool, has_deletes: bool, enabled: bool) -> None:
+    """Check that rows only appear through inserts and only vanish through deletes (R-720).
+
+    Args:
+        pending: the commit to come.
+        has_inserts: the statement has an insert clause.
+        has_deletes: the statement has a delete clause.
+        enabled: raise on a violation; otherwise it is only logged.
+
+    Raises:
+        ExecutionError: rows were gained or lost; a defect of this program.
+    """
+    counts = [file.statistics.num_records for file in pending.read.removed]
+    if any(count is None for count in counts):
+        return
+    removed = sum(count for count in counts if count is not None)
+    added = sum(file.num_records for file in pending.written.data_files)
+    missing = None
+    if not has_inserts and added > removed:
+        missing = "INSERT"
+    elif not has_deletes and removed > added:
+        missing = "DELETE"
+    if missing is None:
+        return
+    message = (
+        f"Failed to validate the number of records in MERGE without {missing} clauses. Added {added} records and "
+        f"removed {removed} records. This is a bug."
+    )
+    if enabled:
+        raise ExecutionError("DELTA_NUM_RECORDS_MISMATCH", message)
+    _logger.warning(message)

@@ -1,0 +1,92 @@
+"""A schema that the merge has evolved: whether the table can have it, and the actions that say so (R-239, R-704)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import types as t
+
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.table.log.features import features_of_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.storage.log_store import Action
+
+CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
+
+
+def check_new_schema(snapshot: Snapshot, schema: t.StructType, *, drops_null_columns: bool = False) -> None:
+    """Refuse an evolved schema that the table cannot have; the update is made before any data is read (R-239).
+
+    Args:
+        snapshot: the table as it is.
+        schema: the final schema.
+        drops_null_columns: ``createDataFrame.dropNullColumns``, with which no VOID column may be added (R-144).
+
+    Raises:
+        AnalysisError: names reserved by the change data feed (R-632), or VOID columns that are not allowed (R-144).
+        UnsupportedStatementError: a new column of a type that this package cannot write.
+    """
+    if drops_null_columns:
+        for path in _void_paths(schema):
+            raise AnalysisError(
+                "DELTA_MERGE_ADD_VOID_COLUMN",
+                f"Cannot add column `{'.'.join(path)}` with type VOID. Please explicitly specify a non-void type.",
+            )
+    if schema == snapshot.schema:
+        return
+    reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
+    if reserved and snapshot.change_data_feed:
+        raise AnalysisError(
+            "RESERVED_CDC_COLUMNS_ON_WRITE",
+            f"The write contains reserved columns {', '.join(reserved)} that are used internally as metadata for "
+            "Change Data Feed. To write to the table either rename/drop these columns or disable Change Data Feed on "
+            "the table by setting delta.enableChangeDataFeed to false.",
+        )
+    for feature in features_of_schema(schema):
+        raise UnsupportedStatementError(
+            f"a table with {feature}", hint="Leave the column out of the source, or cast it there."
+        )
+
+
+def schema_actions(snapshot: Snapshot, schema: t.StructType) -> tuple[Action, ...]:
+    """Write the ``metaData`` action for an evolved schema, and the ``protocol`` before it where that has to change.
+
+    All else of the table's metadata stays as it is. Without a change of the schema there is no action (R-239).
+    """
+    if schema == snapshot.schema:
+        return ()
+    metadata = snapshot.metadata
+    action: dict[str, Any] = {"id": metadata.id}
+    if metadata.name is not None:
+        action["name"] = metadata.name
+    if metadata.description is not None:
+        action["description"] = metadata.description
+    action |= {
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema.json(),
+        "partitionColumns": list(snapshot.partition_columns),
+        "configuration": dict(snapshot.properties),
+    }
+    if metadata.created_time is not None:
+        action["createdTime"] = metadata.created_time
+    protocol = snapshot.protocol.upgraded_for(schema)
+    upgrade = () if protocol == snapshot.protocol else (protocol.action(),)
+    return (*upgrade, {"metaData": action})
+
+
+def _void_paths(data_type: t.DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Find VOID at every depth, as dotted names in the words of Spark."""
+    if isinstance(data_type, t.NullType):
+        yield path
+    elif isinstance(data_type, t.StructType):
+        for field in data_type.fields:
+            yield from _void_paths(field.dataType, (*path, field.name))
+    elif isinstance(data_type, t.ArrayType):
+        yield from _void_paths(data_type.elementType, (*path, "element"))
+    elif isinstance(data_type, t.MapType):
+        yield from _void_paths(data_type.keyType, (*path, "key"))
+        yield from _void_paths(data_type.valueType, (*path, "value"))

@@ -1,0 +1,1 @@
+"""What the log of a Delta table says: snapshot, protocol, features, statistics."""

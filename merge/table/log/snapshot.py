@@ -1,0 +1,274 @@
+"""What the Delta log says of a table at one version: schema, properties, live files and their statistics."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.sql.types import StructType
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
+from mergecheck.merge.table.log.features import check_features
+from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
+from mergecheck.merge.table.log.protocol import Protocol
+from mergecheck.merge.table.storage.object_store import store_errors
+from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, table_location
+from mergecheck.merge.table.storage.storage import is_in_store
+from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
+APPEND_ONLY = "delta.appendOnly"
+AUTO_OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatistics:
+    """Statistics of one file by column name; structs nest. An absent name or None means: nothing is known.
+
+    ``num_records`` counts physical rows; None where the log does not say.
+    """
+
+    num_records: int | None = None
+    null_count: Mapping[str, Any] = field(default_factory=dict)
+    min_values: Mapping[str, Any] = field(default_factory=dict)
+    max_values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """One live data file.
+
+    Attributes:
+        path: as the log spells it, percent-encoded, relative to the table unless absolute.
+        location: the absolute path on disk or the URI in a store, decoded.
+        size: bytes.
+        partition_values: typed value by partition column.
+    """
+
+    path: str
+    location: str
+    size: int
+    partition_values: Mapping[str, PartitionValue] = field(default_factory=dict)
+    statistics: FileStatistics = field(default_factory=FileStatistics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetadata:
+    """What the log says of the table besides schema, partitioning and properties; a new ``metaData`` repeats it."""
+
+    id: str = ""
+    name: str | None = None
+    description: str | None = None
+    created_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A table at one version (R-001).
+
+    Attributes:
+        location: absolute path of the table's directory, or its URI in a store.
+        access: how the store is reached; None for a local table.
+        transactions: version by application id, for the ids that were asked for (R-715).
+    """
+
+    location: str
+    version: int
+    schema: StructType
+    partition_columns: tuple[str, ...]
+    properties: Mapping[str, str]
+    files: tuple[DataFile, ...]
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    metadata: TableMetadata = field(default_factory=TableMetadata)
+    protocol: Protocol = field(default_factory=Protocol)
+    access: StoreAccess | None = None
+
+    @property
+    def change_data_feed(self) -> bool:
+        """Whether changes are recorded (R-601)."""
+        return self.flag(CHANGE_DATA_FEED)
+
+    @property
+    def append_only(self) -> bool:
+        """Whether nothing may be removed (R-743)."""
+        return self.flag(APPEND_ONLY)
+
+    @property
+    def partition_positions(self) -> tuple[int, ...]:
+        """Positions of the partition columns in the schema, in partitioning order."""
+        return tuple(self.schema.names.index(name) for name in self.partition_columns)
+
+    @property
+    def num_records(self) -> int | None:
+        """Rows of the table by its log; None where the log does not count those of every file."""
+        counts = [file.statistics.num_records for file in self.files]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def flag(self, name: str) -> bool:
+        """Read a boolean table property; absent means false."""
+        return self.properties.get(name, "false").lower() == "true"
+
+
+def read_snapshot(
+    path: str, *, version: int | None = None, app_id: str | None = None, access: StoreAccess | None = None
+) -> Snapshot:
+    """Read a table's snapshot, the latest unless ``version`` is given.
+
+    Args:
+        path: directory of the table, also as ``file:`` URI, or its URI in a store.
+        version: None for the latest.
+        app_id: the application whose last transaction is wanted (R-715).
+        access: how the store is reached; without it, by the environment alone.
+
+    Raises:
+        AnalysisError: there is no Delta table at the path (R-140).
+        StoreError: the store refuses, or does not answer.
+        UnsupportedTableError: the table has features that this package lacks, or lies in a store that cannot be read.
+    """
+    location = table_location(path)
+    if access is None and is_in_store(location):
+        access = StoreAccess()
+    try:
+        table = _open_log(location, version, access)
+    except TableNotFoundError as error:
+        raise AnalysisError(
+            "DELTA_MISSING_DELTA_TABLE",
+            f"{path} is not a Delta table. Give the directory that holds _delta_log, or create the table first.",
+        ) from error
+    except DeltaError as error:
+        if not is_columnless(error):
+            raise
+        return _columnless_snapshot(location, access)
+    metadata = table.metadata()
+    protocol = _protocol(table)
+    schema = StructType.fromJson(json.loads(table.schema().to_json()))
+    has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
+    check_features(
+        where=location,
+        protocol_features=protocol.features,
+        properties=metadata.configuration,
+        schema=schema,
+        partition_columns=metadata.partition_columns,
+        has_deletion_vectors=has_vectors,
+    )
+    last = table.transaction_version(app_id) if app_id else None
+    return Snapshot(
+        location=location,
+        version=table.version(),
+        schema=schema,
+        partition_columns=tuple(metadata.partition_columns),
+        properties=dict(metadata.configuration),
+        files=_live_files(table, location),
+        transactions={app_id: last} if app_id and last is not None else {},
+        metadata=TableMetadata(
+            id=str(metadata.id),
+            name=metadata.name,
+            description=metadata.description,
+            created_time=metadata.created_time,
+        ),
+        protocol=protocol,
+        access=access,
+    )
+
+
+def open_snapshot(spark: SparkSession, path: str, *, app_id: str | None = None) -> Snapshot:
+    """Read a table's latest snapshot, reaching its store as the session does; see ``read_snapshot``."""
+    return read_snapshot(path, app_id=app_id, access=store_access(spark, path))
+
+
+def _open_log(location: str, version: int | None, access: StoreAccess | None) -> DeltaTable:
+    if access is None:
+        return DeltaTable(location, version=version)
+    bucket, key = bucket_and_key(location)
+    with store_errors(location):
+        settings = access.log_reader_settings(bucket)
+        return DeltaTable(f"s3://{bucket}/{quote(key)}", version=version, storage_options=settings)
+
+
+def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
+    table = read_columnless(location, access)
+    properties = table.metadata.get("configuration") or {}
+    schema = StructType()
+    check_features(
+        where=location,
+        protocol_features=table.protocol.features,
+        properties=properties,
+        schema=schema,
+        partition_columns=(),
+        has_deletion_vectors=False,
+    )
+    return Snapshot(
+        location=location,
+        version=table.version,
+        schema=schema,
+        partition_columns=(),
+        properties=properties,
+        files=(),
+        transactions=table.transactions,
+        metadata=TableMetadata(
+            id=table.metadata["id"],
+            name=table.metadata.get("name"),
+            description=table.metadata.get("description"),
+            created_time=table.metadata.get("createdTime"),
+        ),
+        protocol=table.protocol,
+        access=access,
+    )
+
+
+def _protocol(table: DeltaTable) -> Protocol:
+    found = table.protocol()
+    return Protocol(
+        min_reader_version=found.min_reader_version,
+        min_writer_version=found.min_writer_version,
+        reader_features=frozenset(found.reader_features or ()),
+        writer_features=frozenset(found.writer_features or ()),
+    )
+
+
+def _live_files(table: DeltaTable, location: str) -> tuple[DataFile, ...]:
+    actions = pa.table(table.get_add_actions(flatten=False))
+    column = functools.partial(_structs, actions)
+    return tuple(
+        DataFile(
+            path=path,
+            location=file_location(location, path),
+            size=size,
+            partition_values=partition,
+            statistics=FileStatistics(
+                num_records=num_records, null_count=null_count, min_values=minimum, max_values=maximum
+            ),
+        )
+        for path, size, num_records, partition, null_count, minimum, maximum in zip(
+            actions["path"].to_pylist(),
+            actions["size_bytes"].to_pylist(),
+            actions["num_records"].to_pylist(),
+            column("partition"),
+            column("null_count"),
+            column("min"),
+            column("max"),
+            strict=True,
+        )
+    )
+
+
+def _structs(actions: pa.Table, name: str) -> list[dict[str, Any]]:
+    if name not in actions.column_names:
+        return [{}] * actions.num_rows
+    try:
+        return [value or {} for value in actions[name].to_pylist()]
+    except (ValueError, OverflowError):
+        if name == "partition":
+            raise  # a partition value that Python cannot hold must not be taken for NULL
+        return [{}] * actions.num_rows  # bounds that Python cannot hold (year 10000): nothing is known

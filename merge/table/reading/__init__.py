@@ -1,0 +1,1 @@
+"""Reading the rows of a snapshot, without the files that cannot matter."""

@@ -1,0 +1,1 @@
+"""Where tables are kept: local paths and object stores."""

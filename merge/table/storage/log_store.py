@@ -1,0 +1,86 @@
+"""The Delta log as a store of numbered JSON files that are written once (R-730)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import obstore
+from obstore.exceptions import AlreadyExistsError
+
+from mergecheck.merge.errors import StoreError, UncertainCommitError
+from mergecheck.merge.table.storage.object_store import store_errors
+from mergecheck.merge.table.storage.storage import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from obstore.store import LocalStore, S3Store
+
+    from mergecheck.merge.table.storage.store_access import StoreAccess
+
+Action = dict[str, Any]  # one line of a log file: {"add": {...}} and so on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogStore:
+    """The log of the table in a directory.
+
+    Attributes:
+        access: how the store is reached; None for a local table.
+    """
+
+    location: str
+    access: StoreAccess | None = None
+
+    def read(self, version: int) -> tuple[Action, ...]:
+        """Read the actions of a version.
+
+        Raises:
+            FileNotFoundError: there is no such version.
+        """
+        return tuple(json.loads(line) for line in self._content(version).decode().splitlines() if line.strip())
+
+    def paths_after(self, version: int) -> frozenset[str]:
+        """Collect the decoded paths of all data and change files that later versions add."""
+        found: set[str] = set()
+        while True:
+            version += 1
+            try:
+                actions = self.read(version)
+            except FileNotFoundError:
+                return frozenset(found)
+            found |= {unquote(a[kind]["path"]) for a in actions for kind in ("add", "cdc") if kind in a}
+
+    def try_create(self, version: int, actions: Sequence[Action]) -> bool:
+        """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written.
+
+        Raises:
+            UncertainCommitError: a store failed, and may have written it, or may do so yet.
+        """
+        # Characters stand for themselves: deltalake 1.6 reads an escaped surrogate pair as another character.
+        lines = "\n".join(json.dumps(action, separators=(",", ":"), ensure_ascii=False) for action in actions)
+        content = lines.encode()
+        try:
+            with store_errors(self.location):
+                obstore.put(self._store(), log_file(version), content, mode="create", use_multipart=False)
+        except StoreError as error:
+            raise UncertainCommitError(error.reason, where=error.where) from error
+        except AlreadyExistsError:
+            # A client whose first request was answered by an error asks again, although it may have been heard.
+            return self.access is not None and self._content(version) == content
+        return True
+
+    def _content(self, version: int) -> bytes:
+        with store_errors(self.location):
+            return bytes(obstore.get(self._store(), log_file(version)).bytes())
+
+    def _store(self) -> LocalStore | S3Store:
+        return open_store(self.location, self.access)
+
+
+def log_file(version: int) -> str:
+    """Name a version's file, relative to the table."""
+    return f"_delta_log/{version:020d}.json"

@@ -1,0 +1,144 @@
+"""How an object store is reached: endpoint, region and keys, from Spark's settings or from the environment.
+
+What Spark reads a table with is what the log and the files are written with, so its own settings go first. Values are
+plain text, since Spark's workers get them with their tasks.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mergecheck.merge.table.storage.paths import bucket_and_key, table_location
+from mergecheck.merge.table.storage.storage import is_in_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+_PREFIXES = ("fs.s3a.", "spark.hadoop.fs.s3a.")
+"""S3A's settings in a session: of the session itself, and of the application."""
+_AWS_ENDPOINT = re.compile(r"//s3[.-]([a-z0-9-]+)\.amazonaws\.com")
+_ENDPOINT, _REGION, _SECRET_KEY = "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SECRET_ACCESS_KEY"
+CREDENTIAL_SETTINGS: Mapping[str, str] = {
+    "AWS_ACCESS_KEY_ID": "access.key",
+    _SECRET_KEY: "secret.key",
+    "AWS_SESSION_TOKEN": "session.token",
+}
+"""Variables that hold credentials, and S3A's names for them."""
+_ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
+    _ENDPOINT: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    _REGION: ("AWS_REGION", "AWS_DEFAULT_REGION"),
+}
+"""Variables that name a value besides the credentials, the more special one first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreAccess:
+    """What a client of an S3-compatible store is made with.
+
+    Attributes:
+        endpoint: URL of the store; None for that of AWS.
+        region: None for the default.
+        path_style: the bucket stands in the path of a request, not in the name of the host.
+        credentials: by the names of the standard variables; without any, the client looks for those of the machine.
+    """
+
+    endpoint: str | None = None
+    region: str | None = None
+    path_style: bool = True
+    credentials: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def client_settings(self, bucket: str) -> dict[str, str]:
+        """Write the settings of a client for a bucket, under the names that obstore and deltalake know."""
+        settings = dict(self.credentials)
+        if self.region is not None:
+            settings[_REGION] = self.region
+        if self.endpoint is None:
+            return settings
+        endpoint = self.endpoint if self.path_style else _with_host(self.endpoint, bucket)
+        # The first name goes before the second, which a variable of a worker might set.
+        settings |= {"AWS_ENDPOINT_URL_S3": endpoint, _ENDPOINT: endpoint}
+        return {**settings, "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(not self.path_style).lower()}
+
+    def log_reader_settings(self, bucket: str) -> dict[str, str]:
+        """Write what deltalake needs besides the location of a table."""
+        return {**self.client_settings(bucket), "AWS_ALLOW_HTTP": str(self.allows_http).lower()}
+
+    @property
+    def allows_http(self) -> bool:
+        """Whether requests are not encrypted, because the endpoint says so."""
+        return (self.endpoint or "").startswith("http://")
+
+
+def access_by_environment(environment: Mapping[str, str]) -> StoreAccess:
+    """Read the standard variables of AWS."""
+    return StoreAccess(
+        endpoint=_first(environment, _ENVIRONMENT[_ENDPOINT]),
+        region=_first(environment, _ENVIRONMENT[_REGION]),
+        credentials=_known({name: environment.get(name) for name in CREDENTIAL_SETTINGS}),
+    )
+
+
+def store_access(spark: SparkSession, path: str, *, environment: Mapping[str, str] = os.environ) -> StoreAccess | None:
+    """Find out how a table is reached; None for a local one.
+
+    Args:
+        spark: the session, classic or Connect. Settings for the one bucket go before those for all.
+        path: of the table, as the user gives it.
+        environment: holds the standard variables of AWS, which are read where Spark has no setting.
+
+    Raises:
+        UnsupportedTableError: the path names a store that is not supported.
+    """
+    location = table_location(path)
+    if not is_in_store(location):
+        return None
+    bucket, _ = bucket_and_key(location)
+
+    def setting(name: str) -> str | None:
+        keys = (prefix + key for key in (f"bucket.{bucket}.{name}", name) for prefix in _PREFIXES)
+        return next((value for key in keys if (value := spark.conf.get(key, None))), None)
+
+    access = access_by_environment(environment)
+    if region := setting("endpoint.region"):
+        access = replace(access, region=region)
+    if endpoint := setting("endpoint"):
+        endpoint = endpoint if "://" in endpoint else f"{_protocol(setting)}://{endpoint}"
+        path_style = (setting("path.style.access") or "").lower() == "true" or _is_address(endpoint)
+        of_aws = _AWS_ENDPOINT.search(endpoint)
+        region = access.region or (of_aws[1] if of_aws else None)
+        access = replace(access, endpoint=endpoint, path_style=path_style, region=region)
+    # All parts come from one place: keys of one account and a token of another would open nothing.
+    keys = {name: setting(own) for name, own in CREDENTIAL_SETTINGS.items()}
+    return replace(access, credentials=_known(keys)) if keys[_SECRET_KEY] else access
+
+
+def _known(credentials: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in credentials.items() if value)
+
+
+def _protocol(setting: Callable[[str], str | None]) -> str:
+    return "http" if setting("connection.ssl.enabled") == "false" else "https"
+
+
+def _is_address(endpoint: str) -> bool:
+    """Tell whether the host is an IP address, before which no bucket can stand."""
+    try:
+        ipaddress.ip_address(urlsplit(endpoint).hostname or "")
+    except ValueError:
+        return False
+    return True
+
+
+def _with_host(endpoint: str, bucket: str) -> str:
+    return endpoint.replace("://", f"://{bucket}.", 1)
+
+
+def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((environment[name] for name in names if environment.get(name)), None)

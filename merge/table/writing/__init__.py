@@ -1,0 +1,1 @@
+"""Writing data files and change files in Spark's workers."""

@@ -1,0 +1,122 @@
+"""CHECK constraints and generated columns, as a column of the output that names what a row violates (R-740, R-742)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.expressions.binding import bind
+from mergecheck.merge.expressions.clock import StatementClock
+from mergecheck.merge.expressions.resolved import target_column
+from mergecheck.merge.expressions.scope import Relation, Scope, Side
+from mergecheck.merge.syntax.dialect import parse_expression, quote_name, tokenize, without_final_comment
+from mergecheck.merge.table.log.partition_values import sql_string
+from mergecheck.merge.table.writing.rows import ACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+CONSTRAINT_PREFIX: Final = "delta.constraints."
+GENERATION_EXPRESSION: Final = "delta.generationExpression"
+VIOLATION_COLUMN: Final = "_violation_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A condition that every row written must satisfy; NULL violates it (R-742).
+
+    Attributes:
+        name: the constraint's name in messages.
+        text: the condition as messages show it.
+        sql: the condition over positional names of the table's columns.
+        columns: names of the columns that it refers to, by their positional names.
+    """
+
+    name: str
+    text: str
+    sql: str
+    columns: Mapping[str, str]
+
+
+def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
+    """Collect a table's CHECK constraints and what its generated columns ask for (R-222, R-740).
+
+    Args:
+        properties: the table properties, of which ``delta.constraints.NAME`` are constraints.
+        schema: the columns that rows are written with; generated columns say so in their metadata.
+        case_sensitive: how names in the expressions are compared.
+
+    Raises:
+        AnalysisError: an expression names a column that the table has not.
+        UnsupportedStatementError: an expression is beyond the parser of this package.
+    """
+    relation = Relation(side=Side.TARGET, qualifier=(), schema=schema)
+    scope = Scope(relations=(relation,), case_sensitive=case_sensitive)
+    clock = StatementClock.start()
+    checks = []
+    for name, condition in properties.items():
+        if name.startswith(CONSTRAINT_PREFIX):
+            text = _unwrapped(condition, of=f"the constraint {name.removeprefix(CONSTRAINT_PREFIX)}")
+            checks.append(_check(name.removeprefix(CONSTRAINT_PREFIX), text, text, scope, clock))
+    for field in schema.fields:
+        expression = (field.metadata or {}).get(GENERATION_EXPRESSION)
+        if expression is not None:
+            holds = f"<=> ({_unwrapped(expression, of=f'the generated column {field.name}')})"
+            checks.append(
+                _check("Generated Column", f"{field.name} {holds}", f"{quote_name(field.name)} {holds}", scope, clock)
+            )
+    return tuple(checks)
+
+
+def with_violations(output: DataFrame, checks: Sequence[Check], *, unwritten: Iterable[int]) -> DataFrame:
+    """Append the column ``_violation_``: NULL for a row that may be written, else what is wrong with it.
+
+    Args:
+        output: ``_action_`` and the table's columns in order; the columns come back under positional names.
+        checks: what to check, in this order.
+        unwritten: actions whose rows are only counted, so that nothing is asked of them (R-740).
+    """
+    if not checks:
+        return output
+    positional = [target_column(index) for index in range(len(output.columns) - 1)]
+    branches = [f"WHEN ({check.sql}) IS NOT TRUE THEN {_message(check)}" for check in checks]
+    codes = ", ".join(str(code) for code in unwritten)
+    if codes:
+        branches.insert(0, f"WHEN {ACTION} IN ({codes}) THEN CAST(NULL AS STRING)")
+    violation = f"CASE {' '.join(branches)} ELSE CAST(NULL AS STRING) END AS {VIOLATION_COLUMN}"
+    return output.toDF(ACTION, *positional).selectExpr("*", violation)
+
+
+def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementClock) -> Check:
+    bound = bind(condition, scope, where=f"constraint {name}", clock=clock)
+    names = scope.relations[0].schema.names
+    columns = {target_column(index): names[index] for index in sorted(bound.target_columns)}
+    return Check(name=name, text=text, sql=bound.sql, columns=columns)
+
+
+def _message(check: Check) -> str:
+    """Write the text of R-742 for a row: the constraint, and the values of its columns in alphabetical order."""
+    pieces = [sql_string(f"CHECK constraint {check.name} ({check.text}) violated by row with values:")]
+    for positional, name in sorted(check.columns.items(), key=lambda item: item[1]):
+        pieces += [sql_string(f"\n - {name} : "), f"coalesce(CAST({positional} AS STRING), 'null')"]
+    return f"concat({', '.join(pieces)})"
+
+
+def _unwrapped(text: str, *, of: str) -> str:
+    """Leave out brackets around a whole expression, since messages put their own around it."""
+    try:
+        while isinstance(parse_expression(text), exp.Paren):
+            tokens = tokenize(text)
+            text = text[tokens[0].end + 1 : tokens[-1].start].strip()
+    except AnalysisError as error:  # the table has been created with it, so it is SQL
+        raise UnsupportedStatementError(
+            f"{of} with the expression {text}", hint="Its rows could not be checked. Write the expression differently."
+        ) from error
+    return without_final_comment(text)

@@ -1,0 +1,98 @@
+"""Copying the rows of data files that a merge leaves alone: from Parquet to Parquet, in Spark's workers.
+
+No row passes through the JVM, none is shuffled, and their order stays. Only for tables whose columns are all atomic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mergecheck.merge.table.storage.storage import local_copy
+from mergecheck.merge.table.writing.row_positions import unpack
+from mergecheck.merge.table.writing.rows import ACTION, RowAction
+from mergecheck.merge.table.writing.writer import as_type, write_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.merge.table.writing.writer import WriteTask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileToCopy:
+    """A data file and the packed positions of its rows that are not copied."""
+
+    location: str
+    left_out: tuple[str, ...] = ()
+
+
+def copy_groups(
+    task: WriteTask,
+    stored: frozenset[str],
+    groups: tuple[tuple[FileToCopy, ...], ...],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Copy the groups of files whose numbers are in the first column; describe the result as ``write_partition`` does.
+
+    Rows are checked for NULLs in NOT NULL columns, as every row that is written is (R-741).
+
+    Args:
+        task: the table to write, in its final schema.
+        stored: names of the columns that the table has now; the others are new, and NULL whatever a file holds.
+        groups: the files, by group.
+        batches: the groups' numbers.
+    """
+    numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+    yield from write_tables(
+        task, (rows for number in numbers for file in groups[number] for rows in _rows(task, stored, file))
+    )
+
+
+def _rows(task: WriteTask, stored: frozenset[str], file: FileToCopy) -> Iterator[pa.Table]:
+    left_out = unpack(file.left_out)
+    with (
+        local_copy(file.location, task.access) as path,
+        pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet,
+    ):
+        first = 0
+        for group in range(parquet.num_row_groups):
+            rows = _as_output(parquet.read_row_group(group, use_threads=False), task.schema, stored)
+            last = first + rows.num_rows
+            inside = left_out[np.searchsorted(left_out, first) : np.searchsorted(left_out, last)] - first
+            if len(inside):
+                kept = np.ones(rows.num_rows, dtype=bool)
+                kept[inside] = False
+                rows = rows.filter(pa.array(kept))
+            first = last
+            if rows.num_rows:
+                yield rows
+
+
+def _as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.Table:
+    """Arrange a file's columns as the writer's input; a column that the file lacks is NULL (R-241).
+
+    They get the table's types here: Arrow cannot choose rows of some that a file may ask for, such as views of texts.
+    """
+    actions = pa.chunked_array([pa.array(np.full(rows.num_rows, int(RowAction.COPY), np.int32))])
+    columns = [_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]
+    return pa.Table.from_arrays([actions, *columns], names=[ACTION, *schema.names])
+
+
+def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    names = [field.name] if field.name in rows.column_names else _same_but_for_case(rows, field.name)
+    if not names:
+        return _nulls(rows, field.type)
+    return as_type(rows.column(names[0]), field.type)
+
+
+def _nulls(rows: pa.Table, data_type: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.nulls(rows.num_rows, data_type)])
+
+
+def _same_but_for_case(rows: pa.Table, name: str) -> list[str]:
+    return [found for found in rows.column_names if found.lower() == name.lower()]

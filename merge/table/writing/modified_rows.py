@@ -1,0 +1,61 @@
+"""Writing only rows that a merge changes, and reporting which rows of which files they were; in Spark's workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mergecheck.merge.table.writing.row_positions import pack
+from mergecheck.merge.table.writing.rows import ACTION, DELETES, UPDATES
+from mergecheck.merge.table.writing.writer import RECORD_SCHEMA, write_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.merge.table.writing.writer import WriteTask
+
+MODIFIED_ROWS = "modified"
+MODIFIED_FILE, MODIFIED_ROW = "_modified_file_", "_modified_row_"
+_MODIFIES = [int(action) for action in (*UPDATES, *DELETES)]
+
+
+def write_modified_rows(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write one partition as ``write_partition`` does, and say which rows of the target its rows stand for.
+
+    The input ends with the columns ``_modified_file_`` and ``_modified_row_``, which are NULL for inserted rows. For
+    each file there is a record of kind ``modified``: the file's name, how many rows and, as ``stats``, the packed
+    positions.
+    """
+    modified = _ModifiedRows()
+    yield from write_partition(task, modified.watch(batches))
+    records = modified.records()
+    if records:
+        yield pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
+
+
+class _ModifiedRows:
+    def __init__(self) -> None:
+        self._positions: dict[str, list[np.ndarray]] = {}
+
+    def watch(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self._add(batch.filter(pc.is_in(batch.column(ACTION), value_set=pa.array(_MODIFIES, pa.int32()))))
+            yield batch
+
+    def _add(self, rows: pa.RecordBatch) -> None:
+        if rows.num_rows == 0:
+            return
+        files = rows.column(MODIFIED_FILE).dictionary_encode()
+        numbers = files.indices.to_numpy(zero_copy_only=False)
+        positions = rows.column(MODIFIED_ROW).to_numpy(zero_copy_only=False)
+        for number, name in enumerate(files.dictionary.to_pylist()):
+            self._positions.setdefault(name, []).append(positions[numbers == number])
+
+    def records(self) -> list[dict[str, object]]:
+        found = ((name, np.concatenate(pieces)) for name, pieces in self._positions.items())
+        return [
+            {"kind": MODIFIED_ROWS, "name": name, "num_records": len(rows), "stats": pack(rows)} for name, rows in found
+        ]

@@ -1,0 +1,61 @@
+"""Writing the touched files among many, found out from the rows themselves; inside one of Spark's Python workers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mergecheck.merge.table.writing.rows import ACTION, RowAction, routes
+from mergecheck.merge.table.writing.writer import RECORD_SCHEMA, write_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.merge.table.writing.writer import WriteTask
+
+TOUCHED_FILE, AMBIGUOUS = "touched", "ambiguous"
+_NUM_IDENTITY_COLUMNS = 4
+
+
+def write_touched_files(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write the rows of touched files and the inserted ones, after having seen all rows of the join.
+
+    Behind what ``write_partition`` gets there are four columns: the file's name and the position in it of the target
+    row, NULL for a row without one; whether the row is a matched pair; whether it touches its file (R-410). There is a
+    record of kind ``touched`` for each such file. Where several pairs share a target row (R-320) there is one of kind
+    ``ambiguous`` and nothing is written. Without any touched file the rows are inserts alone, and no change files are
+    written (R-620).
+    """
+    given = list(batches)
+    if not given:
+        return
+    rows = pa.Table.from_batches(given)
+    first = 1 + len(task.schema)
+    file, position, is_matched, touches = rows.columns[first : first + _NUM_IDENTITY_COLUMNS]
+    if _is_ambiguous(rows.column(ACTION), file, position, is_matched):
+        yield _records([{"kind": AMBIGUOUS}])
+        return
+    touched = pc.unique(file.filter(touches))
+    if len(touched):
+        yield _records([{"kind": TOUCHED_FILE, "name": name} for name in touched.to_pylist()])
+    else:
+        task = replace(task, routes=routes(change_data=False))
+    written = pc.or_(pc.is_null(file), pc.is_in(file, value_set=touched))
+    yield from write_tables(task, [rows.filter(written)])
+
+
+def _is_ambiguous(
+    action: pa.ChunkedArray, file: pa.ChunkedArray, position: pa.ChunkedArray, is_matched: pa.ChunkedArray
+) -> bool:
+    """Tell whether some target row stands in several pairs; the second row of an update is not another pair."""
+    is_pair = pc.and_(is_matched, pc.not_equal(action, int(RowAction.UPDATE_PREIMAGE)))
+    pairs = pa.table({"file": file, "position": position}).filter(is_pair)
+    rows = pairs.group_by(["file", "position"]).aggregate([])
+    return bool(rows.num_rows < pairs.num_rows)
+
+
+def _records(records: list[dict[str, object]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)

@@ -1,0 +1,292 @@
+"""The driver's side of writing: plans the output, runs the one query that writes it and reads what it reports."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import uuid
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mergecheck.merge.errors import AnalysisError, ExecutionError
+from mergecheck.merge.table.storage.log_store import LogStore
+from mergecheck.merge.table.storage.object_store import STORE_ERRORS, brief
+from mergecheck.merge.table.storage.storage import delete_files
+from mergecheck.merge.table.storage.workers import run_in_workers
+from mergecheck.merge.table.writing.arrow_schema import arrow_schema
+from mergecheck.merge.table.writing.checks import Check, with_violations
+from mergecheck.merge.table.writing.constraints import not_null_paths
+from mergecheck.merge.table.writing.copied_rows import copy_groups
+from mergecheck.merge.table.writing.modified_rows import MODIFIED_ROWS, write_modified_rows
+from mergecheck.merge.table.writing.rows import RowAction, routes
+from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
+from mergecheck.merge.table.writing.writer import (
+    CHANGE_FILE,
+    CHECK_VIOLATION,
+    DATA_FILE,
+    NULL_VIOLATION,
+    RECORD_DDL,
+    ROW_COUNT,
+    WriteTask,
+    write_partition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.types import StructType
+
+    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.writing.copied_rows import FileToCopy
+
+SOURCE_COUNT = "source"
+# What one task copies, since it leaves a file: small files would make every later scan slower.
+LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_FEW_TASKS = 8
+_NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
+_DEFAULT_INDEXED_COLUMNS = 32
+
+_logger = logging.getLogger(__name__)
+
+
+class OutputRows(Enum):
+    """Which rows an output has; what runs in the workers goes by it."""
+
+    REWRITTEN = "the rows of touched files, and inserted ones"
+    MODIFIED = "only rows that a clause changes or inserts; which ones these were is reported (``modified_rows``)"
+    OF_CANDIDATES = "the rows of all candidates, in one task, which finds out which are touched (``touched_rows``)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A file that a successful task wrote.
+
+    Attributes:
+        path: relative to the table, decoded.
+        partition_values: serialised, by column.
+        stats: JSON text; None where statistics are off.
+    """
+
+    path: str
+    size: int
+    num_records: int
+    partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    stats: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteResult:
+    """What one write produced; nothing of it is visible before the commit.
+
+    Attributes:
+        counts: rows by action, whether or not they went to a file.
+        num_source_rows: rows of the source, where the query was asked to count them.
+        modified: names of files and packed positions of their rows that were changed, where these were asked for.
+        touched: names of the files that were found to be touched, where that was asked for.
+        is_ambiguous: some target row matches several source rows, so that nothing was written; the same.
+    """
+
+    data_files: tuple[WrittenFile, ...] = ()
+    change_files: tuple[WrittenFile, ...] = ()
+    counts: Mapping[RowAction, int] = field(default_factory=dict)
+    num_source_rows: int | None = None
+    modified: tuple[tuple[str, str], ...] = ()
+    touched: tuple[str, ...] = ()
+    is_ambiguous: bool = False
+
+    def plus(self, other: WriteResult) -> WriteResult:
+        """Add what another query of the same merge wrote."""
+        actions = {*self.counts, *other.counts}
+        return replace(
+            self,
+            data_files=self.data_files + other.data_files,
+            change_files=self.change_files + other.change_files,
+            counts={action: self.counts.get(action, 0) + other.counts.get(action, 0) for action in actions},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWriter:
+    """Writes output rows of one merge into its table.
+
+    Attributes:
+        schema: the table's columns after the merge.
+        checks: what every row written must satisfy besides NOT NULL.
+        write_id: part of every file name of this merge.
+        repartition: gather the rows of each partition tuple in one task first (R-425).
+    """
+
+    snapshot: Snapshot
+    schema: StructType
+    checks: tuple[Check, ...] = ()
+    repartition: bool = True
+    collect_stats: bool = True
+    write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def write(
+        self,
+        output: DataFrame,
+        *,
+        change_data: bool,
+        is_small: bool = False,
+        in_one_task: bool = False,
+        source_count: DataFrame | None = None,
+        rows: OutputRows = OutputRows.REWRITTEN,
+    ) -> WriteResult:
+        """Run the writing query.
+
+        Args:
+            output: ``_action_`` and the table's columns in order.
+            change_data: whether change data files are written.
+            is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
+            in_one_task: one task makes all of the output already; it writes one file per partition tuple (R-543).
+            source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
+            rows: which rows the output has; it ends with the columns that the kind of rows demands. ``MODIFIED`` is
+                only for a table without checks.
+
+        Raises:
+            AnalysisError: the table has partition columns only (R-745).
+            ExecutionError: a NOT NULL column would hold a NULL (R-741), or a row violates a CHECK (R-742).
+        """
+        task = self._task(change_data=change_data)
+        unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
+        output = with_violations(output, self.checks, unwritten=unwritten)
+        if in_one_task:
+            output = output.coalesce(1)
+        elif self.repartition and task.partition_columns:
+            names = output.columns[1:]
+            columns = [names[self.schema.names.index(column)] for column in task.partition_columns]
+            output = output.repartition(*columns)
+        elif is_small:
+            output = output.coalesce(1)
+        in_workers = {
+            OutputRows.REWRITTEN: write_partition,
+            OutputRows.MODIFIED: write_modified_rows,
+            OutputRows.OF_CANDIDATES: write_touched_files,
+        }
+        records = run_in_workers(output, functools.partial(in_workers[rows], task), RECORD_DDL)
+        if source_count is not None:
+            records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
+        return _result(records.collect())
+
+    def copy(self, spark: SparkSession, files: Sequence[FileToCopy], *, num_bytes: int, is_small: bool) -> WriteResult:
+        """Copy rows of data files into new ones, unchanged, for an unpartitioned table without checks.
+
+        Args:
+            spark: the session that runs the query.
+            files: what to copy from, and which rows to leave out.
+            num_bytes: size of the files, by which they are spread over tasks.
+            is_small: one task is enough.
+
+        Raises:
+            ExecutionError: a NOT NULL column holds a NULL (R-741).
+        """
+        num_tasks = 1 if is_small else _num_copying_tasks(spark, len(files), num_bytes)
+        groups = tuple(tuple(files[i::num_tasks]) for i in range(num_tasks))
+        numbers = spark.range(0, num_tasks, 1, num_tasks)
+        stored = frozenset(self.snapshot.schema.names)
+        function = functools.partial(copy_groups, self._task(change_data=False), stored, groups)
+        return _result(run_in_workers(numbers, function, RECORD_DDL).collect())
+
+    def remove_orphans(self) -> None:
+        """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest.
+
+        The log is asked first: an interrupt may come when the commit has been made already.
+        """
+        location, access = self.snapshot.location, self.snapshot.access
+        try:
+            kept = LogStore(location=location, access=access).paths_after(self.snapshot.version)
+            failed = delete_files(location, containing=self.write_id, access=access, kept=kept)
+        except STORE_ERRORS as error:  # a store that is gone; the merge has failed for a reason of its own
+            failed = {f"*{self.write_id}*": brief(error)}
+        for path, reason in failed.items():
+            _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
+
+    def _task(self, *, change_data: bool) -> WriteTask:
+        partition_columns = self.snapshot.partition_columns
+        if len(partition_columns) == len(self.schema.fields):
+            raise AnalysisError(
+                "DELTA_NON_PARTITION_COLUMN_ABSENT",
+                "Data written into Delta needs to contain at least one non-partitioned column, but the table is "
+                f"partitioned by all of {', '.join(partition_columns)}. Add a column that is not a partition column.",
+            )
+        return WriteTask(
+            location=self.snapshot.location,
+            write_id=self.write_id,
+            schema=arrow_schema(self.schema),
+            partition_columns=partition_columns,
+            routes=routes(change_data=change_data),
+            not_null=tuple(not_null_paths(self.schema)),
+            checked=bool(self.checks),
+            num_indexed_columns=self._num_indexed_columns(),
+            access=self.snapshot.access,
+        )
+
+    def _num_indexed_columns(self) -> int | None:
+        if not self.collect_stats:
+            return None
+        return int(self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS))
+
+
+def _num_copying_tasks(spark: SparkSession, num_files: int, num_bytes: int) -> int:
+    """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
+    at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
+    by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
+    return max(1, min(num_files, max(at_least, min(at_most, by_setting))))
+
+
+def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
+    count = source_count.columns[0]
+    return (
+        f"'{SOURCE_COUNT}' AS kind",
+        "CAST(NULL AS STRING) AS name",
+        "CAST(NULL AS BIGINT) AS size",
+        f"{count} AS num_records",
+        "CAST(NULL AS MAP<STRING, STRING>) AS partition_values",
+        "CAST(NULL AS STRING) AS stats",
+    )
+
+
+def _result(records: list[Row]) -> WriteResult:
+    _raise_violation(records)
+    counts: dict[RowAction, int] = {}
+    for record in records:
+        if record["kind"] == ROW_COUNT:
+            action = RowAction(int(record["name"]))
+            counts[action] = counts.get(action, 0) + record["num_records"]
+    return WriteResult(
+        data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
+        change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
+        counts=counts,
+        modified=tuple((r["name"], r["stats"]) for r in records if r["kind"] == MODIFIED_ROWS),
+        touched=tuple(r["name"] for r in records if r["kind"] == TOUCHED_FILE),
+        is_ambiguous=any(r["kind"] == AMBIGUOUS for r in records),
+        num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
+    )
+
+
+def _raise_violation(records: list[Row]) -> None:
+    """Raise the first violation in alphabetical order, so that several tasks give one answer."""
+    checks = [record["name"] for record in records if record["kind"] == CHECK_VIOLATION]
+    if checks:
+        raise ExecutionError("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", min(checks))
+    columns = [record["name"] for record in records if record["kind"] == NULL_VIOLATION]
+    if columns:
+        raise ExecutionError(
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+            f"NOT NULL constraint violated for column: {min(columns)}.",
+        )
+
+
+def _file(record: Row) -> WrittenFile:
+    return WrittenFile(
+        path=record["name"],
+        size=record["size"],
+        num_records=record["num_records"],
+        partition_values=dict(record["partition_values"] or {}),
+        stats=record["stats"],
+    )

@@ -1,0 +1,277 @@
+"""Writing data files and change data files from inside Spark's Python workers.
+
+``write_partition`` is what ``DataFrame.mapInArrow`` runs. It gets plain data only and imports neither Spark nor the
+log reader. Every record that it yields reaches the driver through an ordinary collect, so only tasks that succeeded
+are counted: metrics stay exact when tasks are retried (danger 15).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mergecheck.merge.table.log.partition_values import directory
+from mergecheck.merge.table.log.statistics import StatisticsCollector
+from mergecheck.merge.table.storage.storage import new_file
+from mergecheck.merge.table.writing.constraints import first_violation
+from mergecheck.merge.table.writing.partition_split import split_by_partition
+from mergecheck.merge.table.writing.rows import ACTION, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mergecheck.merge.table.storage.storage import NewFile
+    from mergecheck.merge.table.storage.store_access import StoreAccess
+    from mergecheck.merge.table.writing.partition_split import PartitionKey
+
+CHANGE_DATA_DIRECTORY = "_change_data"
+CHANGE_TYPE = "_change_type"
+ROWS_PER_ROW_GROUP = 262_144
+DICTIONARY_BYTES = 64 * 2**10
+"""A dictionary larger than this is given up: it costs most of the writing and makes files of many values larger."""
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
+
+DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
+NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
+
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("name", pa.string()),
+        pa.field("size", pa.int64()),
+        pa.field("num_records", pa.int64()),
+        pa.field("partition_values", pa.map_(pa.string(), pa.string())),
+        pa.field("stats", pa.string()),
+    ]
+)
+RECORD_DDL = (
+    "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTask:
+    """Everything that a worker must know.
+
+    Attributes:
+        location: the table's directory, or its URI in a store.
+        write_id: unique per merge, part of every file name, so that a failed merge finds its orphans.
+        schema: the table's columns; the input has them in this order under positional names.
+        partition_columns: in partitioning order.
+        routes: by value of ``_action_``.
+        not_null: paths of columns and struct fields that must not be NULL (R-741).
+        checked: the input ends with a column that says of each row what CHECK it violates (R-742).
+        num_indexed_columns: leaf columns with statistics; None writes no statistics at all.
+        access: how the table's store is reached; None for a local table.
+    """
+
+    location: str
+    write_id: str
+    schema: pa.Schema
+    partition_columns: tuple[str, ...]
+    routes: Mapping[int, Route]
+    not_null: tuple[tuple[str, ...], ...] = ()
+    checked: bool = False
+    num_indexed_columns: int | None = 32
+    access: StoreAccess | None = None
+
+
+def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write one partition of the output and describe it: one record per file, one per action seen.
+
+    The input is ``_action_`` followed by the table's columns and, where these are checked, what a row violates. A
+    violation ends the writing and is reported as a record, since an exception would reach the driver as the text of a
+    Python traceback.
+    """
+    yield from write_tables(task, (pa.Table.from_batches([batch]) for batch in batches))
+
+
+def write_tables(task: WriteTask, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Write tables of rows as ``write_partition`` does with batches."""
+    output = _TaskOutput(task)
+    try:
+        for rows in tables:
+            output.add(rows)
+            if output.violation is not None:
+                break
+        records = output.close()
+    except BaseException:
+        output.abort()
+        raise
+    if records:
+        yield pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
+
+
+class _TaskOutput:
+    def __init__(self, task: WriteTask) -> None:
+        self._task = task
+        self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
+        self._counts: dict[int, int] = {}
+        self._name = _file_name_prefix(task.write_id)
+        self._void = [field.name for field in task.schema if pa.types.is_null(field.type)]
+        self.violation: dict[str, object] | None = None
+
+    def add(self, batch: pa.Table) -> None:
+        actions = batch.column(ACTION)
+        rows = _canonical(batch, self._task.schema)
+        for counted in pc.value_counts(actions.combine_chunks()).to_pylist():
+            action = counted["values"]
+            self._counts[action] = self._counts.get(action, 0) + counted["counts"]
+        to_table = [action for action in self._counts if self._task.routes[action].table]
+        to_feed = [action for action in self._counts if self._task.routes[action].change_type]
+        self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
+        if self.violation is not None:
+            return
+        rows = rows.drop_columns(self._void)  # R-144: a VOID column stands in the schema and in no file
+        self._write(DATA_FILE, _rows_of(rows, actions, to_table))
+        if to_feed:
+            changes = rows.append_column(CHANGE_TYPE, self._change_types(actions))
+            self._write(CHANGE_FILE, _rows_of(changes, actions, to_feed))
+
+    def _violation(
+        self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: list[int]
+    ) -> dict[str, object] | None:
+        """Describe the first constraint that a row to be written violates; rows only counted need not comply."""
+        if self._task.checked:
+            messages = _rows_of(batch, actions, written).column(batch.num_columns - 1).drop_null()
+            if len(messages):
+                return {"kind": CHECK_VIOLATION, "name": messages[0].as_py()}
+        if self._task.not_null:
+            path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
+            if path is not None:
+                return {"kind": NULL_VIOLATION, "name": path}
+        return None
+
+    def _change_types(self, actions: pa.ChunkedArray) -> pa.ChunkedArray:
+        names = pa.array([_change_type(self._task.routes, code) for code in range(max(self._task.routes) + 1)])
+        return pc.take(names, actions)
+
+    def _write(self, kind: str, rows: pa.Table) -> None:
+        for key, part in split_by_partition(rows, self._task.partition_columns):
+            file = self._files.get((kind, key))
+            if file is None:  # opened by its first row, so that no file is empty (R-701)
+                number = len(self._files)
+                file = _OpenFile(self._task, kind, key, name=f"{self._name}.c{number:03d}.snappy.parquet")
+                self._files[kind, key] = file
+            file.add(part)
+
+    def close(self) -> list[dict[str, object]]:
+        if self.violation is not None:
+            self.abort()
+            return [self.violation]
+        records = [file.close() for file in self._files.values()]
+        counts = [{"kind": ROW_COUNT, "name": str(action), "num_records": n} for action, n in self._counts.items()]
+        return [*records, *counts]
+
+    def abort(self) -> None:
+        for file in self._files.values():
+            file.abort()
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    task: WriteTask
+    kind: str
+    key: PartitionKey
+    name: str
+    _relative: str = field(init=False)
+    _file: NewFile = field(init=False)
+    _writer: pq.ParquetWriter | None = field(init=False, default=None)
+    _statistics: StatisticsCollector | None = field(init=False, default=None)
+    _buffered: list[pa.Table] = field(init=False, default_factory=list)
+    _num_buffered: int = field(init=False, default=0)
+    _num_records: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        columns = zip(self.task.partition_columns, self.key, strict=True)
+        directories = [directory(name, value) for name, value in columns]
+        if self.kind == CHANGE_FILE:  # R-703
+            # deltalake 1.6 cannot find change files under paths that need percent-encoding. A directory's name means
+            # nothing, since the log has the partition values, so it is spelled with plain characters only.
+            directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
+        self._relative = "/".join([*directories, self.name])
+        self._file = new_file(self.task.location, self._relative, self.task.access)
+
+    def add(self, rows: pa.Table) -> None:
+        self._buffered.append(rows)
+        self._num_buffered += rows.num_rows
+        if self._num_buffered >= ROWS_PER_ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        rows = pa.concat_tables(self._buffered)
+        self._buffered, self._num_buffered = [], 0
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(
+                self._file.begin(),
+                rows.schema,
+                compression="snappy",
+                store_schema=False,
+                store_decimal_as_integer=True,  # as Spark does; hashing and encoding bytes takes twice as long
+                dictionary_pagesize_limit=DICTIONARY_BYTES,
+            )
+            if self.kind == DATA_FILE and self.task.num_indexed_columns is not None:
+                indexed = self.task.num_indexed_columns
+                self._statistics = StatisticsCollector(rows.schema, num_indexed_columns=indexed)
+        self._writer.write_table(rows)
+        self._num_records += rows.num_rows
+        if self._statistics is not None:
+            self._statistics.add(rows)
+
+    def close(self) -> dict[str, object]:
+        if self._buffered:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+        return {
+            "kind": self.kind,
+            "name": self._relative,
+            "size": self._file.finish(),
+            "num_records": self._num_records,
+            "partition_values": list(zip(self.task.partition_columns, self.key, strict=True)),
+            "stats": None if self._statistics is None else self._statistics.to_json(),
+        }
+
+    def abort(self) -> None:
+        if self._writer is not None:
+            with contextlib.suppress(OSError):  # the first failure is the one to report
+                self._writer.close()
+        self._file.discard()
+
+
+def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give the columns their names and types in the table; Spark labels instants with the session's time zone."""
+    columns = [
+        as_type(column, wanted.type) for column, wanted in zip(batch.columns[1 : len(schema) + 1], schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Cast a column, unless it has the type already: Arrow would look at every value."""
+    return column if column.type == wanted else column.cast(wanted)
+
+
+def _rows_of(rows: pa.Table, actions: pa.ChunkedArray, wanted: list[int]) -> pa.Table:
+    chosen = pc.is_in(actions, value_set=pa.array(wanted, actions.type))
+    return rows if pc.all(chosen).as_py() else rows.filter(chosen)  # a filter copies every column
+
+
+def _change_type(routes: Mapping[int, Route], action: int) -> str | None:
+    route = routes.get(action)
+    return None if route is None else route.change_type
+
+
+def _file_name_prefix(write_id: str) -> str:
+    """Name the files of this attempt: two attempts of one task never write the same file."""
+    from pyspark import TaskContext  # noqa: PLC0415 - exists in workers; tests run without one
+
+    context = TaskContext.get()
+    number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+    return f"part-{number:05d}-{write_id}-{attempt}"

@@ -1,0 +1,67 @@
+"""Fields inside columns: what ``a.b.c`` reaches once ``a`` is known (R-120, R-212, R-214)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.syntax.dialect import quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql.types import DataType
+
+
+def field_type(start: DataType, path: Sequence[str], *, case_sensitive: bool) -> DataType:
+    """Give the type that Spark sees at the end of a path: structs by field, arrays field by field, maps by key.
+
+    Raises:
+        AnalysisError: ``FIELD_NOT_FOUND``, ``AMBIGUOUS_REFERENCE_TO_FIELDS`` or ``INVALID_EXTRACT_BASE_FIELD_TYPE``.
+    """
+    reached = start
+    for name in path:
+        reached = _step(reached, name, case_sensitive=case_sensitive)
+    return reached
+
+
+def find_field(struct: StructType, name: str, *, case_sensitive: bool) -> StructField:
+    """Find a field by name.
+
+    Raises:
+        AnalysisError: ``FIELD_NOT_FOUND`` or ``AMBIGUOUS_REFERENCE_TO_FIELDS``.
+    """
+    wanted = name if case_sensitive else name.lower()
+    found = [f for f in struct.fields if (f.name if case_sensitive else f.name.lower()) == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AnalysisError(
+            "AMBIGUOUS_REFERENCE_TO_FIELDS",
+            f"Ambiguous reference to the field {quote_name(name)}. It appears {len(found)} times in the schema.",
+        )
+    known = ", ".join(quote_name(f.name) for f in struct.fields)
+    raise AnalysisError("FIELD_NOT_FOUND", f"No such struct field {quote_name(name)} in {known}.")
+
+
+def namesake(struct: StructType, name: str) -> StructField | None:
+    """Find a field by its name, whatever the case (R-120); None where there is none. The first of several."""
+    wanted = name.lower()
+    return next((field for field in struct.fields if field.name.lower() == wanted), None)
+
+
+def _step(reached: DataType, name: str, *, case_sensitive: bool) -> DataType:
+    if isinstance(reached, StructType):
+        return find_field(reached, name, case_sensitive=case_sensitive).dataType
+    if isinstance(reached, ArrayType) and isinstance(reached.elementType, StructType):
+        inner = find_field(reached.elementType, name, case_sensitive=case_sensitive)
+        return ArrayType(inner.dataType, containsNull=True)
+    if isinstance(reached, MapType):
+        return reached.valueType
+    raise AnalysisError(
+        "INVALID_EXTRACT_BASE_FIELD_TYPE",
+        f"Can't extract the field {quote_name(name)} from a value of type {reached.simpleString()}. "
+        "Only structs, arrays of structs and maps have fields.",
+    )

@@ -1,0 +1,83 @@
+"""What may be NULL inside values and columns (R-235; R-741 in docs/semantics-notes.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.types.struct_fields import match_fields
+from mergecheck.merge.types.type_sql import same_type, type_sql
+
+if TYPE_CHECKING:
+    from mergecheck.merge.types.struct_fields import FieldRule
+
+
+def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> None:
+    """Refuse a value with a part that may be NULL where that of an otherwise equal type may not.
+
+    Delta Lake has Spark cast such a value as a whole, and Spark refuses that cast. Where anything else differs, the
+    value is rebuilt by name and may be NULL anywhere: then only its rows are looked at, when they are written.
+
+    Args:
+        source: the type of the value, as Spark sees it.
+        target: the type of the column.
+        rule: which fields belong to each other.
+
+    Raises:
+        AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION``; what ``match_fields`` raises.
+    """
+    if same_type(source, target, ignore_case=True):
+        if _narrows(source, target):
+            raise AnalysisError(
+                "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+                f"Cannot cast a value of {type_sql(source)} whose fields or elements may be NULL to a column where "
+                "they are NOT NULL. Assign the fields one by one, or declare them NOT NULL in the source.",
+            )
+    elif isinstance(source, StructType) and isinstance(target, StructType):
+        for wanted, given in match_fields(source, target, rule):
+            if given is not None:
+                refuse_narrowing(given.dataType, wanted.dataType, rule)
+    elif isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        refuse_narrowing(source.elementType, target.elementType, rule)
+    elif isinstance(source, MapType) and isinstance(target, MapType):
+        refuse_narrowing(source.keyType, target.keyType, rule)
+        refuse_narrowing(source.valueType, target.valueType, rule)
+
+
+def demands_values_inside(schema: StructType) -> bool:
+    """Tell whether something inside a column must not be NULL; Spark's reader of files forgets to say so."""
+    return any(_narrows(as_nullable(field.dataType), field.dataType) for field in schema.fields)
+
+
+def nullable_field(field: StructField) -> StructField:
+    """Make a new field: nullable at every depth, with no more of the source's metadata than its comment (R-235)."""
+    metadata = {key: value for key, value in (field.metadata or {}).items() if key == "comment"}
+    return StructField(field.name, as_nullable(field.dataType), nullable=True, metadata=metadata)
+
+
+def as_nullable(data_type: DataType) -> DataType:
+    """Give the same type with everything nullable that is inside it."""
+    if isinstance(data_type, StructType):
+        return StructType([nullable_field(field) for field in data_type.fields])
+    if isinstance(data_type, ArrayType):
+        return ArrayType(as_nullable(data_type.elementType), containsNull=True)
+    if isinstance(data_type, MapType):
+        return MapType(as_nullable(data_type.keyType), as_nullable(data_type.valueType), valueContainsNull=True)
+    return data_type
+
+
+def _narrows(source: DataType, target: DataType) -> bool:
+    """Tell whether some part may be NULL in the first of two otherwise equal types, and not in the second."""
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        return any(
+            (given.nullable and not wanted.nullable) or _narrows(given.dataType, wanted.dataType)
+            for given, wanted in zip(source.fields, target.fields, strict=True)
+        )
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return (source.containsNull and not target.containsNull) or _narrows(source.elementType, target.elementType)
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        values = source.valueContainsNull and not target.valueContainsNull
+        return values or _narrows(source.keyType, target.keyType) or _narrows(source.valueType, target.valueType)
+    return False

@@ -1,0 +1,1 @@
+"""The resolution of a statement: names, assignments, schema evolution, constraints."""

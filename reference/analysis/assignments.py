@@ -1,0 +1,113 @@
+"""Which column or field a clause assigns, and the checks on what it assigns together (R-119, R-210 to R-232)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.errors import RejectedError
+from mergecheck.reference.types.data_types import ArrayType, MapType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.reference.expressions.names import Scope
+    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.reference.types.typed import Typed
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """A value for a column or a field of it.
+
+    Attributes:
+        path: the column, then fields; existing names are spelled as in the schema that has them.
+        written: the column as the statement spells it (R-225).
+        preserves: fields of structs that the value lacks keep their values (``UPDATE SET *`` with evolution, R-203).
+    """
+
+    path: Path
+    written: str
+    value: Typed
+    preserves: bool = False
+
+
+def assigned_path(written: Path, target: Scope, source: Scope | None) -> tuple[Path, str]:
+    """Resolve a left-hand side: the path, and the column's name as it is written.
+
+    Args:
+        written: the name with its qualifier, if it has one.
+        target: the target's columns.
+        source: the source's columns where evolution may add the column (R-231), else None.
+
+    Raises:
+        RejectedError: where the name means nothing (R-117), or leads through an array or a map (R-214).
+    """
+    try:
+        return _path_in(written, target)
+    except RejectedError:
+        if source is None:
+            raise
+    return _path_in(written, source)
+
+
+def _path_in(written: Path, scope: Scope) -> tuple[Path, str]:
+    relation, index, rest = scope.column(written)
+    column = relation.schema.columns[index]
+    for depth in range(len(rest)):
+        _, data_type = scope.fields(rest[:depth], column.type, written)
+        if isinstance(data_type, ArrayType | MapType):
+            scope.extract("", data_type, rest[depth])  # that there is no such field comes first
+            raise RejectedError(
+                "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
+                f"{'.'.join(written)}: Updating nested fields is only supported for StructType.",
+            )
+    fields, _ = scope.fields(rest, column.type, written)
+    return (column.name, *fields), written[len(written) - len(rest) - 1]
+
+
+def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+    """Check the paths of one UPDATE.
+
+    Raises:
+        RejectedError: for conflicts (R-210) and for columns that the final schema does not have (R-216).
+    """
+    paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
+    for i, left in enumerate(paths):
+        for right in paths[i + 1 :]:
+            shorter = min(len(left), len(right))
+            if left[:shorter] == right[:shorter]:
+                written = ", ".join(".".join(path) for path in (left, right))
+                raise RejectedError(
+                    "DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}]."
+                )
+    known = {_folded(name, case_sensitive=case_sensitive) for name in schema.names}
+    for path in paths:
+        if path[0] not in known:
+            raise RejectedError("DELTA_MISSING_SET_COLUMN", f"SET column {path[0]} not found given columns: {known}.")
+
+
+def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+    """Check the columns of one INSERT.
+
+    Raises:
+        RejectedError: for nested columns (R-224) and for a name given twice (R-225).
+    """
+    for one in assigned:
+        if len(one.path) > 1:
+            raise RejectedError(
+                "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                "Nested field is not supported in the INSERT clause of MERGE operation "
+                f"(field = {'.'.join(one.path)}).",
+            )
+    # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
+    generated = any(column.generated is not None for column in schema.columns)
+    names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in assigned]
+    if len(set(names)) < len(names):
+        raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
+
+
+def _folded(name: str, *, case_sensitive: bool) -> str:
+    return name if case_sensitive else name.lower()

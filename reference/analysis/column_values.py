@@ -1,0 +1,68 @@
+"""Values that a table computes for its columns: defaults and generated columns (R-220, R-222, R-223)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.analysis.constraints import parsed
+from mergecheck.reference.casts.conversions import Failure, cast
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.types.data_types import VOID
+from mergecheck.reference.types.typed import Typed, typed_null
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.types.data_types import DataType, Field, Schema
+
+_OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
+_UNKNOWN = "error('UNSUPPORTED a generated column that uses a column without a value')"
+
+
+def default_value(column: Field) -> Typed:
+    """Give the value of a column that an INSERT does not name: its default, else NULL (R-220).
+
+    Raises:
+        UnsupportedByReferenceError: for a default that the reference cannot translate.
+    """
+    if column.default is None:
+        return Typed(sql=typed_null(column.type), type=column.type)
+    return _computed(column.default, column.type, relations=(), case_sensitive=False)
+
+
+def generated_value(
+    column: Field, schema: Schema, values: Mapping[str, Typed], *, case_sensitive: bool = False
+) -> Typed:
+    """Compute a generated column from the values of a new row (R-222, R-223).
+
+    Args:
+        column: a generated column of the table.
+        schema: the final schema.
+        values: by column name, the new row's values of the type of their columns, as DuckDB SQL.
+        case_sensitive: ``spark.sql.caseSensitive``.
+
+    Raises:
+        UnsupportedByReferenceError: for an expression that the reference cannot translate.
+        ValueError: for a column that is not generated.
+    """
+    if column.generated is None:
+        raise ValueError(f"column {column.name} has no generation expression")
+    given = tuple(f"({values[c.name].sql})" if c.name in values else _UNKNOWN for c in schema.columns)
+    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=given)
+    computed = _computed(column.generated, column.type, relations=(row,), case_sensitive=case_sensitive)
+    used = frozenset(side for value in values.values() for side in value.sides)
+    return Typed(sql=computed.sql, type=computed.type, sides=used, partial=computed.partial)
+
+
+def _computed(text: str, wanted: DataType, *, relations: tuple[Relation, ...], case_sensitive: bool) -> Typed:
+    scope = Scope(relations=relations, place="column expression", case_sensitive=case_sensitive)
+    try:
+        value = Translator(scope).translate(parsed(text))
+    except RejectedError:  # such a table cannot be made
+        raise UnsupportedByReferenceError("a column expression that does not resolve") from None
+    if value.type == VOID:
+        return Typed(sql=typed_null(wanted), type=wanted)
+    sql = cast(value.sql, value.type, wanted, Failure.ERROR, _OVERFLOW)
+    return Typed(sql=sql, type=wanted, partial=value.partial or value.type != wanted)

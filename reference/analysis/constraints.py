@@ -1,0 +1,112 @@
+"""What every row that a merge writes must fulfil: NOT NULL, CHECK, generated columns (R-740 to R-742, R-222)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.syntax.dialect import read_sql
+from mergecheck.reference.types.data_types import StructType
+from mergecheck.reference.types.typed import identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mergecheck.reference.types.data_types import Field, Schema
+    from mergecheck.reference.types.typed import Typed
+
+NOT_NULL_VIOLATED = "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+CHECK_VIOLATED = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+_PROPERTY = "delta.constraints."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCheck:
+    """One condition on new rows.
+
+    Attributes:
+        error_class: how a merge fails that writes a row for which the condition does not hold.
+        what: the column or the constraint, for people.
+        sql: a DuckDB condition over ``c0``, ``c1``, ...: TRUE for a good row, never NULL.
+        partial: whether evaluating it can fail on some row.
+    """
+
+    error_class: str
+    what: str
+    sql: str
+    partial: bool = False
+
+
+def row_checks(schema: Schema, properties: Mapping[str, str], *, case_sensitive: bool = False) -> tuple[RowCheck, ...]:
+    """List the conditions on rows of a table.
+
+    Args:
+        schema: the final schema; column *i* of a new row is ``c<i>``.
+        properties: the table's properties; ``delta.constraints.NAME`` holds the text of a CHECK constraint.
+        case_sensitive: ``spark.sql.caseSensitive``.
+
+    Raises:
+        UnsupportedByReferenceError: for an expression that the reference cannot translate.
+    """
+    not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
+    translator = _translator(schema, case_sensitive=case_sensitive)
+    named = sorted((name, text) for name, text in properties.items() if name.lower().startswith(_PROPERTY))
+    check = (_check(name[len(_PROPERTY) :], text, translator) for name, text in named)
+    generated = (_generated(column, translator) for column in schema.columns if column.generated is not None)
+    return (*not_null, *check, *generated)
+
+
+def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
+    """RowCheck a column and the fields of its structs; the fields of a NULL struct are NULL (R-741, as read here)."""
+    if not field.nullable:
+        yield RowCheck(error_class=NOT_NULL_VIOLATED, what=path, sql=f"({sql}) IS NOT NULL")
+    if isinstance(field.type, StructType):
+        for inner in field.type.fields:
+            yield from _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}")
+
+
+def _check(name: str, text: str, translator: Translator) -> RowCheck:
+    """RowCheck a CHECK constraint; NULL violates it (R-742)."""
+    condition = _translated(parsed(text), translator)
+    sql = f"(({condition.sql}) IS NOT DISTINCT FROM TRUE)"
+    return RowCheck(error_class=CHECK_VIOLATED, what=f"{name} ({text})", sql=sql, partial=condition.partial)
+
+
+def _generated(column: Field, translator: Translator) -> RowCheck:
+    """RowCheck that a generated column holds what its expression gives, NULL included (R-222)."""
+    assert column.generated is not None, "only generated columns come here"  # noqa: S101 - tells mypy
+    name = exp.column(exp.to_identifier(column.name, quoted=True))
+    condition = _translated(exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated))), translator)
+    what = f"Generated Column ({column.name} <=> ({column.generated}))"
+    return RowCheck(error_class=CHECK_VIOLATED, what=what, sql=condition.sql, partial=condition.partial)
+
+
+def parsed(text: str) -> exp.Expr:
+    """Read the SQL text of a constraint, a default or a generation expression.
+
+    Raises:
+        UnsupportedByReferenceError: where it is no expression.
+    """
+    try:
+        return read_sql(text)
+    except SqlglotError:
+        raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from None
+
+
+def _translated(node: exp.Expr, translator: Translator) -> Typed:
+    try:
+        return translator.condition(node)
+    except RejectedError:  # such a table cannot be made
+        raise UnsupportedByReferenceError("a constraint that does not resolve") from None
+
+
+def _translator(schema: Schema, *, case_sensitive: bool) -> Translator:
+    values = tuple(f"c{i}" for i in range(len(schema.columns)))
+    row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=values)
+    return Translator(Scope(relations=(row,), place="constraint", case_sensitive=case_sensitive))

@@ -1,0 +1,82 @@
+"""One value per column of the final schema for each UPDATE and INSERT (R-201 to R-223, R-241)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.analysis.column_values import default_value, generated_value
+from mergecheck.reference.types.data_types import StructType
+from mergecheck.reference.types.typed import Typed, identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.reference.analysis.alignment import Aligner
+    from mergecheck.reference.analysis.assignments import Assigned, Path
+    from mergecheck.reference.types.data_types import DataType, Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowValues:
+    """Makes the values of new rows.
+
+    Attributes:
+        schema: the final schema.
+        old: the row before the merge in the final schema (R-610).
+    """
+
+    schema: Schema
+    old: tuple[Typed, ...]
+    aligner: Aligner
+    case_sensitive: bool
+
+    def updated(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
+        """Give the new row of an UPDATE; a column that is not assigned keeps its value (R-211)."""
+        values: list[Typed | None] = []
+        for column, old in zip(self.schema.columns, self.old, strict=True):
+            here = [(a.path[1:], a) for a in assigned if self._same(a.path[0], column.name)]
+            computed = column.generated is not None and not here
+            values.append(None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type))
+        return self._with_generated(values)
+
+    def inserted(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
+        """Give the row of an INSERT; a column that is not listed takes its default, else NULL (R-220)."""
+        values: list[Typed | None] = []
+        for column in self.schema.columns:
+            given = next((a.value for a in assigned if self._same(a.path[0], column.name)), None)
+            if given is not None:
+                values.append(self.aligner.align(given, column.type))
+            elif column.generated is not None:
+                values.append(None)
+            else:
+                values.append(default_value(column))
+        return self._with_generated(values)
+
+    def _with_generated(self, values: Sequence[Typed | None]) -> tuple[Typed, ...]:
+        """Compute the generated columns that have no value from the row's new values ``c<i>`` (R-222, R-223)."""
+        row = {
+            column.name: Typed(sql=f"c{index}", type=column.type) for index, column in enumerate(self.schema.columns)
+        }
+        return tuple(
+            generated_value(column, self.schema, row, case_sensitive=self.case_sensitive) if value is None else value
+            for column, value in zip(self.schema.columns, values, strict=True)
+        )
+
+    def _updated(self, sql: str, data_type: DataType, assigned: list[tuple[Path, Assigned]]) -> str:
+        """Rebuild a value along the assigned paths; a NULL struct becomes one of NULLs (R-212, R-213)."""
+        if not assigned:
+            return sql
+        for path, one in assigned:
+            if not path:
+                return self.aligner.align(one.value, data_type, old=sql if one.preserves else None).sql
+        assert isinstance(data_type, StructType), "paths were checked against the schema"  # noqa: S101 - tells mypy
+        fields = []
+        for field in data_type.fields:
+            here = [(path[1:], one) for path, one in assigned if self._same(path[0], field.name)]
+            part = self._updated(f"({sql}).{identifier(field.name)}", field.type, here)
+            fields.append(f"{identifier(field.name)} := {part}")
+        return f"struct_pack({', '.join(fields)})"
+
+    def _same(self, left: str, right: str) -> bool:
+        return left == right if self.case_sensitive else left.lower() == right.lower()

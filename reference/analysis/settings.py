@@ -1,0 +1,123 @@
+"""The settings and table properties that decide what a merge means; everything else is refused, never ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.errors import UnsupportedByReferenceError
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+
+_DELTA = "spark.databricks.delta."
+_NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
+_CONSTRAINT = "delta.constraints."
+_TRUE, _FALSE = "true", "false"
+
+# Settings that change how a merge runs, or what is allowed elsewhere, but not what this merge means (R-470).
+_WITHOUT_EFFECT = frozenset(
+    {
+        f"{_DELTA}merge.optimizeMatchedOnlyMerge.enabled",
+        f"{_DELTA}merge.materializeSource",
+        f"{_DELTA}merge.materializeCachedSource",
+        f"{_DELTA}merge.failSourceCachedAfterMaterialization",
+        f"{_DELTA}merge.failIfSourceChanged",
+        f"{_DELTA}merge.deletionVectors.persistent",
+        f"{_DELTA}stats.collect",
+        f"{_DELTA}numRecordsValidation.enabled",
+        "spark.sql.shuffle.partitions",
+        "spark.sql.adaptive.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+    }
+)
+_READ = frozenset(
+    {
+        f"{_DELTA}createDataFrame.dropNullColumns",
+        "void_columns",  # how the corpus of Delta's own tests writes createDataFrame.dropNullColumns
+        f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled",
+        f"{_DELTA}merge.repartitionBeforeWrite.enabled",
+        f"{_DELTA}schema.autoMerge.enabled",
+        f"{_DELTA}skipRecordingEmptyCommits",
+        f"{_DELTA}resolveMergeUpdateStructsByName.enabled",
+        _NULL_STRUCTS,
+        f"{_NULL_STRUCTS}.updateStar",
+        "spark.sql.caseSensitive",
+        "spark.sql.storeAssignmentPolicy",
+        "spark.sql.ansi.enabled",
+        "spark.sql.session.timeZone",
+    }
+)
+_PROPERTIES = frozenset({CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one case, typed."""
+
+    optimize_insert_only: bool
+    repartition_before_write: bool
+    record_empty_commits: bool
+    schema_evolution: bool
+    case_sensitive: bool
+    policy: StoreAssignmentPolicy
+    append_only: bool
+    preserve_null_structs: bool
+    preserve_null_structs_of_star: bool
+    drops_null_columns: bool
+
+
+def read_settings(case: Case) -> Settings:
+    """Read a case's settings and table properties.
+
+    Raises:
+        UnsupportedByReferenceError: for a setting, a property or a value whose effect the reference does not know.
+    """
+    for name in case.conf:
+        if name not in _READ and name not in _WITHOUT_EFFECT and not is_engines_own(name):
+            raise UnsupportedByReferenceError(f"setting {name}")
+    for name in case.target.properties:
+        if name not in _PROPERTIES and not name.startswith(_CONSTRAINT):
+            raise UnsupportedByReferenceError(f"table property {name}")
+    if not _flag(case, "spark.sql.ansi.enabled", default=True):
+        raise UnsupportedByReferenceError("setting spark.sql.ansi.enabled=false")
+    if not _flag(case, f"{_DELTA}resolveMergeUpdateStructsByName.enabled", default=True):
+        raise UnsupportedByReferenceError("setting resolveMergeUpdateStructsByName.enabled=false")
+    if case.conf.get("spark.sql.session.timeZone", "UTC") != "UTC":
+        raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
+    preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
+    optimize_write = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
+    return Settings(
+        optimize_insert_only=_flag(case, f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled", default=True),
+        repartition_before_write=not optimize_write
+        and _flag(case, f"{_DELTA}merge.repartitionBeforeWrite.enabled", default=True),
+        record_empty_commits=not _flag(case, f"{_DELTA}skipRecordingEmptyCommits", default=True),
+        schema_evolution=_flag(case, f"{_DELTA}schema.autoMerge.enabled", default=False),
+        case_sensitive=_flag(case, "spark.sql.caseSensitive", default=False),
+        policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
+        append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
+        drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
+        preserve_null_structs=preserve_null_structs,
+        preserve_null_structs_of_star=_flag(case, f"{_NULL_STRUCTS}.updateStar", default=preserve_null_structs),
+    )
+
+
+def is_engines_own(setting: str) -> bool:
+    """Tell whether a setting is one engine's own, such as ``duckdb.threads``: it changes how a merge runs only."""
+    return "." in setting and not setting.startswith("spark.")
+
+
+def _flag(case: Case, name: str, *, default: bool) -> bool:
+    text = case.conf.get(name, _TRUE if default else _FALSE).lower()
+    if text not in (_TRUE, _FALSE):
+        raise UnsupportedByReferenceError(f"setting {name} that is neither true nor false")
+    return text == _TRUE
+
+
+def _policy(text: str) -> StoreAssignmentPolicy:
+    try:
+        return StoreAssignmentPolicy(text.upper())
+    except ValueError:
+        raise UnsupportedByReferenceError("setting spark.sql.storeAssignmentPolicy with an unknown value") from None

@@ -1,0 +1,70 @@
+"""Which class is right as well where one statement has several faults.
+
+The specification does not say in which order Delta's analysis meets them; each entry was seen in Delta Lake 4.4
+(docs/semantics-notes.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from mergecheck.reference.errors import RejectedError
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Schema
+
+_CASTS = ("CANNOT_UP_CAST_DATATYPE", "DATATYPE_MISMATCH")
+_NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
+
+
+def classes_of_other_faults(
+    rejected: RejectedError, statement: Statement, *, target: Schema, source: Schema, evolution: bool, strict: bool
+) -> frozenset[str]:
+    """Name the classes by which Delta may refuse a statement instead of the one that the reference met.
+
+    Args:
+        rejected: what the reference refused it with.
+        statement: what was refused.
+        target: the target's columns.
+        source: the source's columns.
+        evolution: whether the statement or the session asks for schema evolution.
+        strict: whether the store assignment policy is STRICT.
+    """
+    others: set[str] = set()
+    if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
+        others.add("DELTA_DUPLICATE_COLUMNS_FOUND.DATA")  # evolution looks at the schema before at the names
+    if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
+        others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
+    if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
+        # An aggregate is no struct, and that is met first.
+        others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
+    return frozenset(others)
+
+
+def _has_twins(schema: Schema) -> bool:
+    names = [name.lower() for name in schema.names]
+    return len(set(names)) < len(names)
+
+
+def _aggregate_for_nested(statement: Statement, target: Schema) -> bool:
+    return any(
+        assignment.value.find(exp.AggFunc) is not None and _is_nested(assignment.path, target)
+        for clause in statement.clauses
+        for assignment in clause.assignments
+    )
+
+
+def _is_nested(path: tuple[str, ...], target: Schema) -> bool:
+    """Tell whether a path leads to a struct, an array or a map; it may begin with a qualifier."""
+    for start in range(min(len(path), 2)):
+        fields = target.columns
+        for name in path[start:]:
+            found = next((field.type for field in fields if field.name.lower() == name.lower()), None)
+            fields = found.fields if isinstance(found, StructType) else ()
+        if isinstance(found, StructType | ArrayType | MapType):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""The case: tables, statement, settings and expectation, and the file that holds them."""

@@ -1,0 +1,243 @@
+"""The case file, version 1: read strictly, write exactly what was read.
+
+Case files come from strangers: they are parsed, never evaluated, and a file that is not in the format gets one message
+that says where, what was found and what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.reference.case.json_shape import require_column_names, require_object, require_text, require_text_map
+from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.case.storage_file import layout_to_json, source_layout, target_layout
+from mergecheck.reference.case.values import decode_row, encode_rows
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.data_types import STRING, Field, Schema
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.reference.case.model import Row
+
+FORMAT_VERSION = 1
+
+_CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect")
+_TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout")
+_SOURCE_KEYS = ("schema", "rows", "layout")
+_EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
+_CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
+
+
+def load_cases(path: Path) -> tuple[Case, ...]:
+    """Read a ``.json`` file (one case) or a ``.jsonl`` file (one case a line).
+
+    Raises:
+        CaseFormatError: where the file cannot be read or is not in the format.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CaseFormatError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    return parse_cases(text, name=str(path), lines=path.suffix == ".jsonl")
+
+
+def parse_cases(text: str, *, name: str, lines: bool) -> tuple[Case, ...]:
+    """Read cases from text; ``lines`` tells one case a line from one JSON document. ``name`` leads messages.
+
+    Raises:
+        CaseFormatError: where the text is not in the format.
+    """
+    if not lines:
+        return (_parse_one(text, name),)
+    numbered = enumerate(text.split("\n"), start=1)
+    return tuple(_parse_one(line, f"{name}, line {number}") for number, line in numbered if line.strip())
+
+
+def case_from_json(document: object, *, where: str) -> Case:
+    """Build a case from parsed JSON; ``where`` leads messages.
+
+    Raises:
+        CaseFormatError: where the document is not in the format.
+    """
+    keys = require_object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
+    version = keys["format_version"]
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        raise CaseFormatError(
+            f"{where}: format_version {version!r} is not known; this program reads version {FORMAT_VERSION}. "
+            "Upgrade mergecheck if the file is newer."
+        )
+    case_id = require_text(keys["id"], f"{where}, id")
+    where = f"{where} ({case_id})"
+    target = _target(keys["target"], f"{where}, target")
+    return Case(
+        id=case_id,
+        target=target,
+        source=_source(keys["source"], f"{where}, source") if keys.get("source") is not None else None,
+        sql=require_text(keys["sql"], f"{where}, sql"),
+        conf=require_text_map(keys.get("conf", {}), f"{where}, conf"),
+        expect=_expectation(keys["expect"], target, f"{where}, expect") if "expect" in keys else None,
+    )
+
+
+def case_to_json(case: Case) -> dict[str, Any]:
+    """Write a case as JSON-ready data; ``case_from_json`` gives an equal case back."""
+    target: dict[str, Any] = {
+        "schema": case.target.schema.ddl(),
+        "partition_by": list(case.target.partition_by),
+        "files": [encode_rows(rows, case.target.schema) for rows in case.target.files],
+    }
+    if case.target.properties:
+        target["properties"] = dict(case.target.properties)
+    if layout := layout_to_json(case.target.layout):
+        target["layout"] = layout
+    document: dict[str, Any] = {"format_version": FORMAT_VERSION, "id": case.id, "target": target}
+    if case.source is not None:
+        rows = encode_rows(case.source.rows, case.source.schema)
+        document["source"] = {"schema": case.source.schema.ddl(), "rows": rows}
+        if layout := layout_to_json(case.source.layout):
+            document["source"]["layout"] = layout
+    document["sql"] = case.sql
+    if case.conf:
+        document["conf"] = dict(case.conf)
+    if case.expect is not None:
+        document["expect"] = _expectation_to_json(case.expect, case.target.schema)
+    return document
+
+
+def dump_case(case: Case) -> str:
+    """Write a case as one line of JSON."""
+    return json.dumps(case_to_json(case), ensure_ascii=False, allow_nan=False)
+
+
+def _parse_one(text: str, where: str) -> Case:
+    try:
+        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise CaseFormatError(f"{where}: is not JSON: {error}") from error
+    except ValueError as error:
+        raise CaseFormatError(f"{where}: {error}") from error
+    try:
+        return case_from_json(document, where=where)
+    except RecursionError as error:
+        raise CaseFormatError(f"{where}: is nested too deeply") from error
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(f'{word} is not JSON; write it as text: "{word}"')
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} stands twice in one object")
+    return document
+
+
+def _schema(value: object, where: str) -> Schema:
+    if not isinstance(value, str):
+        raise CaseFormatError(f"{where}: must be a schema such as 'id BIGINT, v STRING', given {value!r:.80}")
+    try:
+        return parse_schema(value)
+    except CaseFormatError as error:
+        raise CaseFormatError(f"{where}: {error}") from error
+
+
+def _rows(value: object, schema: Schema, where: str) -> tuple[Row, ...]:
+    if not isinstance(value, list):
+        raise CaseFormatError(f"{where}: must be a list of rows, given {value!r:.80}")
+    return tuple(decode_row(row, schema, f"{where}, row {i}") for i, row in enumerate(value))
+
+
+def _target(document: object, where: str) -> Target:
+    keys = require_object(document, _TARGET_KEYS, ("schema",), where)
+    schema = _schema(keys["schema"], f"{where}, schema")
+    if ("files" in keys) == ("rows" in keys):
+        raise CaseFormatError(f"{where}: give either 'files' (rows file by file) or 'rows' (one file)")
+    if "files" in keys:
+        if not isinstance(keys["files"], list):
+            raise CaseFormatError(f"{where}, files: must be a list of lists of rows, given {keys['files']!r:.80}")
+        files = tuple(_rows(rows, schema, f"{where}, file {i}") for i, rows in enumerate(keys["files"]))
+    else:
+        rows = _rows(keys["rows"], schema, f"{where}, rows")
+        files = (rows,) if rows else ()
+    partition_by = require_column_names(keys.get("partition_by", []), tuple(schema.names), f"{where}, partition_by")
+    return Target(
+        schema=schema,
+        files=files,
+        partition_by=partition_by,
+        properties=require_text_map(keys.get("properties", {}), f"{where}, properties"),
+        layout=target_layout(keys.get("layout", {}), schema, partition_by, f"{where}, layout"),
+    )
+
+
+def _source(document: object, where: str) -> Source:
+    keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
+    schema = _schema(keys["schema"], f"{where}, schema")
+    for column in schema.columns:
+        if column.default is not None or column.generated is not None:
+            raise CaseFormatError(f"{where}, schema: {column.name!r} has a value of its own; only target columns may")
+    return Source(
+        schema=schema,
+        rows=_rows(keys["rows"], schema, f"{where}, rows"),
+        layout=source_layout(keys.get("layout", {}), f"{where}, layout"),
+    )
+
+
+def _expectation(document: object, target: Target, where: str) -> Expectation:
+    keys = require_object(document, _EXPECT_KEYS, (), where)
+    schema = _schema(keys["schema"], f"{where}, schema") if "schema" in keys else None
+    columns = schema or target.schema
+    metrics = keys.get("metrics")
+    if metrics is not None and not _is_counts(metrics):
+        raise CaseFormatError(f"{where}, metrics: must be an object of whole numbers, given {metrics!r:.80}")
+    error, unchanged = keys.get("error"), keys.get("unchanged")
+    if unchanged is not None and not isinstance(unchanged, bool):
+        raise CaseFormatError(f"{where}, unchanged: must be true or false, given {unchanged!r:.80}")
+    return Expectation(
+        rows=_rows(keys["rows"], columns, f"{where}, rows") if "rows" in keys else None,
+        schema=schema,
+        metrics=dict(metrics) if metrics is not None else None,
+        cdf=_changes(keys["cdf"], columns, f"{where}, cdf") if "cdf" in keys else None,
+        error=require_text(error, f"{where}, error") if error is not None else None,
+        unchanged=unchanged,
+    )
+
+
+def _is_counts(metrics: object) -> bool:
+    return isinstance(metrics, dict) and all(isinstance(v, int) and not isinstance(v, bool) for v in metrics.values())
+
+
+def _changes(value: object, columns: Schema, where: str) -> tuple[Row, ...]:
+    rows = _rows(value, change_schema(columns), where)
+    for row in rows:
+        if row[-1] not in _CHANGE_TYPES:
+            raise CaseFormatError(f"{where}: {row[-1]!r} is no change type; allowed are {', '.join(_CHANGE_TYPES)}")
+    return rows
+
+
+def change_schema(schema: Schema) -> Schema:
+    """Give the columns of a change row: the table's, then ``_change_type`` (R-602)."""
+    return Schema((*schema.columns, Field("_change_type", STRING)))
+
+
+def _expectation_to_json(expect: Expectation, target_schema: Schema) -> dict[str, Any]:
+    schema = expect.schema or target_schema
+    document: dict[str, Any] = {}
+    if expect.rows is not None:
+        document["rows"] = encode_rows(expect.rows, schema)
+    if expect.schema is not None:
+        document["schema"] = expect.schema.ddl()
+    if expect.metrics is not None:
+        document["metrics"] = dict(expect.metrics)
+    if expect.cdf is not None:
+        document["cdf"] = encode_rows(expect.cdf, change_schema(schema))
+    if expect.error is not None:
+        document["error"] = expect.error
+    if expect.unchanged is not None:
+        document["unchanged"] = expect.unchanged
+    return document

@@ -1,0 +1,93 @@
+"""The key ``layout`` of a case file: optional in target and source, and so is every key inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mergecheck.reference.case.json_shape import require_column_names, require_object
+from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+    from mergecheck.reference.types.data_types import Schema
+
+    Choice = TypeVar("Choice", bound=Enum)
+
+_TARGET_KEYS = ("row_group_rows", "string_type", "statistics", "added_columns")
+_SOURCE_KEYS = ("batch_rows", "string_type")
+
+
+def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...], where: str) -> TargetLayout:
+    """Read the layout of a target.
+
+    Raises:
+        CaseFormatError: where it is not in the format; ``where`` leads the message.
+    """
+    keys = require_object(document, _TARGET_KEYS, (), where)
+    stored = tuple(column.name for column in schema.columns if column.name not in partition_by and column.nullable)
+    return TargetLayout(
+        row_group_rows=_number(keys.get("row_group_rows"), f"{where}, row_group_rows"),
+        string_type=_choice(keys.get("string_type"), StringType.STRING, f"{where}, string_type"),
+        statistics=_choice(keys.get("statistics"), Statistics.ALL, f"{where}, statistics"),
+        added_columns=_added_columns(keys.get("added_columns", []), schema, stored, f"{where}, added_columns"),
+    )
+
+
+def source_layout(document: object, where: str) -> SourceLayout:
+    """Read the layout of a source.
+
+    Raises:
+        CaseFormatError: where it is not in the format; ``where`` leads the message.
+    """
+    keys = require_object(document, _SOURCE_KEYS, (), where)
+    return SourceLayout(
+        batch_rows=_number(keys.get("batch_rows"), f"{where}, batch_rows"),
+        string_type=_choice(keys.get("string_type"), StringType.STRING, f"{where}, string_type"),
+    )
+
+
+def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
+    """Write what a layout says beyond the default; empty for the default."""
+    document: dict[str, Any] = {}
+    if isinstance(layout, TargetLayout):
+        if layout.row_group_rows is not None:
+            document["row_group_rows"] = layout.row_group_rows
+        if layout.statistics is not Statistics.ALL:
+            document["statistics"] = layout.statistics.value
+        if layout.added_columns:
+            document["added_columns"] = list(layout.added_columns)
+    elif layout.batch_rows is not None:
+        document["batch_rows"] = layout.batch_rows
+    if layout.string_type is not StringType.STRING:
+        document["string_type"] = layout.string_type.value
+    return document
+
+
+def _number(value: object, where: str) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise CaseFormatError(f"{where}: must be a whole number from 1 on, given {value!r:.80}; leave it out for all")
+    return value
+
+
+def _choice(value: object, default: Choice, where: str) -> Choice:
+    if value is None:
+        return default
+    allowed = [member.value for member in type(default)]
+    if value not in allowed:
+        raise CaseFormatError(f"{where}: must be one of {', '.join(allowed)}; given {value!r:.80}")
+    return type(default)(value)
+
+
+def _added_columns(value: object, schema: Schema, stored: tuple[str, ...], where: str) -> tuple[str, ...]:
+    names = require_column_names(value, tuple(schema.names), where)
+    for name in names:
+        if name not in stored:
+            raise CaseFormatError(
+                f"{where}: {name!r} is a partition column or NOT NULL, so no file can lack it; "
+                f"allowed are {', '.join(stored) or 'none'}"
+            )
+    return names

@@ -1,0 +1,1 @@
+"""Casts as Spark does them, in DuckDB SQL."""

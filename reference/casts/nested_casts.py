@@ -1,0 +1,60 @@
+"""Spark's ordinary CAST of whole values: atomic ones, and structs by position, arrays and maps (R-255)."""
+
+from __future__ import annotations
+
+from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, cast, is_up_cast
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.types.data_types import (
+    DOUBLE,
+    FLOAT,
+    VOID,
+    ArrayType,
+    AtomicType,
+    DataType,
+    DecimalType,
+    StructType,
+)
+from mergecheck.reference.types.implicit_casts import is_numeric, type_word
+from mergecheck.reference.types.typed import Typed, combine, duckdb_type, identifier
+
+
+def cast_value(operand: Typed, wanted: DataType) -> Typed:
+    """Cast a value as ``CAST(value AS type)`` does under ANSI.
+
+    Raises:
+        UnsupportedByReferenceError: for casts that the reference does not know.
+    """
+    if operand.type == wanted:
+        return operand
+    return combine(
+        _cast(operand.sql, operand.type, wanted, 0), wanted, operand, partial=not _is_total(operand.type, wanted)
+    )
+
+
+def _is_total(given: DataType, wanted: DataType) -> bool:
+    """Tell whether a cast succeeds for every value."""
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        return all(_is_total(old.type, new.type) for old, new in zip(given.fields, wanted.fields, strict=False))
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return _is_total(given.element, wanted.element)
+    return is_up_cast(given, wanted) or (is_numeric(given) and wanted in (FLOAT, DOUBLE))
+
+
+def _cast(sql: str, given: DataType, wanted: DataType, depth: int) -> str:
+    if given == wanted:
+        return sql
+    if isinstance(given, AtomicType | DecimalType) and isinstance(wanted, AtomicType | DecimalType):
+        return cast(sql, given, wanted, Failure.ERROR, CAST_OVERFLOW)
+    null = f"CAST(NULL AS {duckdb_type(wanted)})"
+    if given == VOID:
+        return null
+    if isinstance(given, StructType) and isinstance(wanted, StructType) and len(given.fields) == len(wanted.fields):
+        parts = (
+            f"{identifier(new.name)} := {_cast(f'({sql}).{identifier(old.name)}', old.type, new.type, depth)}"
+            for old, new in zip(given.fields, wanted.fields, strict=True)
+        )
+        return f"CASE WHEN ({sql}) IS NULL THEN {null} ELSE struct_pack({', '.join(parts)}) END"
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        name = f"i{depth}"
+        return f"list_transform({sql}, lambda {name}: {_cast(name, given.element, wanted.element, depth + 1)})"
+    raise UnsupportedByReferenceError(f"cast from {type_word(given)} to {type_word(wanted)}")

@@ -1,0 +1,1 @@
+"""The evaluation of a resolved merge in DuckDB (the algorithm of the specification)."""

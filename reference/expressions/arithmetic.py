@@ -1,0 +1,125 @@
+"""Spark's arithmetic under ANSI: integers overflow, decimals widen, division by zero fails, floats follow IEEE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.casts.cast_sql import fail
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.types.data_types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, VOID, DecimalType
+from mergecheck.reference.types.implicit_casts import as_decimal, common_type, is_numeric, type_word
+from mergecheck.reference.types.typed import Typed, combine, duckdb_type
+
+if TYPE_CHECKING:
+    from mergecheck.reference.types.data_types import DataType
+
+_SYMBOLS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
+_MAX_PRECISION = 38
+
+
+def arithmetic(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """Translate ``+``, ``-``, ``*`` and ``%``.
+
+    Raises:
+        UnsupportedByReferenceError: for operands whose result type or rounding is not certain.
+    """
+    symbol = _SYMBOLS[type(node)]
+    _check_numbers(left, right)
+    exact = not {left.type, right.type} & {FLOAT, DOUBLE}
+    if exact and (isinstance(left.type, DecimalType) or isinstance(right.type, DecimalType)):
+        return _decimal(symbol, _as_decimal(node.this, left), _as_decimal(node.expression, right))
+    wanted = common_type(left.type, right.type)
+    left, right = cast_value(left, wanted), cast_value(right, wanted)
+    sql = f"(({left.sql}) {symbol} ({right.sql}))"
+    if symbol == "%":
+        sql = _unless_zero(left, right, sql, "REMAINDER_BY_ZERO")
+    return combine(sql, wanted, left, right, partial=wanted in INTEGER_BITS or symbol == "%")
+
+
+def divide(left: Typed, right: Typed) -> Typed:
+    """Translate ``/`` of anything but decimals, which gives a DOUBLE."""
+    _check_numbers(left, right)
+    if isinstance(left.type, DecimalType) or isinstance(right.type, DecimalType):
+        raise UnsupportedByReferenceError("division of decimals")
+    left, right = cast_value(left, DOUBLE), cast_value(right, DOUBLE)
+    sql = _unless_zero(left, right, f"(({left.sql}) / ({right.sql}))", "DIVIDE_BY_ZERO")
+    return combine(sql, DOUBLE, left, right, partial=True)
+
+
+def divide_whole(left: Typed, right: Typed) -> Typed:
+    """Translate ``DIV`` of integers, which truncates to a BIGINT."""
+    if left.type not in INTEGER_BITS or right.type not in INTEGER_BITS:
+        raise UnsupportedByReferenceError("DIV of anything but integers")
+    left, right = cast_value(left, BIGINT), cast_value(right, BIGINT)
+    sql = _unless_zero(left, right, f"(({left.sql}) // ({right.sql}))", "DIVIDE_BY_ZERO")
+    return combine(sql, BIGINT, left, right, partial=True)
+
+
+def negative(operand: Typed) -> Typed:
+    """Translate a minus sign."""
+    if operand.type in INTEGER_BITS:
+        return combine(_unless_least(operand, f"-({operand.sql})"), operand.type, operand, partial=True)
+    if operand.type in (FLOAT, DOUBLE):
+        return combine(f"(-({operand.sql}))", operand.type, operand)
+    if isinstance(operand.type, DecimalType):
+        return combine(f"CAST(-({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand)
+    raise UnsupportedByReferenceError(f"minus of {type_word(operand.type)}")
+
+
+def absolute(operand: Typed) -> Typed:
+    """Translate ``abs``."""
+    if operand.type in INTEGER_BITS:
+        return combine(_unless_least(operand, f"abs({operand.sql})"), operand.type, operand, partial=True)
+    if not is_numeric(operand.type):
+        raise UnsupportedByReferenceError(f"abs of {type_word(operand.type)}")
+    return combine(f"CAST(abs({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand)
+
+
+def _check_numbers(left: Typed, right: Typed) -> None:
+    for operand in (left, right):
+        if not is_numeric(operand.type) and operand.type != VOID:
+            raise UnsupportedByReferenceError(f"arithmetic on {type_word(operand.type)}")
+    if VOID in (left.type, right.type):
+        raise UnsupportedByReferenceError("arithmetic on an untyped NULL")
+
+
+def _as_decimal(node: exp.Expr, operand: Typed) -> tuple[Typed, DecimalType]:
+    """Give an operand the decimal type that Spark gives it: a whole literal counts its own digits only."""
+    if isinstance(node, exp.Literal) and operand.type in INTEGER_BITS:
+        digits = len(str(node.this).lstrip("0")) or 1
+        return operand, DecimalType(digits, 0)
+    if operand.type in INTEGER_BITS and node.find(exp.Column) is None:
+        raise UnsupportedByReferenceError("a computed whole number beside a decimal")  # Spark may fold it first
+    return operand, as_decimal(operand.type)
+
+
+def _decimal(symbol: str, left: tuple[Typed, DecimalType], right: tuple[Typed, DecimalType]) -> Typed:
+    """Add, subtract or multiply where the exact result fits 38 digits."""
+    (a, first), (b, second) = left, right
+    if symbol == "%":
+        raise UnsupportedByReferenceError("remainder of decimals")
+    if symbol == "*":
+        precision, scale = first.precision + second.precision + 1, first.scale + second.scale
+    else:
+        scale = max(first.scale, second.scale)
+        precision = max(first.precision - first.scale, second.precision - second.scale) + scale + 1
+    if precision > _MAX_PRECISION:
+        raise UnsupportedByReferenceError("decimal arithmetic wider than 38 digits")
+    wanted: DataType = DecimalType(precision, scale)
+    types = (first, second) if symbol == "*" else (wanted, wanted)
+    parts = [f"CAST({value.sql} AS {duckdb_type(each)})" for value, each in zip((a, b), types, strict=True)]
+    return combine(f"CAST(({parts[0]} {symbol} {parts[1]}) AS {duckdb_type(wanted)})", wanted, a, b)
+
+
+def _unless_zero(left: Typed, right: Typed, sql: str, error_class: str) -> str:
+    """Fail for a zero divisor, but only where there is something to divide, as Spark does."""
+    null = f"({left.sql}) IS NULL OR ({right.sql}) IS NULL"
+    return f"(CASE WHEN {null} THEN NULL WHEN ({right.sql}) = 0 THEN {fail(error_class)} ELSE {sql} END)"
+
+
+def _unless_least(operand: Typed, sql: str) -> str:
+    least = -(1 << (INTEGER_BITS[operand.type] - 1))
+    return f"(CASE WHEN ({operand.sql}) = {least} THEN {fail('ARITHMETIC_OVERFLOW')} ELSE {sql} END)"

@@ -1,0 +1,132 @@
+"""Array functions that compare elements: distinct, union, except, intersect, remove (R-246)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
+from mergecheck.reference.types.implicit_casts import type_word
+from mergecheck.reference.types.typed import Typed, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.types.data_types import DataType
+
+
+class ArrayFunction(Enum):
+    """The functions; the value is Spark's name."""
+
+    DISTINCT = "array_distinct"
+    UNION = "array_union"
+    EXCEPT = "array_except"
+    INTERSECT = "array_intersect"
+    REMOVE = "array_remove"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayCall:
+    """A call whose operands can be cast before the function is evaluated again.
+
+    Attributes:
+        operands: arrays; the second one of ``array_remove`` is an element.
+    """
+
+    function: ArrayFunction
+    operands: tuple[Typed, ...]
+
+    def typed(self) -> Typed:
+        """Write the call."""
+        sql = _SQL[self.function](*(operand.sql for operand in self.operands))
+        plain = combine(sql, self.operands[0].type, *self.operands)
+        return Typed(sql=plain.sql, type=plain.type, sides=plain.sides, partial=plain.partial, call=self)
+
+
+def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
+    """Translate a call of one of the functions; None for any other expression.
+
+    Raises:
+        UnsupportedByReferenceError: for operands of different types, and for elements that equality is intricate for.
+    """
+    found = _function(node)
+    if found is None:
+        return None
+    function, arguments = found
+    operands = tuple(translate(argument) for argument in arguments)
+    first = operands[0].type
+    if not isinstance(first, ArrayType) or not _is_plain(first.element):
+        raise UnsupportedByReferenceError(f"{function.value} of {type_word(first)}")
+    wanted = first.element if function is ArrayFunction.REMOVE else first
+    if any(operand.type != wanted for operand in operands[1:]):
+        raise UnsupportedByReferenceError(f"{function.value} of operands of different types")
+    return ArrayCall(function, operands).typed()
+
+
+def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:
+    if isinstance(node, exp.ArrayDistinct):
+        return ArrayFunction.DISTINCT, [node.this]
+    if isinstance(node, exp.ArrayExcept):
+        return ArrayFunction.EXCEPT, [node.this, node.expression]
+    if isinstance(node, exp.ArrayRemove):
+        return ArrayFunction.REMOVE, [node.this, node.expression]
+    if isinstance(node, exp.ArrayIntersect):
+        return ArrayFunction.INTERSECT, list(node.expressions)
+    if isinstance(node, exp.Anonymous) and node.name.lower() == ArrayFunction.UNION.value:
+        return ArrayFunction.UNION, list(node.expressions)
+    return None
+
+
+def _is_plain(data_type: DataType) -> bool:
+    """Tell whether values of a type are equal where they look equal: zeros and NaN are not, maps never."""
+    if isinstance(data_type, StructType):
+        return all(_is_plain(field.type) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return _is_plain(data_type.element)
+    return not isinstance(data_type, MapType) and data_type not in (FLOAT, DOUBLE, VOID)
+
+
+def _of(values: str, body: str) -> str:
+    """Evaluate ``body`` with ``p.l`` and ``p.r`` bound to the operands; NULL if one of them is."""
+    guarded = f"CASE WHEN p.l IS NULL OR p.r IS NULL THEN NULL ELSE {body} END"
+    return f"(list_transform([struct_pack({values})], lambda p: {guarded})[1])"
+
+
+def _first_of(array: str) -> str:
+    """Keep the first of equal elements, NULL among them, in their order."""
+    return f"list_filter({array}, lambda v, i: list_position({array}, v) = i)"
+
+
+def _distinct(array: str) -> str:
+    return _of(f"l := {array}, r := TRUE", _first_of("p.l"))
+
+
+def _union(left: str, right: str) -> str:
+    return _distinct(_of(f"l := {left}, r := {right}", "list_concat(p.l, p.r)"))
+
+
+def _except(left: str, right: str) -> str:
+    body = f"list_filter({_first_of('p.l')}, lambda w: COALESCE(list_position(p.r, w), 0) = 0)"
+    return _of(f"l := {left}, r := {right}", body)
+
+
+def _intersect(left: str, right: str) -> str:
+    body = f"list_filter({_first_of('p.l')}, lambda w: COALESCE(list_position(p.r, w), 0) > 0)"
+    return _of(f"l := {left}, r := {right}", body)
+
+
+def _remove(array: str, element: str) -> str:
+    return _of(f"l := {array}, r := {element}", "list_filter(p.l, lambda v: v IS DISTINCT FROM p.r)")
+
+
+_SQL: dict[ArrayFunction, Callable[..., str]] = {
+    ArrayFunction.DISTINCT: _distinct,
+    ArrayFunction.UNION: _union,
+    ArrayFunction.EXCEPT: _except,
+    ArrayFunction.INTERSECT: _intersect,
+    ArrayFunction.REMOVE: _remove,
+}

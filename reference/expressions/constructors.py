@@ -1,0 +1,80 @@
+"""Structs, arrays and maps written in a statement, and looking up a key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.expressions.functions import same_type
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, VOID, ArrayType, Field, MapType, StructType
+from mergecheck.reference.types.typed import Typed, combine, identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Translate = Callable[[exp.Expr], Typed]
+
+
+def constructed(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
+    """Translate a constructor or a lookup; None for any other expression.
+
+    Raises:
+        UnsupportedByReferenceError: for forms that were not compared between the engines.
+    """
+    form = _FORMS.get(type(node))
+    return None if form is None else form(node, translate)
+
+
+def _struct(node: exp.Expr, translate: _Translate) -> Typed:
+    fields, operands = [], []
+    for item in node.expressions:
+        if not isinstance(item, exp.PropertyEQ) or not isinstance(item.this, exp.Identifier):
+            raise UnsupportedByReferenceError("a struct without field names")
+        operand = translate(item.expression)
+        fields.append(Field(item.this.name, operand.type))
+        operands.append(operand)
+    packed = ", ".join(f"{identifier(f.name)} := {o.sql}" for f, o in zip(fields, operands, strict=True))
+    return combine(f"struct_pack({packed})", StructType(tuple(fields)), *operands)
+
+
+def _array(node: exp.Expr, translate: _Translate) -> Typed:
+    operands = same_type([translate(item) for item in node.expressions])
+    if not operands or operands[0].type == VOID:
+        raise UnsupportedByReferenceError("an array without typed elements")
+    listed = ", ".join(operand.sql for operand in operands)
+    return combine(f"list_value({listed})", ArrayType(operands[0].type), *operands)
+
+
+def _bracket(node: exp.Expr, translate: _Translate) -> Typed:
+    """Look up a key; an index may be outside its array, which is an error, and only literals are simple."""
+    container, (key_node, *more) = translate(node.this), node.expressions
+    key = translate(key_node)
+    if more or not isinstance(container.type, MapType) or container.type.key != key.type:
+        raise UnsupportedByReferenceError("an element of anything but a map")
+    if key.type in (FLOAT, DOUBLE) or isinstance(key.type, ArrayType | StructType):
+        raise UnsupportedByReferenceError("a key of a type that Spark compares in its own way")
+    return combine(f"({container.sql})[{key.sql}]", container.type.value, container, key)
+
+
+def _map(node: exp.Expr, translate: _Translate) -> Typed:
+    keys, values = node.args["keys"].expressions, node.args["values"].expressions
+    literals = [str(key.this) for key in keys if isinstance(key, exp.Literal)]
+    if not keys or len(set(literals)) != len(keys):
+        raise UnsupportedByReferenceError("a map whose keys are not distinct literals")
+    typed_keys = same_type([translate(key) for key in keys])
+    typed_values = same_type([translate(value) for value in values])
+    if typed_values[0].type == VOID:
+        raise UnsupportedByReferenceError("a map without typed values")
+    listed = ", ".join(f"{k.sql}: {v.sql}" for k, v in zip(typed_keys, typed_values, strict=True))
+    data_type = MapType(typed_keys[0].type, typed_values[0].type)
+    return combine(f"MAP {{{listed}}}", data_type, *typed_keys, *typed_values)
+
+
+_FORMS: dict[type[exp.Expr], Callable[[exp.Expr, _Translate], Typed]] = {
+    exp.Struct: _struct,
+    exp.Array: _array,
+    exp.VarMap: _map,
+    exp.Bracket: _bracket,
+}

@@ -1,0 +1,205 @@
+"""Name scopes: which column of which side a written name means (R-115 to R-120, R-824)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
+from mergecheck.reference.types.typed import Typed, identifier, string_literal
+
+# What Spark reads as a function or as a hidden column where no column has the name.
+_NO_COLUMNS = frozenset(
+    {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user", "_metadata"}
+)
+
+
+class Side(Enum):
+    """The two tables; the value is the prefix of their columns in the evaluation."""
+
+    TARGET = "t"
+    SOURCE = "s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedName:
+    """A resolved name: column ``index`` of ``side``, then what is inside it.
+
+    Attributes:
+        sql: the value in DuckDB SQL.
+        type: the value's type.
+    """
+
+    side: Side
+    index: int
+    sql: str
+    type: DataType
+
+    def typed(self) -> Typed:
+        """Give it as an expression."""
+        return Typed(sql=self.sql, type=self.type, sides=frozenset({self.side}), stored=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A table as names see it: its columns and the qualifier that stands for it.
+
+    Attributes:
+        values: DuckDB SQL of each column where it is not ``t<i>`` or ``s<i>``, as the side says.
+        origins: a number for each column, the same where a query lists one column several times; None where all are
+            columns of their own.
+    """
+
+    side: Side
+    qualifier: str
+    schema: Schema
+    values: tuple[str, ...] | None = None
+    origins: tuple[int, ...] | None = None
+    _places: dict[tuple[str, bool], list[int]] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def value(self, index: int) -> str:
+        """Give the DuckDB SQL of a column."""
+        return f"{self.side.value}{index}" if self.values is None else self.values[index]
+
+    def origin(self, index: int) -> int:
+        """Give the number that says which column this is."""
+        return index if self.origins is None else self.origins[index]
+
+    def places(self, name: str, *, case_sensitive: bool) -> list[int]:
+        """List the numbers of the columns of a name, by the session's case rule."""
+        key = name, case_sensitive
+        if key not in self._places:
+            columns = self.schema.columns
+            self._places[key] = [
+                i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)
+            ]
+        return self._places[key]
+
+    def typed(self, index: int) -> Typed:
+        """Give a column as an expression."""
+        return Typed(
+            sql=self.value(index), type=self.schema.columns[index].type, sides=frozenset({self.side}), stored=True
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The relations that an expression may use.
+
+    Attributes:
+        relations: target first, then source.
+        place: how errors call the expression, e.g. ``UPDATE condition`` (R-117).
+        case_sensitive: ``spark.sql.caseSensitive`` (R-120).
+        unresolved: the error class of a name that means nothing; Delta's own for the clauses of a merge (R-117).
+    """
+
+    relations: tuple[Relation, ...]
+    place: str
+    case_sensitive: bool
+    unresolved: str = "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+
+    def resolve(self, parts: tuple[str, ...]) -> ResolvedName:
+        """Resolve a written name.
+
+        Raises:
+            RejectedError: where it means nothing (R-117) or more than one thing (R-118).
+        """
+        relation, index, rest = self.column(parts)
+        sql, data_type = relation.value(index), relation.schema.columns[index].type
+        for name in rest:
+            sql, data_type = self.extract(sql, data_type, name)
+        return ResolvedName(side=relation.side, index=index, sql=sql, type=data_type)
+
+    def extract(self, sql: str, data_type: DataType, name: str) -> tuple[str, DataType]:
+        """Go one name deeper: a struct's field, that field of every element of an array, the value of a map's key.
+
+        Raises:
+            RejectedError: where there is no such field, or the value has no fields.
+            UnsupportedByReferenceError: for maps whose keys are no text, and arrays of anything but structs.
+        """
+        if isinstance(data_type, ArrayType):
+            if not isinstance(data_type.element, StructType):
+                raise UnsupportedByReferenceError("a field of an array without structs")
+            (field,), inner = self.fields((name,), data_type.element, (name,))
+            return f"list_transform({sql}, lambda e: (e).{identifier(field)})", ArrayType(inner)
+        if isinstance(data_type, MapType):
+            if data_type.key != STRING:
+                raise UnsupportedByReferenceError("a key of a map whose keys are no text")
+            return f"({sql})[{string_literal(name)}]", data_type.value
+        (field,), inner = self.fields((name,), data_type, (name,))
+        return f"({sql}).{identifier(field)}", inner
+
+    def column(self, parts: tuple[str, ...]) -> tuple[Relation, int, tuple[str, ...]]:
+        """Find the column that a name begins with; the rest of its parts are fields.
+
+        Raises:
+            RejectedError: where it means nothing (R-117) or more than one thing (R-118).
+        """
+        found = self._columns(parts)
+        if not found and parts[0].lower() in _NO_COLUMNS:
+            raise UnsupportedByReferenceError(f"the name {parts[0].lower()}")
+        if not found:
+            raise RejectedError(
+                self.unresolved,
+                f"Cannot resolve {'.'.join(parts)} in {self.place} given columns {self._known()}.",
+            )
+        if len({(id(relation), relation.origin(index), rest) for relation, index, rest in found}) > 1:
+            raise RejectedError("AMBIGUOUS_REFERENCE", f"Reference {'.'.join(parts)} is ambiguous")
+        return found[0]
+
+    def same(self, left: str, right: str) -> bool:
+        """Compare two names by the session's case rule."""
+        return _same(left, right, case_sensitive=self.case_sensitive)
+
+    def _columns(self, parts: tuple[str, ...]) -> list[tuple[Relation, int, tuple[str, ...]]]:
+        # A qualifier that leads to a column wins over a column with fields (R-824).
+        qualified = [
+            (relation, index, parts[2:])
+            for relation in self.relations
+            if len(parts) > 1 and self.same(parts[0], relation.qualifier)
+            for index in self._indexes(relation, parts[1])
+        ]
+        if qualified:
+            return qualified
+        return [
+            (relation, index, parts[1:]) for relation in self.relations for index in self._indexes(relation, parts[0])
+        ]
+
+    def _indexes(self, relation: Relation, name: str) -> list[int]:
+        return relation.places(name, case_sensitive=self.case_sensitive)
+
+    def fields(
+        self, rest: tuple[str, ...], data_type: DataType, parts: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], DataType]:
+        """Follow the fields of structs; give them in the schema's spelling, and the type of the last.
+
+        Raises:
+            RejectedError: where a field does not exist.
+            UnsupportedByReferenceError: on the way through an array or a map, where `extract` knows more.
+        """
+        fields: list[str] = []
+        for name in rest:
+            if isinstance(data_type, ArrayType | MapType):
+                raise UnsupportedByReferenceError("field access through an array or a map")
+            if not isinstance(data_type, StructType):
+                raise RejectedError(
+                    "INVALID_EXTRACT_BASE_FIELD_TYPE", f"{'.'.join(parts)}: {data_type.ddl()} has no fields"
+                )
+            known = [field for field in data_type.fields if self.same(field.name, name)]
+            if not known:
+                raise RejectedError("FIELD_NOT_FOUND", f"No such struct field {name} in {data_type.ddl()}")
+            if len(known) > 1:
+                raise RejectedError("AMBIGUOUS_REFERENCE_TO_FIELDS", f"field {name} is ambiguous")
+            fields.append(known[0].name)
+            data_type = known[0].type
+        return tuple(fields), data_type
+
+    def _known(self) -> str:
+        return ", ".join(
+            f"{relation.qualifier}.{column.name}" for relation in self.relations for column in relation.schema.columns
+        )
+
+
+def _same(left: str, right: str, *, case_sensitive: bool) -> bool:
+    return left == right if case_sensitive else left.lower() == right.lower()

@@ -1,0 +1,305 @@
+"""Translate Spark SQL expressions to DuckDB, with types, and only where both are known to mean the same.
+
+Every operator and function here was compared between the two engines (semantics.md 9.3). Anything else raises
+``UnsupportedByReferenceError``: the reference would rather say nothing than guess. Columns are those of the
+evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlglot import exp
+
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.arithmetic import arithmetic, divide, divide_whole, negative
+from mergecheck.reference.expressions.array_functions import array_call
+from mergecheck.reference.expressions.constructors import constructed
+from mergecheck.reference.expressions.functions import function, same_type
+from mergecheck.reference.expressions.literals import (
+    cast_literal,
+    decimal_literal,
+    integer_literal,
+    narrow_literal,
+    text_literal,
+)
+from mergecheck.reference.syntax.statement import is_name, name_parts
+from mergecheck.reference.types.data_types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    ArrayType,
+    MapType,
+    StructType,
+)
+from mergecheck.reference.types.ddl import parse_type
+from mergecheck.reference.types.typed import Typed, combine
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable
+
+    from mergecheck.reference.expressions.names import Scope
+    from mergecheck.reference.types.data_types import DataType
+
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """Translates the expressions of one scope.
+
+    Attributes:
+        subqueries: evaluates scalar subqueries (R-134), None where there may be none.
+        clock: the statement's one time (R-136), None where its value must not be known: a stored time would never
+            be that of an engine.
+    """
+
+    scope: Scope
+    subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
+    clock: dt.datetime | None = None
+    _translated: dict[int, tuple[exp.Expr, Typed]] = field(init=False, default_factory=dict)
+
+    def translate(self, node: exp.Expr) -> Typed:
+        """Translate one expression.
+
+        Raises:
+            RejectedError: where a name does not resolve.
+            UnsupportedByReferenceError: where the meaning in DuckDB is not known to be Spark's.
+        """
+        if id(node) not in self._translated:  # the node is kept with it, so that no other one gets its number
+            self._translated[id(node)] = node, self._translate(node)
+        return self._translated[id(node)][1]
+
+    def _translate(self, node: exp.Expr) -> Typed:
+        translate = self._BY_CLASS.get(type(node))
+        if translate is not None:
+            return translate(self, node)
+        found = constructed(node, self.translate) or array_call(node, self.translate)
+        return function(node, self.translate) if found is None else found
+
+    def condition(self, node: exp.Expr) -> Typed:
+        """Translate a condition.
+
+        Raises:
+            RejectedError: where it is not boolean; the class depends on where an executor notices (R-135).
+        """
+        typed = self.translate(node)
+        if typed.type not in (BOOLEAN, VOID):
+            raise RejectedError(
+                "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
+                f"the condition {node.sql(dialect='databricks')} is of type {typed.type.ddl()}",
+                frozenset({"DATATYPE_MISMATCH"}),
+            )
+        return self._boolean(node)
+
+    def _boolean(self, node: exp.Expr) -> Typed:
+        typed = self.translate(node)
+        if typed.type == VOID:
+            return Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
+        if typed.type != BOOLEAN:
+            raise UnsupportedByReferenceError("a logical operator on something that is not boolean")
+        return typed
+
+    def _now(self, node: exp.Expr) -> Typed:
+        if self.clock is None or node.this is not None:
+            raise UnsupportedByReferenceError("the time of the statement in a value")
+        text = self.clock.strftime("%Y-%m-%d %H:%M:%S")
+        if isinstance(node, exp.CurrentDate):
+            return Typed(sql=f"DATE '{text[:10]}'", type=DATE)
+        if isinstance(node, exp.Localtimestamp):
+            return Typed(sql=f"TIMESTAMP '{text}'", type=TIMESTAMP_NTZ)
+        return Typed(sql=f"TIMESTAMPTZ '{text}+00'", type=TIMESTAMP)
+
+    def _name(self, node: exp.Expr) -> Typed:
+        if isinstance(node, exp.Dot) and not is_name(node) and isinstance(node.expression, exp.Identifier):
+            value = self.translate(node.this)
+            sql, data_type = self.scope.extract(value.sql, value.type, node.expression.name)
+            return combine(sql, data_type, value)
+        return self.scope.resolve(name_parts(node)).typed()
+
+    def _subquery(self, node: exp.Expr) -> Typed:
+        if self.subqueries is None or node.args.get("alias") is not None:
+            raise UnsupportedByReferenceError("a subquery here")
+        return self.subqueries(node.this, self.scope)
+
+    def _literal(self, node: exp.Expr) -> Typed:
+        text = str(node.this)
+        if node.is_string:
+            return Typed(sql=text_literal(text), type=STRING)
+        if text.isdigit():
+            return integer_literal(int(text))
+        if "e" in text.lower():
+            return Typed(sql=f"CAST({text} AS DOUBLE)", type=DOUBLE)
+        return decimal_literal(text)
+
+    def _negative(self, node: exp.Expr) -> Typed:
+        number = _whole_number(node)
+        return negative(self.translate(node.this)) if number is None else integer_literal(number)
+
+    def _paren(self, node: exp.Expr) -> Typed:
+        return self.translate(node.this)
+
+    def _null(self, _: exp.Expr) -> Typed:
+        return Typed(sql="NULL", type=VOID)
+
+    def _truth_value(self, node: exp.Expr) -> Typed:
+        return Typed(sql="TRUE" if node.this else "FALSE", type=BOOLEAN)
+
+    def _not(self, node: exp.Expr) -> Typed:
+        operand = self._boolean(node.this)
+        return combine(f"(NOT {operand.sql})", BOOLEAN, operand)
+
+    def _logical(self, node: exp.Expr) -> Typed:
+        left, right = self._boolean(node.this), self._boolean(node.expression)
+        word = "AND" if isinstance(node, exp.And) else "OR"
+        return combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
+
+    def _is(self, node: exp.Expr) -> Typed:
+        if isinstance(node.expression, exp.Null):
+            operand = self.translate(node.this)
+            return combine(f"(({operand.sql}) IS NULL)", BOOLEAN, operand)
+        if isinstance(node.expression, exp.Boolean):
+            operand = self._boolean(node.this)
+            word = "TRUE" if node.expression.this else "FALSE"
+            return combine(f"(({operand.sql}) IS NOT DISTINCT FROM {word})", BOOLEAN, operand)
+        raise UnsupportedByReferenceError("IS with something else than NULL, TRUE, FALSE")
+
+    def _compare(self, node: exp.Expr) -> Typed:
+        left, right = same_type([self.translate(node.this), self.translate(node.expression)])
+        _check_comparable(left.type, ordered=isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE))
+        return combine(f"(({left.sql}) {_COMPARISONS[type(node)]} ({right.sql}))", BOOLEAN, left, right)
+
+    def _in(self, node: exp.Expr) -> Typed:
+        if node.args.get("query") is not None or not node.expressions:
+            raise UnsupportedByReferenceError("IN with a query")
+        operands = same_type([self.translate(item) for item in (node.this, *node.expressions)])
+        _check_comparable(operands[0].type, ordered=False)
+        listed = ", ".join(operand.sql for operand in operands[1:])
+        return combine(f"(({operands[0].sql}) IN ({listed}))", BOOLEAN, *operands)
+
+    def _between(self, node: exp.Expr) -> Typed:
+        bounds = [node.this, node.args["low"], node.args["high"]]
+        value, low, high = same_type([self.translate(item) for item in bounds])
+        _check_comparable(value.type, ordered=True)
+        sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
+        return combine(sql, BOOLEAN, value, low, high)
+
+    def _case(self, node: exp.Expr) -> Typed:
+        branches = node.args["ifs"]
+        if node.this is None:
+            conditions = [self._branch(branch.this) for branch in branches]
+        else:
+            conditions = [self._compare(exp.EQ(this=node.this, expression=branch.this)) for branch in branches]
+        default = node.args.get("default") or exp.Null()
+        results = same_type([self.translate(item) for item in (*(b.args["true"] for b in branches), default)])
+        return _branches(conditions, results)
+
+    def _branch(self, node: exp.Expr) -> Typed:
+        condition = self.translate(node)
+        if condition.type != BOOLEAN:
+            raise UnsupportedByReferenceError("a branch whose condition is not boolean")
+        return condition
+
+    def _if(self, node: exp.Expr) -> Typed:
+        otherwise = node.args.get("false") or exp.Null()
+        results = same_type([self.translate(node.args["true"]), self.translate(otherwise)])
+        return _branches([self._branch(node.this)], results)
+
+    def _cast(self, node: exp.Expr) -> Typed:
+        try:
+            target = parse_type(node.args["to"].sql(dialect="databricks"))
+        except CaseFormatError:
+            raise UnsupportedByReferenceError("CAST to a type that case files do not have") from None
+        inner = node.this
+        if isinstance(inner, exp.Literal) and inner.is_string:
+            try:
+                return cast_literal(str(inner.this), target)
+            except UnsupportedByReferenceError:
+                # DATE 'text' and CAST('text' AS DATE) look alike here, but fail at different times.
+                if target in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+                    raise
+        number = _whole_number(inner)
+        narrowed = None if number is None else narrow_literal(number, target)
+        return cast_value(self.translate(inner), target) if narrowed is None else narrowed
+
+    def _hex(self, node: exp.Expr) -> Typed:
+        return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
+
+    def _binary(self, node: exp.Expr) -> Typed:
+        left, right = self.translate(node.this), self.translate(node.expression)
+        if isinstance(node, exp.Div):
+            return divide(left, right)
+        if isinstance(node, exp.IntDiv):
+            return divide_whole(left, right)
+        return arithmetic(node, left, right)
+
+    _BY_CLASS: ClassVar[dict[type[exp.Expr], Callable[[Translator, Any], Typed]]] = {
+        exp.Column: _name,
+        exp.Dot: _name,
+        exp.Subquery: _subquery,
+        exp.Paren: _paren,
+        exp.Null: _null,
+        exp.Boolean: _truth_value,
+        exp.Literal: _literal,
+        exp.Neg: _negative,
+        exp.Not: _not,
+        exp.And: _logical,
+        exp.Or: _logical,
+        exp.Is: _is,
+        exp.In: _in,
+        exp.Between: _between,
+        exp.Case: _case,
+        exp.If: _if,
+        exp.Cast: _cast,
+        exp.HexString: _hex,
+        exp.CurrentTimestamp: _now,
+        exp.CurrentDate: _now,
+        exp.Localtimestamp: _now,
+        **dict.fromkeys(_COMPARISONS, _compare),
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), _binary),
+    }
+
+
+def _whole_number(node: exp.Expr) -> int | None:
+    """Read a whole number that is written with or without a sign; None for anything else."""
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
+        return None
+    return int(literal.this) * (1 if literal is node else -1)
+
+
+def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:
+    whens = " ".join(
+        f"WHEN {condition.sql} THEN {result.sql}" for condition, result in zip(conditions, results, strict=False)
+    )
+    return combine(f"CASE {whens} ELSE {results[-1].sql} END", results[0].type, *conditions, *results)
+
+
+def _check_comparable(data_type: DataType, *, ordered: bool) -> None:
+    """Refuse maps, which Spark does not compare, and the order of nested values, where NULLs sort differently."""
+    if isinstance(data_type, MapType):
+        raise UnsupportedByReferenceError("comparison of MAP values")
+    if isinstance(data_type, ArrayType | StructType) and ordered:
+        raise UnsupportedByReferenceError("the order of nested values")
+    if isinstance(data_type, ArrayType):
+        _check_comparable(data_type.element, ordered=False)
+    if isinstance(data_type, StructType):
+        for field_ in data_type.fields:
+            _check_comparable(field_.type, ordered=False)

@@ -1,0 +1,1 @@
+"""Queries inside a statement: source queries and scalar subqueries."""

@@ -1,0 +1,92 @@
+"""``USING (SELECT ...)``: the rows of a source that is a query (R-101), evaluated in DuckDB before the merge.
+
+Each part of a query becomes a relation whose columns are ``c0``, ``c1``, ...; names live in the schema beside it.
+What the reference does not know for certain is unsupported: limits, windows, grouping of floating-point values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.queries.query_reader import Reader, Rows
+from mergecheck.reference.types.data_types import INT, VOID, Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from mergecheck.reference.case.model import Row
+
+_TABLE = "source_query_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRelation:
+    """A source of a merge.
+
+    Attributes:
+        rows: in any order.
+        origins: as of ``mergecheck.reference.expressions.names.Relation``.
+    """
+
+    schema: Schema
+    rows: tuple[Row, ...]
+    origins: tuple[int, ...] | None = None
+
+
+def source_relation(
+    query: exp.Expr,
+    tables: Mapping[str, tuple[Schema, tuple[Row, ...]]],
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    case_sensitive: bool,
+    named: bool = True,
+) -> SourceRelation:
+    """Evaluate the source query of a merge.
+
+    Args:
+        query: what stands in the parentheses after USING.
+        tables: the tables that it may read, by lower-case name, with their rows before the merge (R-810).
+        connection: a DuckDB whose time zone is UTC; temporary names are taken away again.
+        case_sensitive: ``spark.sql.caseSensitive``.
+        named: whether the names of the result matter.
+
+    Raises:
+        RejectedError: where Spark's analysis refuses the query.
+        UnsupportedByReferenceError: where the reference does not know what it means, or where it fails on some row.
+    """
+    known = {
+        name: Rows(
+            sql=f"SELECT {_columns(len(schema.columns))} FROM {_TABLE}{name}",
+            schema=Schema(tuple(Field(column.name, column.type) for column in schema.columns)),
+        )
+        for name, (schema, _) in tables.items()
+    }
+    result = Reader(case_sensitive=case_sensitive).read(query, known, named=named)
+    try:
+        for name, (schema, rows) in tables.items():
+            if not schema.columns:
+                continue
+            loaded = rows_to_table(rows, schema).rename_columns([f"c{i}" for i in range(len(schema.columns))])
+            connection.register(f"{_TABLE}{name}", loaded)
+        for probe in result.probes:
+            connection.sql(probe).to_arrow_table()
+        table = connection.sql(result.sql).to_arrow_table()
+    except duckdb.Error:
+        raise UnsupportedByReferenceError("a source query that fails on some row") from None
+    finally:
+        for name in tables:
+            connection.unregister(f"{_TABLE}{name}")
+    # DuckDB gives an untyped NULL the type INTEGER.
+    readable = Schema(tuple(Field(c.name, INT if c.type == VOID else c.type) for c in result.schema.columns))
+    return SourceRelation(schema=result.schema, rows=table_to_rows(table, readable), origins=result.origins)
+
+
+def _columns(width: int) -> str:
+    return ", ".join(f"c{i}" for i in range(width))

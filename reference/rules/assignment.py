@@ -1,0 +1,185 @@
+"""Part 2: stars, assignments, schema evolution, structs, casts."""
+
+from __future__ import annotations
+
+from mergecheck.reference.analysis.alignment import same_type
+from mergecheck.reference.rules.assigned import (
+    array_function,
+    by_name,
+    casts,
+    coerces,
+    lazy,
+    nested,
+    null_on_the_way,
+    null_struct,
+    other_fields,
+    rounds,
+    several_fields,
+)
+from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.syntax.statement import Action, Kind
+
+_NO_WIDENING = "tables with type widening are refused by name, and without it no column changes its type"
+
+
+def _star(e: Evidence, *actions: Action, evolution: bool) -> bool:
+    return e.merge is not None and e.evolution is evolution and any(c.star and c.action in actions for c in e.written())
+
+
+def _idle_star(e: Evidence) -> bool:
+    """Look for a star in a clause that fires on no row, where the schema changes all the same."""
+    if not e.new_schema or e.merge is None:
+        return False
+    busy = {id(clause) for clause, _ in e.fired_clauses()}
+    return any(c.assigned and c.assigned[0].preserves and id(c) not in busy for c in e.merge.clauses)
+
+
+def _updates_partly(e: Evidence) -> bool:
+    width = 0 if e.merge is None else len(e.merge.final_schema.columns)
+    return any(len({a.path[0] for a in clause.assigned}) < width for clause, _ in e.fired_clauses(Action.UPDATE))
+
+
+def _assigns_new_column(e: Evidence) -> bool:
+    known = {name.lower() for name in e.case.target.schema.names}
+    return e.evolution and any(
+        a.path[0].lower() not in known for c in e.resolved() for a in c.assigned if not a.preserves
+    )
+
+
+def _qualified_by_source(e: Evidence) -> bool:
+    if not e.evolution or e.statement is None or e.merge is None:
+        return False
+    alias = e.statement.source_alias or e.statement.source
+    known = {name.lower() for name in e.case.target.schema.names}
+    return any(
+        len(a.path) > 1 and e.same(a.path[0], alias) and a.path[1].lower() in known
+        for clause in e.written()
+        for a in clause.assignments
+    )
+
+
+def _adds_nothing_here(e: Evidence) -> bool:
+    clauses = e.resolved()
+    quiet = any(c.kind is Kind.NOT_MATCHED_BY_SOURCE or c.action is Action.DELETE for c in clauses)
+    if not e.evolution or e.source_schema is None or not quiet:
+        return False
+    known = {name.lower() for name in e.case.target.schema.names}
+    return any(name.lower() not in known for name in e.source_schema.names)
+
+
+def _keeps_type(e: Evidence) -> bool:
+    if e.rejected("DELTA_FAILED_TO_MERGE_FIELDS"):
+        return True
+    if not e.evolution or e.merge is None or e.source_schema is None:
+        return False
+    given = {c.name.lower(): c.type for c in e.source_schema.columns}
+    return any(
+        c.name.lower() in given and not same_type(given[c.name.lower()], c.type) for c in e.case.target.schema.columns
+    )
+
+
+def _partial_insert(e: Evidence) -> bool:
+    width = 0 if e.merge is None else len(e.merge.final_schema.columns)
+    return any(len(clause.assigned) < width for clause, _ in e.fired_clauses(Action.INSERT))
+
+
+def _generated(e: Evidence, action: Action) -> bool:
+    generated = any(column.generated is not None for column in e.case.target.schema.columns)
+    return generated and any(True for _ in e.fired_clauses(action))
+
+
+def _names_twice(e: Evidence) -> bool:
+    if e.rejected("DELTA_DUPLICATE_COLUMNS_ON_INSERT"):
+        return True
+    lists = ([a.path[-1].lower() for a in clause.assignments] for clause in e.written(Kind.NOT_MATCHED))
+    return e.prediction is not None and any(len(set(names)) < len(names) for names in lists)
+
+
+def _evolved_rows(e: Evidence) -> bool:
+    return e.new_schema and bool(e.changed_rows or e.case.target.rows)
+
+
+RULES = (
+    Rule(number="R-201", title="star without evolution", reached=lambda e: _star(e, *Action, evolution=False)),
+    Rule(number="R-202", title="INSERT * with evolution", reached=lambda e: _star(e, Action.INSERT, evolution=True)),
+    Rule(number="R-203", title="UPDATE * with evolution", reached=lambda e: _star(e, Action.UPDATE, evolution=True)),
+    Rule(number="R-204", title="a star that never fires evolves the schema", reached=_idle_star),
+    Rule(number="R-210", title="conflicting assignments", reached=lambda e: e.rejected("DELTA_CONFLICT_SET_COLUMN")),
+    Rule(number="R-211", title="unassigned columns keep their value", reached=_updates_partly),
+    Rule(number="R-212", title="nested fields are assigned", reached=lambda e: any(True for _ in nested(e))),
+    Rule(number="R-213", title="nested field of a NULL struct", reached=null_on_the_way),
+    Rule(
+        number="R-214",
+        title="path through a non-struct",
+        reached=lambda e: e.rejected("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "INVALID_EXTRACT_BASE_FIELD_TYPE"),
+    ),
+    Rule(number="R-215", title="several fields of one struct", reached=several_fields),
+    Rule(
+        number="R-216",
+        title="unknown column at alignment",
+        reached=lambda e: e.rejected("DELTA_MISSING_SET_COLUMN"),
+    ),
+    Rule(number="R-220", title="partial column list", reached=_partial_insert),
+    Rule(
+        number="R-221",
+        title="NULL for a NOT NULL column",
+        reached=lambda e: e.rejected("DELTA_NOT_NULL_CONSTRAINT_VIOLATED"),
+    ),
+    Rule(number="R-222", title="generated columns in INSERT", reached=lambda e: _generated(e, Action.INSERT)),
+    Rule(number="R-223", title="generated columns in UPDATE", reached=lambda e: _generated(e, Action.UPDATE)),
+    Rule(
+        number="R-224",
+        title="nested paths in INSERT",
+        reached=lambda e: e.rejected("DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION"),
+    ),
+    Rule(number="R-225", title="a column twice in INSERT", reached=_names_twice),
+    Rule(number="R-226", title="identity columns", out_of_reach="tables with identity columns are refused by name"),
+    Rule(
+        number="R-227",
+        title="the keyword DEFAULT",
+        reached=lambda e: e.rejected("DELTA_MERGE_UNRESOLVED_EXPRESSION") and "DEFAULT" in e.case.sql.upper(),
+    ),
+    Rule(number="R-230", title="clauses that never add columns", reached=_adds_nothing_here),
+    Rule(number="R-231", title="a new column assigned by name", reached=_assigns_new_column),
+    Rule(number="R-232", title="a target column qualified by the source alias", reached=_qualified_by_source),
+    Rule(number="R-233", title="source schema filter", reached=lambda e: e.evolution and e.merge is not None),
+    Rule(number="R-234", title="schema merge", reached=lambda e: e.new_schema),
+    Rule(number="R-235", title="new columns are nullable", reached=lambda e: e.new_schema),
+    Rule(number="R-236", title="types of existing columns", reached=_keeps_type),
+    Rule(number="R-237", title="type widening", out_of_reach=_NO_WIDENING),
+    Rule(
+        number="R-238",
+        title="duplicate source columns",
+        reached=lambda e: e.rejected("DELTA_DUPLICATE_COLUMNS_FOUND"),
+    ),
+    Rule(
+        number="R-239",
+        title="the schema changes whatever the rows",
+        reached=lambda e: e.new_schema and e.changed_rows == 0,
+    ),
+    Rule(number="R-240", title="dependent columns", out_of_reach=_NO_WIDENING),
+    Rule(number="R-241", title="values of new columns", reached=_evolved_rows),
+    Rule(number="R-242", title="structs by field name", reached=by_name),
+    Rule(number="R-243", title="field sets of structs", reached=other_fields),
+    Rule(
+        number="R-244",
+        title="NULL structs and target-only fields",
+        reached=lambda e: null_struct(e, same=False),
+    ),
+    Rule(number="R-245", title="NULL of the same struct type", reached=lambda e: null_struct(e, same=True)),
+    Rule(number="R-246", title="array functions", reached=array_function),
+    Rule(number="R-250", title="assigned values are cast", reached=casts),
+    Rule(
+        number="R-251",
+        title="store assignment policy",
+        reached=lambda e: casts(e) or e.rejected("CANNOT_UP_CAST_DATATYPE", "CAST_INVALID_INPUT", "DATATYPE_MISMATCH"),
+    ),
+    Rule(
+        number="R-252",
+        title="overflow of a store cast",
+        reached=lambda e: e.rejected("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"),
+    ),
+    Rule(number="R-253", title="rounding in casts", reached=rounds),
+    Rule(number="R-254", title="values are computed where their clause fires", reached=lazy),
+    Rule(number="R-255", title="coercion in conditions", reached=coerces),
+)

@@ -1,0 +1,195 @@
+"""Parts 4 to 6: execution paths, operation metrics, change data feed."""
+
+from __future__ import annotations
+
+from mergecheck.reference.outcome import MergePath
+from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.rules.rows import moves_between_partitions, multi_matched_delete, same_images
+from mergecheck.reference.syntax.statement import Action, Kind
+
+_INTERNAL = "jobs, logs and events of an engine, nothing that an outcome shows"
+_MATERIALISED = "how the source is kept between the scans, nothing that an outcome shows; tested on the engine"
+_VECTORS = "tables with deletion vectors are refused by name"
+_TWO_RUNS = "compares two merges; the metamorphic tests do"
+_REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
+
+
+def _succeeds(e: Evidence) -> bool:
+    return e.prediction is not None
+
+
+def _idle_touched_file(e: Evidence) -> bool:
+    if e.evaluation is None or e.path is not MergePath.D or not _copies(e):
+        return False
+    changed = " UNION ALL ".join(f"SELECT rid FROM {table}" for table in e.evaluation.filled("updated", "deleted"))
+    within = f" WHERE file NOT IN (SELECT file FROM target SEMI JOIN ({changed}) USING (rid))" if changed else ""
+    return e.has_rows(f"touched{within}")
+
+
+def _copies(e: Evidence) -> bool:
+    return e.counted("numTargetRowsCopied") > 0
+
+
+def _target_only_on(e: Evidence) -> bool:
+    """Look for a part of ON that may prune files: it is about the target alone."""
+    if e.merge is None or e.statement is None or e.resolved(Kind.NOT_MATCHED_BY_SOURCE):
+        return False
+    return bool(e.merge.on_target_only) and _succeeds(e)
+
+
+def _target_only_clauses(e: Evidence) -> bool:
+    matched_only = not e.resolved(Kind.NOT_MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+    return _succeeds(e) and matched_only and any(c.target_only for c in e.resolved(Kind.MATCHED))
+
+
+def _leaves_columns_out(e: Evidence) -> bool:
+    return e.path in (MergePath.C, MergePath.D) and len(e.case.target.schema.columns) > 1
+
+
+def _single_conditional_insert(e: Evidence) -> bool:
+    inserts = e.resolved(Kind.NOT_MATCHED)
+    return e.path in (MergePath.A, MergePath.B) and len(inserts) == 1 and inserts[0].condition is not None
+
+
+def _repartitions(e: Evidence) -> bool:
+    wanted = e.case.conf.get(_REPARTITION, "true") == "true"
+    return bool(e.case.target.partition_by) and wanted and _writes(e)
+
+
+def _writes(e: Evidence) -> bool:
+    return e.counted("numOutputRows") > 0
+
+
+def _computed_images(e: Evidence) -> bool:
+    columns = e.case.target.schema.columns
+    return (
+        e.change_feed and e.changed_rows > 0 and any(c.generated is not None or c.default is not None for c in columns)
+    )
+
+
+def _empty_partition_text(e: Evidence) -> bool:
+    names, partitions = e.case.target.schema.names, e.case.target.partition_by
+    source = () if e.case.source is None else e.case.source.rows
+    empty = any("" in row for row in source) or any(
+        row[names.index(p)] == "" for row in e.case.target.rows for p in partitions
+    )
+    return e.change_feed and bool(partitions) and empty
+
+
+def _reserved_name(e: Evidence) -> bool:
+    source = () if e.source_schema is None else e.source_schema.names
+    return _succeeds(e) and any(name.startswith("_c") for name in (*e.case.target.schema.names, *source))
+
+
+RULES = (
+    Rule(number="R-401", title="steps of one run", reached=_succeeds),
+    Rule(number="R-402", title="choice of the path", reached=_succeeds),
+    Rule(number="R-403", title="all paths give equal results", out_of_reach=_TWO_RUNS),
+    Rule(number="R-404", title="join types", reached=lambda e: e.path in (MergePath.A, MergePath.D)),
+    Rule(number="R-405", title="operation names", out_of_reach=_INTERNAL),
+    Rule(number="R-406", title="job descriptions", out_of_reach=_INTERNAL),
+    Rule(number="R-410", title="touched files", reached=lambda e: e.path is MergePath.D),
+    Rule(number="R-411", title="touched files in which nothing changes", reached=_idle_touched_file),
+    Rule(number="R-412", title="touched files are rewritten whole", reached=_copies),
+    Rule(
+        number="R-413",
+        title="data skipping changes nothing",
+        reached=lambda e: len(e.case.target.files) > 1 and (_target_only_on(e) or _target_only_clauses(e)),
+    ),
+    Rule(number="R-420", title="target-only predicates of ON", reached=_target_only_on),
+    Rule(number="R-421", title="target-only predicates of clauses", reached=_target_only_clauses),
+    Rule(number="R-422", title="columns of the first scan", reached=_leaves_columns_out),
+    Rule(
+        number="R-423",
+        title="precomputed conditions",
+        reached=lambda e: e.path is MergePath.D and any(c.condition is not None for c in e.resolved()),
+    ),
+    Rule(number="R-424", title="a single insert clause with a condition", reached=_single_conditional_insert),
+    Rule(number="R-425", title="repartition before write", reached=_repartitions),
+    Rule(number="R-426", title="broadcast hints", out_of_reach=_INTERNAL),
+    Rule(number="R-427", title="optimizer rules", out_of_reach=_INTERNAL),
+    *(
+        Rule(number=f"R-{number}", title=title, out_of_reach=_MATERIALISED)
+        for number, title in (
+            (450, "materialisation of the source"),
+            (451, "how the source is materialised"),
+            (452, "storage level"),
+            (453, "retries"),
+            (454, "cached source"),
+            (455, "release of the source"),
+            (456, "changed source"),
+        )
+    ),
+    Rule(number="R-460", title="deletion vectors mark rows", out_of_reach=_VECTORS),
+    Rule(number="R-461", title="no marked row, no commit", out_of_reach=_VECTORS),
+    Rule(number="R-462", title="rows processed with deletion vectors", out_of_reach=_VECTORS),
+    Rule(number="R-470", title="settings", reached=lambda e: _succeeds(e) and bool(e.case.conf)),
+    Rule(
+        number="R-501",
+        title="metrics of the history",
+        reached=lambda e: e.prediction is not None and e.prediction.committed,
+    ),
+    Rule(
+        number="R-502",
+        title="no commit, no metrics",
+        reached=lambda e: e.prediction is not None and not e.prediction.committed,
+    ),
+    Rule(number="R-503", title="internal metrics", out_of_reach=_INTERNAL),
+    Rule(number="R-504", title="numSourceRows", reached=_succeeds),
+    Rule(number="R-505", title="numOutputRows", reached=_writes),
+    Rule(number="R-506", title="sums of metrics", reached=_succeeds),
+    Rule(number="R-510", title="the 22 metrics", reached=_succeeds),
+    Rule(number="R-511", title="vector metrics", out_of_reach=_VECTORS),
+    Rule(
+        number="R-512", title="times of parts that did not run", reached=lambda e: e.path in (MergePath.A, MergePath.C)
+    ),
+    Rule(number="R-513", title="rows that are deleted already", out_of_reach=_VECTORS),
+    Rule(number="R-530", title="deleted rows are counted once", reached=multi_matched_delete),
+    Rule(
+        number="R-531",
+        title="several matches on the insert-only path",
+        reached=lambda e: e.path is MergePath.A and e.reference.facts.multi_matched,
+    ),
+    Rule(number="R-540", title="metrics of tables and statement", reached=_succeeds),
+    Rule(number="R-541", title="metrics of the layout", reached=lambda e: e.path is MergePath.D),
+    Rule(number="R-542", title="metrics of the writer", reached=_writes),
+    Rule(number="R-543", title="one file per partition tuple", reached=_repartitions),
+    Rule(number="R-544", title="reliability of metrics", out_of_reach="needs tasks that fail"),
+    Rule(number="R-550", title="same merge, other metrics", out_of_reach=_TWO_RUNS),
+    Rule(number="R-601", title="the feed is a table property", reached=lambda e: e.change_feed),
+    Rule(number="R-602", title="columns of the feed", reached=lambda e: e.change_feed),
+    Rule(number="R-603", title="change types", reached=lambda e: e.change_feed and e.changed_rows > 0),
+    Rule(number="R-604", title="explicit or derived changes", reached=lambda e: e.change_feed and e.changed_rows > 0),
+    Rule(
+        number="R-605",
+        title="merges that change nothing",
+        reached=lambda e: e.change_feed and e.path is MergePath.D and e.changed_rows == 0,
+    ),
+    Rule(number="R-610", title="change rows per action", reached=lambda e: e.change_feed and e.changed_rows > 0),
+    Rule(
+        number="R-611", title="one row or pair per occurrence", reached=lambda e: e.change_feed and e.changed_rows > 0
+    ),
+    Rule(number="R-612", title="images of no-op updates", reached=lambda e: e.change_feed and same_images(e)),
+    Rule(
+        number="R-613",
+        title="images of a move between partitions",
+        reached=lambda e: e.change_feed and moves_between_partitions(e),
+    ),
+    Rule(
+        number="R-614",
+        title="changes of several matches deleted",
+        reached=lambda e: e.change_feed and multi_matched_delete(e),
+    ),
+    Rule(number="R-615", title="images hold the stored values", reached=_computed_images),
+    Rule(number="R-616", title="empty text in a partition column of an image", reached=_empty_partition_text),
+    Rule(
+        number="R-617",
+        title="images are not paired",
+        reached=lambda e: e.change_feed and any(True for _ in e.fired_clauses(Action.UPDATE)),
+    ),
+    Rule(number="R-620", title="changes per path", reached=lambda e: e.change_feed),
+    Rule(number="R-621", title="the feed changes nothing else", out_of_reach=_TWO_RUNS),
+    Rule(number="R-630", title="changes in the new schema", reached=lambda e: e.change_feed and e.new_schema),
+    Rule(number="R-631", title="range of a feed", out_of_reach="reads of several versions; a case has one merge"),
+    Rule(number="R-632", title="reserved names", reached=_reserved_name),
+)

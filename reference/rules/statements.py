@@ -1,0 +1,167 @@
+"""Parts 0 and 1: inputs, the statement, names, validation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+
+from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.syntax.statement import Kind
+
+_MANY_CLAUSES = 4
+_PYTHON_API = "a case holds SQL text; the builder's own rules have tests of their own"
+_INTERNAL = "internal form of a statement, nothing that an outcome shows; documented by the spec tests"
+_OPERATORS = ("UNSUPPORTED_EXPR_FOR_OPERATOR", "UNSUPPORTED_GENERATOR")
+
+
+def _has_equal_rows(e: Evidence) -> bool:
+    source = () if e.case.source is None else e.case.source.rows
+    return e.prediction is not None and any(
+        len(set(map(repr, rows))) < len(rows) for rows in (e.case.target.rows, source)
+    )
+
+
+def _interleaves(e: Evidence) -> bool:
+    order = [list(Kind).index(clause.kind) for clause in e.written()]
+    return any(left > right for left, right in pairwise(order))
+
+
+def _assigns_what_it_reads(e: Evidence) -> bool:
+    """Look for an UPDATE whose values read a target column that it assigns."""
+    for clause in e.written(Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE):
+        assigned = [a.path[-1].lower() for a in clause.assignments]
+        read = {column.name.lower() for a in clause.assignments for column in a.value.find_all(exp.Column)}
+        if any(name in read for name in assigned):
+            return e.prediction is not None
+    return False
+
+
+def _qualifies_left_side(e: Evidence) -> bool:
+    if e.statement is None or e.prediction is None:
+        return False
+    alias = e.statement.target_alias or e.statement.target
+    return any(e.same(a.path[0], alias) and len(a.path) > 1 for clause in e.written() for a in clause.assignments)
+
+
+def _spells_otherwise(e: Evidence) -> bool:
+    """Look for a name that is spelled in other letters than the column or field that it means."""
+    if e.source_schema is None or e.merge is None:
+        return False
+    both = (e.case.target.schema.names, e.source_schema.names)
+    crossed = any(a != b and a.lower() == b.lower() for a in both[0] for b in both[1])
+    known = {*both[0], *both[1]}
+    folded = {name.lower() for name in known}
+    written = any(part not in known and part.lower() in folded for name in e.names() for part in name)
+    return crossed or written
+
+
+def _value_is_free(e: Evidence) -> bool:
+    return any(value.find(exp.AggFunc, exp.Window, exp.Query) is not None for value in e.values())
+
+
+def _bad_operator_in_condition(e: Evidence) -> bool:
+    return e.rejected(*_OPERATORS) and not _value_is_free(e)
+
+
+def _mentions(e: Evidence, *names: str) -> bool:
+    text = e.case.sql.lower()
+    return e.prediction is not None and any(name in text for name in names)
+
+
+RULES = (
+    Rule(number="R-001", title="inputs of a merge", reached=lambda e: e.statement is not None),
+    Rule(number="R-002", title="rows are occurrences, not values", reached=_has_equal_rows),
+    Rule(number="R-003", title="a pair matches where ON is TRUE", reached=lambda e: bool(e.pairs())),
+    Rule(
+        number="R-004",
+        title="matched and unmatched rows of both sides",
+        reached=lambda e: bool(e.matches() & {"source alone", "target alone"}),
+    ),
+    Rule(number="R-005", title="three kinds of clauses", reached=lambda e: bool(e.resolved())),
+    Rule(number="R-006", title="shapes of statements", reached=lambda e: bool(e.resolved())),
+    Rule(number="R-101", title="SQL form", reached=lambda e: e.statement is not None),
+    Rule(number="R-102", title="kinds may be interleaved (builder)", reached=_interleaves),
+    Rule(number="R-103", title="arguments of the Python builder", out_of_reach=_PYTHON_API),
+    Rule(number="R-104", title="keys of the builder's maps", out_of_reach=_PYTHON_API),
+    Rule(number="R-105", title="empty maps in the builder", out_of_reach=_PYTHON_API),
+    Rule(
+        number="R-106",
+        title="at least one clause",
+        reached=lambda e: e.rejected("MERGE_WITHOUT_WHEN", "DELTA_MERGE_MISSING_WHEN"),
+    ),
+    Rule(
+        number="R-107",
+        title="only the last clause of a kind may omit its condition",
+        reached=lambda e: e.rejected("NON_LAST_"),
+    ),
+    Rule(number="R-108", title="INSERT arity", reached=lambda e: e.rejected("MERGE_INSERT_VALUE_COUNT_MISMATCH")),
+    Rule(
+        number="R-109",
+        title="any number of clauses",
+        reached=lambda e: any(len(e.resolved(kind)) >= _MANY_CLAUSES for kind in Kind),
+    ),
+    Rule(
+        number="R-110",
+        title="the row that the command returns",
+        out_of_reach="an outcome holds the table, not the command's own result row; tested on the engine",
+    ),
+    Rule(number="R-111", title="logical node", out_of_reach=_INTERNAL),
+    Rule(number="R-112", title="representation of clauses", out_of_reach=_INTERNAL),
+    Rule(number="R-113", title="order of resolution", reached=lambda e: e.merge is None and e.rejected()),
+    Rule(number="R-114", title="a star is expanded once", out_of_reach=_INTERNAL),
+    Rule(
+        number="R-115",
+        title="which side an expression may use",
+        reached=lambda e: any(
+            c.condition is not None or c.values for c in e.resolved(Kind.NOT_MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+        ),
+    ),
+    Rule(number="R-116", title="values see the row before the merge", reached=_assigns_what_it_reads),
+    Rule(
+        number="R-117",
+        title="unresolvable reference",
+        reached=lambda e: e.rejected("DELTA_MERGE_UNRESOLVED_EXPRESSION", "FIELD_NOT_FOUND"),
+    ),
+    Rule(number="R-118", title="ambiguous reference", reached=lambda e: e.rejected("AMBIGUOUS_REFERENCE")),
+    Rule(number="R-119", title="qualifiers of left-hand sides", reached=_qualifies_left_side),
+    Rule(number="R-120", title="case sensitivity of names", reached=_spells_otherwise),
+    Rule(number="R-121", title="missing attribute", out_of_reach="needs references of a DataFrame, not SQL text"),
+    Rule(number="R-122", title="references of a self-merge", out_of_reach="needs references of a DataFrame"),
+    Rule(
+        number="R-130",
+        title="conditions are deterministic",
+        reached=lambda e: e.rejected("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+    ),
+    Rule(
+        number="R-131",
+        title="no aggregates in conditions",
+        reached=lambda e: e.rejected("DELTA_AGGREGATION_NOT_SUPPORTED"),
+    ),
+    Rule(number="R-132", title="no window functions or generators in conditions", reached=_bad_operator_in_condition),
+    Rule(
+        number="R-133",
+        title="no subqueries in conditions",
+        reached=lambda e: e.rejected("DELTA_UNSUPPORTED_SUBQUERY"),
+    ),
+    Rule(number="R-134", title="what values may contain", reached=_value_is_free),
+    Rule(
+        number="R-135",
+        title="conditions are boolean",
+        reached=lambda e: e.rejected("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"),
+    ),
+    Rule(
+        number="R-136",
+        title="one time per statement",
+        reached=lambda e: _mentions(e, "current_timestamp", "now()", "current_date", "localtimestamp"),
+    ),
+    Rule(number="R-140", title="kind of the target", out_of_reach="the target of a case is a Delta table"),
+    Rule(
+        number="R-141",
+        title="target without columns",
+        reached=lambda e: not e.case.target.schema.columns and e.statement is not None,
+    ),
+    Rule(number="R-142", title="schema drift", out_of_reach="needs another writer between analysis and execution"),
+    Rule(number="R-143", title="streaming source", out_of_reach="the source of a case is a batch"),
+    Rule(number="R-144", title="VOID columns", reached=lambda e: e.rejected("DELTA_MERGE_ADD_VOID_COLUMN")),
+)

@@ -1,0 +1,180 @@
+"""Parts 7 and 8: effects on table and log, corner cases."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.outcome import MergePath
+from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.types.data_types import (
+    DATE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DecimalType,
+    MapType,
+    StructType,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.reference.case.model import Value
+    from mergecheck.reference.types.data_types import DataType
+
+_LOG = "text of the log that an outcome does not hold; tested on the engine"
+_CONCURRENT = "needs another writer at the same time; tested on the engine"
+_MANY_CLAUSES = 5
+_PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def _succeeds(e: Evidence) -> bool:
+    return e.prediction is not None
+
+
+def _commits(e: Evidence) -> bool:
+    return e.prediction is not None and e.prediction.committed
+
+
+def _cells(e: Evidence) -> Iterator[Value]:
+    source = () if e.case.source is None else e.case.source.rows
+    for row in (*e.case.target.rows, *source):
+        yield from row
+
+
+def _types(e: Evidence) -> Iterator[DataType]:
+    for column in e.case.target.schema.columns:
+        yield column.type
+
+
+def _has_nan(e: Evidence) -> bool:
+    return _succeeds(e) and any(isinstance(cell, float) and math.isnan(cell) for cell in _cells(e))
+
+
+def _has_negative_zero(e: Evidence) -> bool:
+    zeros = (cell for cell in _cells(e) if isinstance(cell, float) and cell == 0)
+    return _succeeds(e) and any(math.copysign(1, zero) < 0 for zero in zeros)
+
+
+def _has_null_struct(e: Evidence) -> bool:
+    structs = [i for i, column in enumerate(e.case.target.schema.columns) if isinstance(column.type, StructType)]
+    return _succeeds(e) and any(row[i] is None for row in e.case.target.rows for i in structs)
+
+
+def _compares(e: Evidence, *wanted: DataType) -> bool:
+    """Look for a condition that uses a column of one of the types."""
+    names = {column.name.lower() for column in e.case.target.schema.columns if column.type in wanted}
+    used = {column.name.lower() for condition in e.conditions() for column in condition.find_all(exp.Column)}
+    return _succeeds(e) and bool(names & used)
+
+
+def _constant_on(e: Evidence) -> bool:
+    return _succeeds(e) and e.merge is not None and not e.merge.on.sides
+
+
+def _one_sided_on(e: Evidence) -> bool:
+    return _succeeds(e) and e.merge is not None and len(e.merge.on.sides) == 1
+
+
+def _no_equality(e: Evidence) -> bool:
+    if e.statement is None or e.merge is None or len(e.merge.on.sides) < len(("target", "source")):
+        return False
+    conjuncts = e.statement.on.flatten() if isinstance(e.statement.on, exp.And) else (e.statement.on,)
+    return _succeeds(e) and not any(isinstance(part.unnest(), exp.EQ | exp.NullSafeEQ) for part in conjuncts)
+
+
+def _duplicate_source_names(e: Evidence) -> bool:
+    names = [] if e.source_schema is None else [name.lower() for name in e.source_schema.names]
+    return len(set(names)) < len(names)
+
+
+def _alias_is_column(e: Evidence) -> bool:
+    if e.statement is None or e.source_schema is None or e.merge is None:
+        return False
+    aliases = {(e.statement.source_alias or "").lower(), (e.statement.target_alias or "").lower()}
+    return any(name.lower() in aliases for name in (*e.source_schema.names, *e.case.target.schema.names))
+
+
+def _case_variants(e: Evidence) -> bool:
+    target = e.case.target.schema.names
+    source = () if e.source_schema is None else e.source_schema.names
+    return _succeeds(e) and any(a != b and a.lower() == b.lower() for a in target for b in source)
+
+
+def _constrained(e: Evidence) -> bool:
+    columns = e.case.target.schema.columns
+    properties = e.case.target.properties
+    limits = any(not c.nullable or c.generated is not None for c in columns)
+    return e.merge is not None and (limits or any(name.startswith("delta.constraints.") for name in properties))
+
+
+RULES = (
+    Rule(number="R-701", title="actions of the commit", reached=_commits),
+    Rule(number="R-702", title="dataChange", out_of_reach=_LOG),
+    Rule(number="R-703", title="change data files", reached=lambda e: e.change_feed and e.path is MergePath.D),
+    Rule(number="R-704", title="metaData action", reached=lambda e: e.new_schema),
+    Rule(number="R-705", title="row tracking", out_of_reach="tables with row tracking are refused by name"),
+    Rule(number="R-710", title="commitInfo", out_of_reach=_LOG),
+    Rule(number="R-711", title="operationParameters", out_of_reach=_LOG),
+    Rule(number="R-712", title="condition texts in the history", out_of_reach=_LOG),
+    Rule(number="R-713", title="what the parameters leave out", out_of_reach=_LOG),
+    Rule(number="R-715", title="idempotent writes", out_of_reach="needs two merges of one transaction"),
+    Rule(number="R-720", title="record counts", reached=_commits),
+    Rule(number="R-721", title="metric invariants", reached=_commits),
+    Rule(number="R-730", title="one commit or none", reached=lambda e: e.merge is not None),
+    Rule(number="R-731", title="nothing to commit", reached=lambda e: _succeeds(e) and not _commits(e)),
+    Rule(number="R-732", title="commits without a changed row", reached=lambda e: _commits(e) and e.changed_rows == 0),
+    Rule(number="R-740", title="what constraints check", reached=_constrained),
+    Rule(number="R-741", title="NOT NULL", reached=lambda e: e.rejected("DELTA_NOT_NULL_CONSTRAINT_VIOLATED")),
+    Rule(number="R-742", title="CHECK", reached=lambda e: e.rejected("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES")),
+    Rule(number="R-743", title="append-only tables", reached=lambda e: e.rejected("DELTA_CANNOT_MODIFY_APPEND_ONLY")),
+    Rule(
+        number="R-744",
+        title="empty text in a partition column",
+        reached=lambda e: _succeeds(e) and bool(e.case.target.partition_by) and "" in _cells(e),
+    ),
+    Rule(number="R-745", title="only partition columns", out_of_reach="such a table cannot be made"),
+    Rule(number="R-750", title="conflicts", out_of_reach=_CONCURRENT),
+    Rule(number="R-751", title="isolation", out_of_reach=_CONCURRENT),
+    Rule(number="R-801", title="NaN", reached=_has_nan),
+    Rule(number="R-802", title="negative zero", reached=_has_negative_zero),
+    Rule(
+        number="R-803",
+        title="decimals",
+        reached=lambda e: _succeeds(e) and any(isinstance(data_type, DecimalType) for data_type in _types(e)),
+    ),
+    Rule(number="R-804", title="timestamps", reached=lambda e: _compares(e, DATE, TIMESTAMP, TIMESTAMP_NTZ)),
+    Rule(number="R-805", title="strings compare by bytes", reached=lambda e: _compares(e, STRING)),
+    Rule(number="R-806", title="NULL structs", reached=_has_null_struct),
+    Rule(
+        number="R-807",
+        title="maps",
+        reached=lambda e: _succeeds(e) and any(isinstance(data_type, MapType) for data_type in _types(e)),
+    ),
+    Rule(
+        number="R-808",
+        title="names that need quotes",
+        reached=lambda e: _succeeds(e) and any(set(name) - _PLAIN_NAME for name in e.case.target.schema.names),
+    ),
+    Rule(number="R-809", title="internal names", out_of_reach="Delta's helper columns; ours collide with no name"),
+    Rule(number="R-810", title="self-merge", reached=lambda e: _succeeds(e) and e.case.source is None),
+    Rule(
+        number="R-811",
+        title="empty source",
+        reached=lambda e: _succeeds(e) and e.case.source is not None and not e.case.source.rows,
+    ),
+    Rule(number="R-812", title="empty target", reached=lambda e: _succeeds(e) and not e.case.target.rows),
+    Rule(number="R-813", title="constant ON", reached=_constant_on),
+    Rule(number="R-814", title="one-sided ON", reached=_one_sided_on),
+    Rule(number="R-815", title="ON without equality", reached=_no_equality),
+    Rule(number="R-816", title="names in other letters", reached=_case_variants),
+    Rule(number="R-817", title="cached target", out_of_reach="needs a session's cache; tested on the engine"),
+    Rule(number="R-818", title="unstable source queries", out_of_reach="which rows they give is not defined"),
+    Rule(number="R-819", title="many clauses", reached=lambda e: len(e.resolved()) >= _MANY_CLAUSES),
+    Rule(number="R-822", title="CHAR and VARCHAR", out_of_reach="case files have no such types"),
+    Rule(number="R-823", title="duplicate source columns", reached=_duplicate_source_names),
+    Rule(number="R-824", title="alias equal to a column name", reached=_alias_is_column),
+)

@@ -1,0 +1,1 @@
+"""The text of a MERGE statement and its values."""

@@ -1,0 +1,245 @@
+"""The reference's own reading of MERGE text (R-101): clauses as values, expressions as sqlglot trees.
+
+It shares nothing with ``merge``: two readings that agree by accident would be worth nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.dialect import read_sql
+
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
+
+_WHEN_CLAUSE = re.compile(r"\bWHEN\s+(NOT\s+)?MATCHED\b", re.IGNORECASE)  # ON may hold the WHEN of a CASE
+
+# sqlglot does not read an alias inside ``USING (VALUES (1) AS v(id))``; with a SELECT before it, it does.
+_INLINE_TABLE = re.compile(r"(\bUSING\s*\(\s*)(VALUES\b)", re.IGNORECASE)
+
+_QUERY = re.compile(r"\bUSING\s*\(", re.IGNORECASE)
+
+_BIG_DECIMAL = re.compile(r"\b[0-9.]+BD\b", re.IGNORECASE)
+
+
+class Kind(Enum):
+    """The clause kinds of R-005; the value is how facts and reports call them."""
+
+    MATCHED = "matched"
+    NOT_MATCHED = "not matched"
+    NOT_MATCHED_BY_SOURCE = "not matched by source"
+
+
+class Action(Enum):
+    """What a clause does."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assignment:
+    """``path = value``; the path keeps a qualifier if one was written."""
+
+    path: tuple[str, ...]
+    value: exp.Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clause:
+    """One WHEN clause; ``star`` is ``UPDATE SET *`` or ``INSERT *``."""
+
+    kind: Kind
+    action: Action
+    condition: exp.Expr | None
+    assignments: tuple[Assignment, ...] = ()
+    star: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Statement:
+    """A MERGE; aliases are None where none is written.
+
+    Attributes:
+        source: the name of the source table; empty where the source is a query.
+        source_query: the query in parentheses after USING, None where the source is a table.
+    """
+
+    target: str
+    target_alias: str | None
+    source: str
+    source_alias: str | None
+    on: exp.Expr
+    clauses: tuple[Clause, ...]
+    schema_evolution: bool
+    source_query: exp.Expr | None = None
+
+    def of(self, kind: Kind) -> tuple[Clause, ...]:
+        """Return the clauses of one kind, in statement order."""
+        return tuple(clause for clause in self.clauses if clause.kind is kind)
+
+
+_NON_LAST = {
+    Kind.MATCHED: "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
+    Kind.NOT_MATCHED: "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
+    Kind.NOT_MATCHED_BY_SOURCE: "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
+}
+
+
+@lru_cache(maxsize=16)
+def parse_statement(sql: str) -> Statement:
+    """Read a MERGE statement; nobody changes its nodes, so whoever looks at a case again gets the same ones.
+
+    Raises:
+        RejectedError: where Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
+        UnsupportedByReferenceError: where the source is neither a plain table nor a query.
+    """
+    if _BIG_DECIMAL.search(sql):
+        raise UnsupportedByReferenceError("a BD literal")  # sqlglot drops its scale
+    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", sql)
+    plain = _INLINE_TABLE.sub(r"\1SELECT * FROM \2", plain)
+    tree = _tree(plain)
+    clauses = tuple(_clause(when) for when in tree.args["whens"].expressions)
+    _check_shape(clauses)
+    target, target_alias = _table(tree.this)
+    source, source_alias, source_query = _source(tree.args["using"])
+    return Statement(
+        target=target,
+        target_alias=target_alias,
+        source=source,
+        source_alias=source_alias,
+        source_query=source_query,
+        on=tree.args["on"],
+        clauses=clauses,
+        schema_evolution=num_evolutions > 0,
+    )
+
+
+def _tree(sql: str) -> exp.Merge:
+    try:
+        tree = read_sql(sql)
+    except SqlglotError as error:
+        if "whens" in str(error).lower() and not _WHEN_CLAUSE.search(sql):
+            raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause") from error
+        if _QUERY.search(sql):  # more than Spark's parser would refuse
+            raise UnsupportedByReferenceError("a source query that cannot be read") from error
+        raise RejectedError("PARSE_SYNTAX_ERROR", str(error)) from error
+    if not isinstance(tree, exp.Merge) or tree.args.get("on") is None:
+        raise RejectedError("PARSE_SYNTAX_ERROR", "the text is not a MERGE INTO ... USING ... ON ... statement")
+    if any(isinstance(node, exp.Command) for node in tree.walk()):
+        raise RejectedError("PARSE_SYNTAX_ERROR", "the text is not a MERGE statement")
+    return tree
+
+
+def _table(node: exp.Expr) -> tuple[str, str | None]:
+    plain = {"this", "db", "catalog", "alias"}
+    if not isinstance(node, exp.Table) or {name for name, value in node.args.items() if value} - plain:
+        raise UnsupportedByReferenceError("a table that is more than a name")
+    if not all(isinstance(part, exp.Identifier) for part in node.parts):
+        raise UnsupportedByReferenceError("a table function")
+    _check_alias(node)
+    return ".".join(part.name for part in node.parts), node.alias or None
+
+
+def _source(node: exp.Expr) -> tuple[str, str | None, exp.Expr | None]:
+    if not isinstance(node, exp.Subquery):
+        return (*_table(node), None)
+    if {name for name, value in node.args.items() if value} - {"this", "alias"} or isinstance(node.this, exp.Table):
+        raise UnsupportedByReferenceError("a source that is neither a table nor a query")
+    _check_alias(node)
+    return "", node.alias or None, node.this
+
+
+def _check_alias(node: exp.Expr) -> None:
+    alias = node.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise RejectedError("COLUMN_ALIASES_NOT_ALLOWED", "Column aliases are not allowed in MERGE.")
+
+
+def _clause(when: exp.When) -> Clause:
+    kind = _kind(when)
+    condition = when.args.get("condition")
+    then = when.args.get("then")
+    if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
+        if kind is Kind.NOT_MATCHED:
+            raise RejectedError("PARSE_SYNTAX_ERROR", "WHEN NOT MATCHED cannot DELETE")
+        return Clause(kind=kind, action=Action.DELETE, condition=condition)
+    if isinstance(then, exp.Update) and kind is not Kind.NOT_MATCHED:
+        return _update(kind, condition, then)
+    if isinstance(then, exp.Insert) and kind is Kind.NOT_MATCHED:
+        return _insert(condition, then)
+    raise RejectedError("PARSE_SYNTAX_ERROR", f"WHEN {kind.value.upper()} cannot do {when.sql(dialect='databricks')!r}")
+
+
+def _kind(when: exp.When) -> Kind:
+    if when.args.get("matched"):
+        return Kind.MATCHED
+    return Kind.NOT_MATCHED_BY_SOURCE if when.args.get("source") else Kind.NOT_MATCHED
+
+
+def _update(kind: Kind, condition: exp.Expr | None, then: exp.Update) -> Clause:
+    if any(isinstance(node, exp.Star) for node in then.expressions):
+        if kind is Kind.NOT_MATCHED_BY_SOURCE or len(then.expressions) > 1:
+            raise RejectedError("PARSE_SYNTAX_ERROR", f"UPDATE SET * is not allowed in WHEN {kind.value.upper()}")
+        return Clause(kind=kind, action=Action.UPDATE, condition=condition, star=True)
+    assignments = tuple(Assignment(path=name_parts(node.this), value=node.expression) for node in then.expressions)
+    return Clause(kind=kind, action=Action.UPDATE, condition=condition, assignments=assignments)
+
+
+def _insert(condition: exp.Expr | None, then: exp.Insert) -> Clause:
+    if isinstance(then.this, exp.Star):
+        return Clause(kind=Kind.NOT_MATCHED, action=Action.INSERT, condition=condition, star=True)
+    if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
+        raise RejectedError("PARSE_SYNTAX_ERROR", "INSERT needs * or a column list and VALUES")
+    columns, values = then.this.expressions, then.expression.expressions
+    if len(columns) != len(values):
+        raise RejectedError(
+            "MERGE_INSERT_VALUE_COUNT_MISMATCH", f"{len(columns)} columns but {len(values)} values in INSERT"
+        )
+    assignments = tuple(
+        Assignment(path=name_parts(column), value=value) for column, value in zip(columns, values, strict=True)
+    )
+    return Clause(kind=Kind.NOT_MATCHED, action=Action.INSERT, condition=condition, assignments=assignments)
+
+
+def name_parts(node: exp.Expr) -> tuple[str, ...]:
+    """Flatten a possibly qualified, possibly nested name: ``t.a.b`` is ``("t", "a", "b")``.
+
+    Raises:
+        RejectedError: where the node is no name.
+    """
+    if isinstance(node, exp.Dot):
+        return (*name_parts(node.this), *name_parts(node.expression))
+    if isinstance(node, exp.Identifier):
+        return (node.name,)
+    if isinstance(node, exp.Column):
+        return tuple(part.name for part in node.parts)
+    raise RejectedError("PARSE_SYNTAX_ERROR", f"{node.sql(dialect='databricks')!r} is no column name")
+
+
+def is_name(node: exp.Expr) -> bool:
+    """Tell whether a node is a possibly qualified, possibly nested name."""
+    if isinstance(node, exp.Dot):
+        return is_name(node.this) and isinstance(node.expression, exp.Identifier)
+    return isinstance(node, exp.Identifier | exp.Column) and not node.is_star
+
+
+def _check_shape(clauses: tuple[Clause, ...]) -> None:
+    """Check that only the last clause of a kind is unconditional (R-107).
+
+    The kinds may be interleaved: the text of a case also stands for a call of the builder (R-102), and the order of
+    the kinds among each other means nothing.
+    """
+    for kind in Kind:
+        of_kind = [clause for clause in clauses if clause.kind is kind]
+        if any(clause.condition is None for clause in of_kind[:-1]):
+            raise RejectedError(
+                _NON_LAST[kind], f"only the last WHEN {kind.value.upper()} clause can omit the condition"
+            )

@@ -1,0 +1,1 @@
+"""Spark data types, typed DuckDB expressions, and implicit casts."""

@@ -1,0 +1,1 @@
+"""Features, their probabilities, and choices among options."""

@@ -1,0 +1,1 @@
+"""Statements with a deliberate fault, which must be rejected."""

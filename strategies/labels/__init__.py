@@ -1,0 +1,1 @@
+"""Labels that say what a drawn case exercises."""

@@ -1,0 +1,209 @@
+"""Labels of what a drawn case contains: the vocabulary of histograms and of the generator's own health check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.strategies.labels.content_labels import content_labels, type_name, unusual_labels
+from mergecheck.strategies.labels.storage_labels import storage_labels
+from mergecheck.strategies.settings.settings import insert_only_optimised
+from mergecheck.strategies.statements.firing import units
+from mergecheck.strategies.statements.matches import is_multi_matched, match_matrix
+from mergecheck.strategies.syntax.expressions import And, Reference, Side, nodes
+from mergecheck.strategies.syntax.statement import Action, Clause, ClauseKind
+from mergecheck.strategies.syntax.truth import evaluator, places
+from mergecheck.strategies.tables.tables import visible_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.strategies.statements.statements import DrawnMerge
+    from mergecheck.strategies.syntax.expressions import Expression
+    from mergecheck.strategies.syntax.statement import Statement
+    from mergecheck.strategies.syntax.truth import Evaluator
+
+_TRUTH = {True: "true", False: "false", None: "null"}
+
+
+def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> frozenset[str]:
+    """Return what a case contains, as ``group:value`` labels.
+
+    Args:
+        merge: what was drawn.
+        case: made from it.
+        breaks: the rule that the case's statement breaks on purpose: then nothing matches and nothing fires.
+    """
+    if breaks is not None:
+        return frozenset({"outcome:invalid", f"invalid:{breaks}", *content_labels(merge)})
+    matrix = match_matrix(merge.statement.condition, merge.schemas, merge.tables.target, _source_rows(merge))
+    return frozenset(
+        (
+            f"on:{merge.on_form.value}",
+            f"cdf:{'on' if case.target.change_data_feed else 'off'}",
+            *_clause_labels(merge),
+            *_pruning_labels(merge.statement),
+            *_table_labels(merge),
+            *_name_labels(merge),
+            *(f"setting:{name.removeprefix('spark.databricks.delta.')}={value}" for name, value in case.conf.items()),
+            *_match_labels(merge, matrix, optimised=insert_only_optimised(dict(case.conf))),
+            *_outcome_labels(merge, matrix),
+            *content_labels(merge),
+            *unusual_labels(merge, case),
+            *storage_labels(case),
+        )
+    )
+
+
+def _source_rows(merge: DrawnMerge) -> tuple[Row, ...]:
+    return visible_source(merge.schemas, merge.tables)
+
+
+def _clause_labels(merge: DrawnMerge) -> Iterator[str]:
+    statement = merge.statement
+    for clause in statement.clauses:
+        guard = "unconditional" if clause.condition is None else "conditional"
+        yield f"clause:{clause.kind.value}/{clause.action.value}/{guard}"
+        if clause.action is not Action.DELETE:
+            yield f"action:{clause.kind.value}/{clause.action.value}/{'star' if clause.star else 'explicit'}"
+        for assigned in clause.assignments:
+            yield from (f"value:{type(node).__name__}" for node in nodes(assigned.value))
+        if clause.condition is not None:
+            yield from (f"condition-node:{type(node).__name__}" for node in nodes(clause.condition))
+    present = [kind for kind in ClauseKind if statement.of_kind(kind)]
+    yield "kinds:" + "+".join(kind.value for kind in present)
+    for kind in present:
+        yield f"clauses:{kind.value}={len(statement.of_kind(kind))}"
+    if statement.self_merge:
+        yield "source:self"
+    if statement.sole_unconditional_delete:
+        yield "shape:sole-unconditional-delete"
+
+
+def _pruning_labels(statement: Statement) -> Iterator[str]:
+    """Tell by what files may be skipped: conjuncts of ON (R-420), conditions of a matched-only merge (R-421)."""
+    if statement.of_kind(ClauseKind.NOT_MATCHED_BY_SOURCE):
+        return
+    if _has_target_only_part(statement.condition):
+        yield "prunes:on"
+    if not statement.of_kind(ClauseKind.NOT_MATCHED) and all(
+        clause.condition is not None and _has_target_only_part(clause.condition) for clause in statement.clauses
+    ):
+        yield "prunes:clauses"
+
+
+def _has_target_only_part(condition: Expression) -> bool:
+    if isinstance(condition, And):
+        return _has_target_only_part(condition.left) or _has_target_only_part(condition.right)
+    sides = {node.side for node in nodes(condition) if isinstance(node, Reference)}
+    return sides == {Side.TARGET}
+
+
+def _table_labels(merge: DrawnMerge) -> Iterator[str]:
+    schemas, tables = merge.schemas, merge.tables
+    yield f"files:{len(tables.files)}"
+    yield f"target-rows:{_size(len(tables.target))}"
+    yield f"source-rows:{_size(len(_source_rows(merge)))}"
+    yield f"keys:{len(schemas.keys)}"
+    yield f"partitions:{len(schemas.partition_by)}"
+    for column in schemas.target:
+        yield f"type:{type_name(column.type)}"
+        if column.name in schemas.partition_by:
+            yield f"partition-type:{type_name(column.type)}"
+    for name, _ in schemas.keys:
+        yield f"key-type:{type_name(schemas.target_column(name).type)}"
+    yield from _null_labels(merge)
+    if len(set(map(repr, tables.target))) < len(tables.target):
+        yield "rows:duplicate-target-rows"
+
+
+def _null_labels(merge: DrawnMerge) -> Iterator[str]:
+    keys = {name for pair in merge.schemas.keys for name in pair}
+    sides = (
+        ("target", merge.schemas.target, merge.tables.target),
+        ("source", merge.schemas.source, _source_rows(merge)),
+    )
+    for side, columns, rows in sides:
+        for place, column in enumerate(columns):
+            if any(row[place] is None for row in rows):
+                yield f"null:{side}-{'key' if column.name in keys else 'value'}"
+                if side == "target" and column.name in merge.schemas.partition_by:
+                    yield "null:partition"
+
+
+def _name_labels(merge: DrawnMerge) -> Iterator[str]:
+    names = [column.name for column in (*merge.schemas.target, *merge.schemas.source)]
+    for label, characters in (("dot", "."), ("backtick", "`"), ("space", " ")):
+        if any(characters in name for name in names):
+            yield f"name:{label}"
+    if not all(map(str.isascii, names)):
+        yield "name:non-ascii"
+    namesakes = merge.schemas.namesakes
+    if any(one != other and one.lower() == other.lower() for one, other in namesakes):
+        yield "name:other-case"
+    if len(merge.schemas.source) > len(namesakes):
+        yield "source:extra-columns"
+    if len(merge.schemas.target) > len(namesakes):
+        yield "source:missing-columns"
+    order = [merge.schemas.source_column(other).name for _, other in namesakes]
+    if order != [column.name for column in merge.schemas.source][: len(order)]:
+        yield "source:other-order"
+
+
+def _match_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...], *, optimised: bool) -> Iterator[str]:
+    statement = merge.statement
+    matched = {place for row in matrix for place in row}
+    if matched:
+        yield "matches:some"
+    if any(len(row) > 1 for row in matrix):
+        yield "matches:one-source-many-targets"
+    if not is_multi_matched(matrix):
+        return
+    yield "matches:multi"
+    if statement.sole_unconditional_delete or (statement.insert_only and optimised):
+        yield "outcome:multi-match-allowed"
+        return
+    yield "outcome:ambiguous"
+    if not is_multi_matched(_firing_pairs(merge, matrix)):
+        yield "outcome:ambiguous-by-on-alone"
+
+
+def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Keep the pairs on which some MATCHED clause fires; an ambiguous match is one whatever they say (R-321)."""
+    found = places(merge.schemas.target, merge.schemas.source)
+    target, source = merge.tables.target, _source_rows(merge)
+    tests = [
+        (lambda _target, _source: True) if clause.condition is None else evaluator(clause.condition, found)
+        for clause in merge.statement.of_kind(ClauseKind.MATCHED)
+    ]
+    return tuple(
+        tuple(t for t in row if any(test(target[t], source[s]) is True for test in tests))
+        for s, row in enumerate(matrix)
+    )
+
+
+def _outcome_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> Iterator[str]:
+    """Tell how conditions come out on the rows that reach them, and whether any clause fires (R-301)."""
+    found = places(merge.schemas.target, merge.schemas.source)
+    target, source = merge.tables.target, _source_rows(merge)
+    for kind, rows in units(target, source, matrix).items():
+        clauses = merge.statement.of_kind(kind)
+        tests = [None if clause.condition is None else evaluator(clause.condition, found) for clause in clauses]
+        yield from _fired(clauses, tests, rows)
+
+
+def _fired(
+    clauses: tuple[Clause, ...], tests: list[Evaluator | None], rows: Iterable[tuple[Row, Row]]
+) -> Iterator[str]:
+    for target, source in rows:
+        for clause, test in zip(clauses, tests, strict=True):
+            result = True if test is None else test(target, source)
+            if test is not None:
+                yield f"condition:{_TRUTH[result]}"
+            if result is True:
+                yield f"fires:{clause.kind.value}/{clause.action.value}"
+                break
+
+
+def _size(rows: int) -> str:
+    return str(rows) if rows < 2 else "2-5" if rows < 6 else "6-12" if rows < 13 else "13+"  # noqa: PLR2004 - buckets

@@ -1,0 +1,1 @@
+"""Strategies for session settings, engine settings and table properties."""

@@ -1,0 +1,1 @@
+"""Strategies for clauses, assignments, joins and source queries."""

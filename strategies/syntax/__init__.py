@@ -1,0 +1,1 @@
+"""Drawn statements as values, and their SQL text."""

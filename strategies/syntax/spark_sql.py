@@ -1,0 +1,165 @@
+"""Writes a drawn statement as Spark SQL: the one place where its text is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from mergecheck.reference.types.data_types import STRING, quote
+from mergecheck.strategies.syntax.expressions import (
+    And,
+    ArrayCall,
+    Between,
+    CaseWhen,
+    Cast,
+    Coalesce,
+    Comparison,
+    FieldAccess,
+    In,
+    IsNull,
+    Literal,
+    NamedStruct,
+    Not,
+    Or,
+    Quotient,
+    Reference,
+    Side,
+    Sum,
+    Verbatim,
+)
+from mergecheck.strategies.syntax.literals import literal
+from mergecheck.strategies.syntax.statement import Action, Aliases, ClauseKind
+
+if TYPE_CHECKING:
+    from mergecheck.strategies.syntax.expressions import Expression
+    from mergecheck.strategies.syntax.statement import Assignment, Clause, Statement
+
+_WHEN = {
+    ClauseKind.MATCHED: "WHEN MATCHED",
+    ClauseKind.NOT_MATCHED: "WHEN NOT MATCHED",
+    ClauseKind.NOT_MATCHED_BY_SOURCE: "WHEN NOT MATCHED BY SOURCE",
+}
+_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct, ArrayCall)
+
+
+def statement_text(statement: Statement) -> str:
+    """Write a MERGE statement as one line of Spark SQL (R-101)."""
+    aliases = statement.aliases
+    source = Side.TARGET if statement.self_merge else Side.SOURCE
+    relation = source.value if statement.source_query is None else f"({statement.source_query})"
+    evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
+    condition = expression_text(statement.condition, aliases)
+    head = (
+        f"MERGE {evolution}INTO {_aliased(Side.TARGET.value, aliases.target, aliases)} "
+        f"USING {_aliased(relation, aliases.source, aliases)} "
+        f"ON {f'({condition})' if statement.brackets else condition}"
+    )
+    return " ".join([head, *(clause_text(clause, aliases) for clause in statement.clauses)])
+
+
+def clause_text(clause: Clause, aliases: Aliases) -> str:
+    """Write one WHEN clause."""
+    guard = "" if clause.condition is None else f" AND {_operand(clause.condition, aliases)}"
+    return f"{_WHEN[clause.kind]}{guard} THEN {_action(clause, aliases)}"
+
+
+def expression_text(expression: Expression, aliases: Aliases) -> str:
+    """Write an expression; operands that are not atoms go into parentheses."""
+    match expression:
+        case Literal(value, data_type):
+            return literal(value, data_type)
+        case Reference():
+            return _reference(expression, aliases)
+        case FieldAccess(base, field, _):
+            return f"{expression_text(base, aliases)}.{quote(field)}"
+        case Comparison(operator, left, right):
+            return f"{_operand(left, aliases)} {operator.value} {_operand(right, aliases)}"
+        case And(left, right):
+            return f"{_operand(left, aliases)} AND {_operand(right, aliases)}"
+        case Or(left, right):
+            return f"{_operand(left, aliases)} OR {_operand(right, aliases)}"
+        case Not(operand):
+            return f"NOT {_operand(operand, aliases)}"
+        case Sum():
+            sign = "-" if expression.minus else "+"
+            return f"{_operand(expression.left, aliases)} {sign} {_operand(expression.right, aliases)}"
+        case Quotient(left, right):
+            return f"{_operand(left, aliases)} DIV {_operand(right, aliases)}"
+        case IsNull():
+            return f"{_operand(expression.operand, aliases)} IS {'NOT ' if expression.negated else ''}NULL"
+        case In(operand, options):
+            inside = ", ".join(expression_text(option, aliases) for option in options)
+            return f"{_operand(operand, aliases)} IN ({inside})"
+        case Between(operand, low, high):
+            return f"{_operand(operand, aliases)} BETWEEN {_operand(low, aliases)} AND {_operand(high, aliases)}"
+        case CaseWhen() | Coalesce() | Cast() | NamedStruct() | ArrayCall():
+            return _call(expression, aliases)
+        case Verbatim(text):
+            return text
+        case _:
+            assert_never(expression)
+
+
+def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct | ArrayCall, aliases: Aliases) -> str:
+    match expression:
+        case CaseWhen(condition, value, otherwise):
+            parts = (expression_text(part, aliases) for part in (condition, value, otherwise))
+            return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
+        case Coalesce(first, second):
+            return f"COALESCE({expression_text(first, aliases)}, {expression_text(second, aliases)})"
+        case Cast(operand, data_type):
+            return f"CAST({expression_text(operand, aliases)} AS {data_type.ddl()})"
+        case NamedStruct(names, values):
+            pairs = zip(names, values, strict=True)
+            inside = ", ".join(f"{literal(name, STRING)}, {expression_text(value, aliases)}" for name, value in pairs)
+            return f"NAMED_STRUCT({inside})"
+        case ArrayCall(function, arguments):
+            return f"{function}({', '.join(expression_text(argument, aliases) for argument in arguments)})"
+
+
+def _operand(expression: Expression, aliases: Aliases) -> str:
+    text = expression_text(expression, aliases)
+    return text if isinstance(expression, _ATOMS) else f"({text})"
+
+
+def _aliased(relation: str, alias: str | None, aliases: Aliases) -> str:
+    if alias is None:
+        return relation
+    return f"{relation} AS {quote(alias)}" if aliases.with_as else f"{relation} {quote(alias)}"
+
+
+def _reference(reference: Reference, aliases: Aliases) -> str:
+    if not reference.qualified:
+        return quote(reference.name)
+    return f"{_qualifier(reference.side, aliases)}.{quote(reference.name)}"
+
+
+def _qualifier(side: Side, aliases: Aliases) -> str:
+    alias = aliases.target if side is Side.TARGET else aliases.source
+    return side.value if alias is None else quote(alias)
+
+
+def _action(clause: Clause, aliases: Aliases) -> str:
+    if clause.action is Action.DELETE:
+        return "DELETE"
+    if clause.action is Action.INSERT:
+        return "INSERT *" if clause.star else _insert(clause.assignments, aliases)
+    if clause.star:
+        return "UPDATE SET *"
+    return "UPDATE SET " + ", ".join(_set(assignment, aliases) for assignment in clause.assignments)
+
+
+def _insert(assignments: tuple[Assignment, ...], aliases: Aliases) -> str:
+    columns = ", ".join(_path(assignment) for assignment in assignments)
+    values = ", ".join(expression_text(assignment.value, aliases) for assignment in assignments)
+    return f"INSERT ({columns}) VALUES ({values})"
+
+
+def _set(assignment: Assignment, aliases: Aliases) -> str:
+    prefix = f"{_qualifier(Side.TARGET, aliases)}." if assignment.qualified else ""
+    if assignment.by_source:
+        prefix = f"{_qualifier(Side.SOURCE, aliases)}."
+    return f"{prefix}{_path(assignment)} = {expression_text(assignment.value, aliases)}"
+
+
+def _path(assignment: Assignment) -> str:
+    return ".".join(map(quote, (assignment.column, *assignment.path)))

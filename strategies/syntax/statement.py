@@ -1,0 +1,111 @@
+"""The drawn MERGE statement as values; ``mergecheck.strategies.syntax.spark_sql`` writes it down.
+
+Kept apart from ``merge.syntax.statement``: a generator that shares the parser's values would share its mistakes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mergecheck.strategies.syntax.expressions import Expression
+
+
+class ClauseKind(Enum):
+    """The kinds of WHEN clauses in the order that SQL asks for (R-005, R-101)."""
+
+    MATCHED = "matched"
+    NOT_MATCHED = "not_matched"
+    NOT_MATCHED_BY_SOURCE = "not_matched_by_source"
+
+
+class Action(Enum):
+    """What a clause does (R-005)."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """``column = value`` of an UPDATE, or one column and its value of an INSERT.
+
+    Attributes:
+        column: the target column as written, possibly in another case (R-120).
+        path: the fields below the column, outermost first, for a nested UPDATE (R-212).
+        qualified: whether the target's alias stands before it, for UPDATE only (R-119).
+        by_source: whether the source's alias stands before it: only with schema evolution (R-231, R-232).
+    """
+
+    column: str
+    value: Expression
+    path: tuple[str, ...] = ()
+    qualified: bool = False
+    by_source: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One WHEN clause; ``star`` or else ``assignments``, neither for DELETE."""
+
+    kind: ClauseKind
+    action: Action
+    condition: Expression | None = None
+    star: bool = False
+    assignments: tuple[Assignment, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse clauses that the grammar does not have (R-005, R-101)."""
+        if (self.action is Action.INSERT) != (self.kind is ClauseKind.NOT_MATCHED):
+            raise ValueError(f"a {self.kind.value} clause cannot {self.action.value} (R-005)")
+        if self.star and self.kind is ClauseKind.NOT_MATCHED_BY_SOURCE:
+            raise ValueError("UPDATE SET * needs a source row; a not_matched_by_source clause has none (R-101)")
+        if (self.action is Action.DELETE) == (self.star or bool(self.assignments)):
+            raise ValueError(f"{self.action.value}: UPDATE and INSERT need a star or assignments, DELETE has none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aliases:
+    """How the statement calls its tables; None where it gives no alias and the table's name serves."""
+
+    target: str | None = "t"
+    source: str | None = "s"
+    with_as: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A MERGE statement: clauses in SQL order.
+
+    Attributes:
+        self_merge: whether the target is its own source (R-810).
+        source_query: the query that stands in the place of the source's name, without parentheses; None without one.
+        with_schema_evolution: whether the statement itself asks for schema evolution (part 2).
+        brackets: whether ON stands in parentheses of its own.
+    """
+
+    condition: Expression
+    clauses: tuple[Clause, ...]
+    aliases: Aliases = Aliases()
+    self_merge: bool = False
+    source_query: str | None = None
+    with_schema_evolution: bool = False
+    brackets: bool = False
+
+    def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
+        """Return the clauses of one kind in statement order."""
+        return tuple(clause for clause in self.clauses if clause.kind is kind)
+
+    @property
+    def insert_only(self) -> bool:
+        """Whether only NOT MATCHED clauses stand (R-006)."""
+        return all(clause.kind is ClauseKind.NOT_MATCHED for clause in self.clauses)
+
+    @property
+    def sole_unconditional_delete(self) -> bool:
+        """Whether the MATCHED clauses are one DELETE without condition (R-006): several matches are then allowed."""
+        matched = self.of_kind(ClauseKind.MATCHED)
+        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None

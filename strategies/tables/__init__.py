@@ -1,0 +1,1 @@
+"""Strategies for values, schemas and tables."""
