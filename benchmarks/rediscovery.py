@@ -2,7 +2,7 @@
 
 The known numbers are counts of causes; nobody tells a fuzzer where one cause ends. So two numbers stand beside each:
 
-- at most: symptoms, which are findings that differ in the engine's error, or in the observable, the sort of difference,
+- at most: observed, which are findings that differ in the engine's error, or in the observable, the sort of difference,
   schema evolution and partitioning;
 - at least: lifetimes. The minimal case of every finding runs on every version; findings of one kind that live in
   different sets of versions have different causes.
@@ -85,12 +85,12 @@ class Seen:
     """A finding in one version.
 
     Attributes:
-        symptom: what it looks like.
+        observed: what it looks like.
         lifetime: the versions in which its minimal case shows the same kind of fault.
     """
 
     kind: str
-    symptom: str
+    observed: str
     num_cases: int
     lifetime: frozenset[str] = frozenset()
 
@@ -103,8 +103,8 @@ def findings(document: dict[str, Any], folder: Path) -> dict[str, Seen]:
         check, sort = text.split(" ")[:2]
         detail = text[text.index("(") :].strip("()") if "(" in text else ""
         kind = _kind(check, sort)
-        symptom = detail or sort if check == "error" else " ".join([check, sort, *_traits(folder, finding["id"])])
-        found[finding["id"]] = Seen(kind=kind, symptom=symptom, num_cases=finding["num_cases"])
+        observed = detail or sort if check == "error" else " ".join([check, sort, *_traits(folder, finding["id"])])
+        found[finding["id"]] = Seen(kind=kind, observed=observed, num_cases=finding["num_cases"])
     return found
 
 
@@ -153,7 +153,7 @@ def table(found: dict[str, dict[str, Seen]], documents: dict[str, dict[str, Any]
         cells = []
         for kind, wanted in zip(KINDS, known.by_kind, strict=True):
             seen = [one for one in found[known.engine].values() if one.kind == kind]
-            least, most = len({one.lifetime for one in seen}), len({one.symptom for one in seen})
+            least, most = len({one.lifetime for one in seen}), len({one.observed for one in seen})
             cells.append(f"{wanted} / {min(least, most)}-{most}" if most else f"{wanted} / 0")
         document = documents[known.engine]
         share = f"{document['verified_share']:.0%}"
@@ -162,15 +162,15 @@ def table(found: dict[str, dict[str, Seen]], documents: dict[str, dict[str, Any]
 
 
 def details(found: dict[str, dict[str, Seen]]) -> list[str]:
-    """List the symptoms of every version with their numbers of cases."""
+    """List the observed of every version with their numbers of cases."""
     lines: list[str] = []
     for engine, seen in found.items():
         lines += ["", f"## {engine}", ""]
         for kind in KINDS:
             counts: Counter[str] = Counter()
             for one in seen.values():
-                counts[one.symptom] += one.num_cases if one.kind == kind else 0
-            listed = "; ".join(f"`{symptom}` {count}" for symptom, count in counts.most_common() if count)
+                counts[one.observed] += one.num_cases if one.kind == kind else 0
+            listed = "; ".join(f"`{observed}` {count}" for observed, count in counts.most_common() if count)
             lines += [f"- {kind}: {listed or 'none'}"]
     return lines
 

@@ -5,7 +5,7 @@
 Each engine checks its own stream of the seed, a few cases at a time, so that whatever else the machine does falls on
 all of them alike. A turn also lasts a while: a fast engine checks more cases than a slow one, since five seconds of it
 among minutes of the others would measure a few large tables, or what the machine did then. With ``--batch`` every
-engine also has a lane of batches, in which a merge counts for the pairs of tables that it holds, and with ``--jobs``
+engine also has a mode of batches, in which a merge counts for the pairs of tables that it holds, and with ``--jobs``
 one in which so many cases are checked at once. As in a run, the next case is drawn, and the reference asked, while the
 engine is at the last one: what a case takes is less than the sum of its phases.
 """
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
 _TURN, _TURN_OF_JOBS = 10, 50
-"""Merges that a lane checks at least, per job, before the next one has its turn."""
+"""Merges that a mode checks at least, per job, before the next one has its turn."""
 _SECONDS, _SECONDS_OF_JOBS = 1.0, 10.0
-"""How long a turn lasts at least; the jobs of a lane wait for each other at its end."""
+"""How long a turn lasts at least; the jobs of a mode wait for each other at its end."""
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
 _PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
     "pyspark": (
@@ -66,7 +66,7 @@ _PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
 
 
 @dataclass(slots=True)
-class Lane:
+class Mode:
     """One engine, alone or in batches, and what it has done so far.
 
     Attributes:
@@ -87,7 +87,7 @@ class Lane:
 
     @property
     def name(self) -> str:
-        """Say which lane it is."""
+        """Say which mode it is."""
         several = f", {self.batch} pairs" * (self.batch > 1) + f", {self.jobs} jobs" * (self.jobs > 1)
         return self.engine.name + several
 
@@ -122,7 +122,7 @@ class Lane:
         index, case = self.draws.draw(Statistics(seed=self.draws.seed))
         batch = self.draws.batched(case, index)
         if self.batch > 1 and batch is None:
-            return  # what cannot be batched is not this lane's business
+            return  # what cannot be batched is not this mode's business
         report = self.check(case if batch is None else batch.case)
         for phase in ("engine", "compare", *["reference"] * (self.jobs > 1)):
             self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
@@ -159,55 +159,57 @@ def _known() -> Deviations:
 
 
 def main() -> None:
-    """Run the lanes in turn and print a line for each."""
+    """Run the modes in turn and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", action="append", required=True)
-    parser.add_argument("--cases", type=int, default=100, help="merges per lane at least, in whole turns")
-    parser.add_argument("--batch", type=int, default=1, help="pairs of tables of a second lane for each engine")
-    parser.add_argument("--jobs", type=int, default=1, help="cases at once in one more lane for each engine")
+    parser.add_argument("--cases", type=int, default=100, help="merges per mode at least, in whole turns")
+    parser.add_argument("--batch", type=int, default=1, help="pairs of tables of a second mode for each engine")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at once in one more mode for each engine")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         engines = [stack.enter_context(open_engine(name)) for name in options.engine]
-        lanes = [stack.enter_context(_lane(engine, options.seed)) for engine in engines]
+        modes = [stack.enter_context(_mode(engine, options.seed)) for engine in engines]
         if options.batch > 1:
-            lanes += [stack.enter_context(_lane(engine, options.seed, options.batch)) for engine in engines]
+            modes += [stack.enter_context(_mode(engine, options.seed, options.batch)) for engine in engines]
         if options.jobs > 1:
-            lanes += [stack.enter_context(_lane_of_jobs(engine, options.seed, options.jobs)) for engine in engines]
+            modes += [stack.enter_context(_mode_of_jobs(engine, options.seed, options.jobs)) for engine in engines]
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
         spare_what_is_loaded()  # as a run does
-        for lane in lanes:
-            lane.turn()  # the compilers' share
-            lane.forget()
-        while waiting := [lane for lane in lanes if lane.num_turns * lane.most < options.cases]:
-            for lane in waiting:
-                lane.turn()
-    for line in _table(lanes):
+        for mode in modes:
+            mode.turn()  # the compilers' share
+            mode.forget()
+        while waiting := [mode for mode in modes if mode.num_turns * mode.most < options.cases]:
+            for mode in waiting:
+                mode.turn()
+    for line in _table(modes):
         print(line)
 
 
 @contextlib.contextmanager
-def _lane(engine: Engine, seed: int, batch: int = 1) -> Iterator[Lane]:
+def _mode(engine: Engine, seed: int, batch: int = 1) -> Iterator[Mode]:
     seconds: defaultdict[str, float] = defaultdict(float)
     reference = Remembered(_measured(evaluate, "reference", seconds))
     draws = _TimedDraws(engine, seconds, seed=seed, batch_size=batch, reference=reference)
 
     def check(case: Case) -> CaseReport:
         with _timed(engine.name, seconds):
-            return check_one(case, engine, _known(), reference=reference, spares_reference=True)
+            return check_one(case, engine, _known(), reference=reference, skip_reference_if_unsupported=True)
 
     asked = functools.partial(unless_refused, engine, reference)
     with tempfile.TemporaryDirectory() as folder, prepared(draws, asked, work_directory=Path(folder)) as ahead:
-        yield Lane(engine, ahead, check, seconds, batch=batch)
+        yield Mode(engine, ahead, check, seconds, batch=batch)
 
 
 @contextlib.contextmanager
-def _lane_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Lane]:
+def _mode_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Mode]:
     seconds: defaultdict[str, float] = defaultdict(float)
     reference = Remembered(evaluate)
-    check_on = functools.partial(check_one, deviations=_known(), reference=reference, spares_reference=True)
+    check_on = functools.partial(
+        check_one, deviations=_known(), reference=reference, skip_reference_if_unsupported=True
+    )
     draws = _TimedDraws(engine, seconds, seed=seed, reference=reference)
     with jobs_on(engine, num_jobs, check_on) as jobs:
 
@@ -215,17 +217,17 @@ def _lane_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Lane]:
             begun = jobs.take(with_content_id(case))
             return check_on(case, engine) if begun is None else begun
 
-        yield Lane(engine, DrawsAhead(draws, jobs), check, seconds, jobs=num_jobs)
+        yield Mode(engine, DrawsAhead(draws, jobs), check, seconds, jobs=num_jobs)
 
 
-def _table(lanes: list[Lane]) -> Iterator[str]:
+def _table(modes: list[Mode]) -> Iterator[str]:
     phases = ("drawing", "reference", "engine", "set-up", "merge", "read back", "compare")
-    head = f"{'lane':<26}{'cases':>7}{'cases/s':>9}{'ms/case':>9}  "
+    head = f"{'mode':<26}{'cases':>7}{'cases/s':>9}{'ms/case':>9}  "
     yield head + "".join(f"{phase:>11}" for phase in phases) + "  verdicts"
-    for lane in lanes:
-        shares = "".join(f"{1000 * lane.seconds[phase] / lane.num_cases:>8.1f} ms" for phase in phases)
-        speed = f"{lane.num_cases / lane.seconds['all']:>9.1f}{1000 * lane.seconds['all'] / lane.num_cases:>9.1f}  "
-        yield f"{lane.name:<26}{lane.num_cases:>7}{speed}{shares}  {dict(lane.verdicts)}"
+    for mode in modes:
+        shares = "".join(f"{1000 * mode.seconds[phase] / mode.num_cases:>8.1f} ms" for phase in phases)
+        speed = f"{mode.num_cases / mode.seconds['all']:>9.1f}{1000 * mode.seconds['all'] / mode.num_cases:>9.1f}  "
+        yield f"{mode.name:<26}{mode.num_cases:>7}{speed}{shares}  {dict(mode.verdicts)}"
 
 
 @contextlib.contextmanager

@@ -65,10 +65,10 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class SelectiveEngine(Engine, Protocol):
+class PrecheckingEngine(Engine, Protocol):
     """An engine that knows of many a case that it does not take before it is run, and before anybody else is asked."""
 
-    def refused(self, case: Case) -> Unsupported | None:
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say what of a case the engine has no words for, as ``run`` would; None where the case must be run.
 
         Called beside ``run`` too, from another thread, about the case that comes next.
@@ -76,10 +76,10 @@ class SelectiveEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class ParallelEngine(Engine, Protocol):
+class ForkingEngine(Engine, Protocol):
     """An engine that can be used by several threads, each with one of its own (``--jobs``)."""
 
-    def beside(self) -> Engine:
+    def fork(self) -> Engine:
         """Return another engine on the same infrastructure, whose cases leave those of this one alone.
 
         It is made in the main thread, used by another one and closed before this engine.
@@ -90,10 +90,10 @@ class ParallelEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class CopiedEngine(Engine, Protocol):
+class FactoryEngine(Engine, Protocol):
     """An engine that several processes can have at once, each its own (``--jobs``)."""
 
-    def recipe(self) -> Callable[[], Engine]:
+    def factory(self) -> Callable[[], Engine]:
         """Return what makes such an engine in another process: something that ``pickle`` takes.
 
         The engines it makes leave each other's cases alone, and end with their process.

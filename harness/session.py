@@ -82,7 +82,7 @@ def check_one(
     reference: Callable[[Case], Reference] = evaluate,
     oracle: Oracle = Oracle.REFERENCE,
     about: Fingerprint | None = None,
-    spares_reference: bool = False,
+    skip_reference_if_unsupported: bool = False,
 ) -> CaseReport:
     """Check one case; Ctrl+C comes out as KeyboardInterrupt, never as a failure of the engine.
 
@@ -95,12 +95,19 @@ def check_one(
         reference: evaluates the case; where several engines run one case, its answer is made once.
         oracle: what judges the engine's answer.
         about: the finding that the case may be a smaller form of.
-        spares_reference: see ``check_case``.
+        skip_reference_if_unsupported: see ``check_case``.
     """
     with interrupts_kept():
         if VARIANT_SETTING in case.conf and oracle is Oracle.REFERENCE:
             return check_variant(case, engine, deviations, reference)
-        report = ask(oracle, case, engine, reference=reference, about=about, spares_reference=spares_reference)
+        report = ask(
+            oracle,
+            case,
+            engine,
+            reference=reference,
+            about=about,
+            skip_reference_if_unsupported=skip_reference_if_unsupported,
+        )
         return deviations.annotated(report)
 
 
@@ -135,7 +142,7 @@ def fuzz_engine(
     spare_what_is_loaded()
     reference = Remembered(evaluate)
     check_on = functools.partial(
-        check_one, deviations=deviations, reference=reference, oracle=oracle, spares_reference=True
+        check_one, deviations=deviations, reference=reference, oracle=oracle, skip_reference_if_unsupported=True
     )
     draws = Draws(
         cases if cases is not None else cases_for(engine),

@@ -94,7 +94,7 @@ def run(
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
     elif as_json:
-        emit_json({"engines": [run_json(report) for report in reports], "odd_one_out": odd_json(_votes(checked))})
+        emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(_votes(checked))})
     else:
         _print_result(reports, _votes(checked), deviations)
     # an answer that was found weighs more than one that was not

@@ -39,7 +39,7 @@ _REMOVING = frozenset({"delete", "update_preimage"})
 _ADDING = frozenset({"insert", "update_postimage"})
 
 
-def conservation_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mismatch, ...]:
+def invariant_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mismatch, ...]:
     """Check the laws that the outcome shows enough for; one mismatch per broken law, its kind is the law.
 
     Args:

@@ -1,6 +1,6 @@
 """Compare what an engine answered with what the reference, or the author of the case, says must come out.
 
-Exact everywhere: bags of typed rows, metrics within their bounds, change rows, the schema, whether a version was
+Exact everywhere: multisets of typed rows, metrics within their bounds, change rows, the schema, whether a version was
 created, the path, and the class of an error. What an engine cannot show is returned as an unsupported check; it never
 counts as passed.
 """

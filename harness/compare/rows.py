@@ -1,4 +1,4 @@
-"""Exact differences of two bags of rows (R-002: rows are occurrences, not values)."""
+"""Exact differences of two multisets of rows (R-002: rows are occurrences, not values)."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class RowDifference:
 
 
 def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
-    """Tell whether two bags of rows of one schema are equal."""
+    """Tell whether two multisets of rows of one schema are equal."""
     return len(left) == len(right) and Counter(row_identities(left, schema)) == Counter(row_identities(right, schema))
 
 
 def difference(
     wanted: Sequence[Row], found: Sequence[Row], *, wanted_schema: Schema, found_schema: Schema, tied: int | None = None
 ) -> RowDifference:
-    """Compare two bags of rows.
+    """Compare two multisets of rows.
 
     Args:
         wanted: the rows that must be there, in any order.

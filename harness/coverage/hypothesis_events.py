@@ -3,7 +3,7 @@
     @given(mergecheck.strategies.cases())
     def test_my_engine(case):
         report = check_one(case, engine)
-        guide(report)
+        report_to_hypothesis(report)
         assert not report.mismatches
 
 The loop of ``mergecheck fuzz`` does not need it: ``--steer`` chooses by the same cells.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
 
 
-def guide(report: CaseReport) -> None:
+def report_to_hypothesis(report: CaseReport) -> None:
     """Report the values of the case space that a case reached as events, and how many cells as a target (T24).
 
     Events are pairs such as ``path=D`` and stand in ``--hypothesis-show-statistics``. Outside a Hypothesis test nothing

@@ -38,7 +38,7 @@ from mergecheck.harness.spark.connect import is_remote
 from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
 from mergecheck.harness.spark.packages import has_delta, request_delta
 from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
-from mergecheck.harness.spark.staging import placed_tables
+from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -129,7 +129,7 @@ class DeltaSparkEngine:
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())
-            placed = stack.enter_context(placed_tables())
+            placed = stack.enter_context(staged_tables())
             path = table or directory / _TARGET
             try:
                 if table is None:
@@ -146,12 +146,12 @@ class DeltaSparkEngine:
             except EngineDownError:
                 raise
             except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
-                placed.bring_back(path)
+                placed.download(path)
                 return _rejection(spark, case, path, error, since)
-            placed.bring_back(path)
+            placed.download(path)
             return _observed(spark, case, path, place, since)
 
-    def beside(self) -> DeltaSparkEngine:
+    def fork(self) -> DeltaSparkEngine:
         """Return another engine on the same Spark, for another thread; its tables have a database of their own.
 
         Raises:

@@ -30,7 +30,7 @@ from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import require_place, table_folder
 from mergecheck.harness.spark.connect import is_remote, make_active
 from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
-from mergecheck.harness.spark.staging import placed_tables
+from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.merge import merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from mergecheck.merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError
@@ -112,7 +112,7 @@ class PySparkEngine:
         self._switch(spark, profile_of(case))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())
-            placed = stack.enter_context(placed_tables())
+            placed = stack.enter_context(staged_tables())
             path = table or directory / "target"
             try:
                 if table is None:
@@ -125,10 +125,10 @@ class PySparkEngine:
             since = newest_version(path)
             with recording(spark, plans):
                 result = _merge(spark, case, tables)
-            placed.bring_back(path)
+            placed.download(path)
             return _answer(case, path, result, since)
 
-    def beside(self) -> PySparkEngine:
+    def fork(self) -> PySparkEngine:
         """Return another engine on the same Spark, for another thread.
 
         Raises:

@@ -81,7 +81,7 @@ def _states_files(case: Case) -> bool:
 
 def draw(case: Case, purpose: str) -> int:
     """Give a number that follows from the case and the purpose alone."""
-    # Rows are left out, so that a case under reduction stays on its lane while rows go.
+    # Rows are left out, so that a case under reduction stays on its mode while rows go.
     return zlib.crc32(f"{purpose}\n{case.target.schema.ddl()}\n{case.sql}".encode())
 
 

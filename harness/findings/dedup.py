@@ -1,9 +1,9 @@
-"""What a run has found so far: which further mismatch is worth shrinking, and which is one of those.
+"""Findings of a run so far: which further mismatch is worth shrinking, and which belongs to a known finding.
 
-A fault shows in many ways, and one way may have several faults behind it. So a mismatch is tried where its symptom is
-new, and taken for a known finding where its minimal case looks like that one's. A fingerprint whose tries came to
-nothing, or to no minimal case, is tried ever more rarely, so that a common fault does not use the run up. So is one of
-counters and files, which follow from one fault in many ways.
+One fault shows in many ways, and several faults may show in one way. So a mismatch is tried if its observed signature
+is new. It counts as a known finding if its minimal case has the same minimal signature. A fingerprint is tried ever
+more rarely if its tries led to nothing, or to no minimal case, so that a common fault does not use up the run. The same
+holds for fingerprints of counters and files, in which one fault shows in many ways.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.findings.signature import shape, symptom
+from mergecheck.harness.findings.signature import minimal_signature, observed_signature
 from mergecheck.harness.verdict import Check
 
 if TYPE_CHECKING:
-    from mergecheck.harness.findings.signature import Shape, Symptom
+    from mergecheck.harness.findings.signature import MinimalSignature, ObservedSignature
     from mergecheck.harness.findings.store import Fingerprint
     from mergecheck.harness.verdict import CaseReport
 
@@ -28,8 +28,8 @@ class KnownFindings:
 
     def __init__(self) -> None:
         self._ids: list[str] = []
-        self._symptoms: dict[Symptom, str] = {}
-        self._shapes: dict[Shape, str] = {}
+        self._observed: dict[ObservedSignature, str] = {}
+        self._minimal: dict[MinimalSignature, str] = {}
         self._first: dict[Fingerprint, str] = {}
         self._num_vain: Counter[Fingerprint] = Counter()
         self._num_waiting: Counter[Fingerprint] = Counter()
@@ -37,46 +37,46 @@ class KnownFindings:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def taken_for(self, report: CaseReport) -> str | None:
+    def match_known(self, report: CaseReport) -> str | None:
         """Return the finding that a mismatch counts as, None where it is worth a try of its own."""
-        seen = symptom(report)
+        seen = observed_signature(report)
         if seen is None:
             return None
-        known = self._symptoms.get(seen) or self.with_shape(report)
+        known = self._observed.get(seen) or self.match_minimal(report)
         if known is not None:
-            self._symptoms[seen] = known
+            self._observed[seen] = known
             return known
-        if self._num_waiting[seen.mark] > 0:
-            self._num_waiting[seen.mark] -= 1
-            return self._first[seen.mark]
+        if self._num_waiting[seen.fingerprint] > 0:
+            self._num_waiting[seen.fingerprint] -= 1
+            return self._first[seen.fingerprint]
         return None
 
-    def with_shape(self, report: CaseReport) -> str | None:
+    def match_minimal(self, report: CaseReport) -> str | None:
         """Return the finding whose minimal case a mismatch looks like, None where there is none."""
-        seen = shape(report)
-        return None if seen is None else self._shapes.get(seen)
+        seen = minimal_signature(report)
+        return None if seen is None else self._minimal.get(seen)
 
     def add(self, finding_id: str, *, drawn: CaseReport, minimal: CaseReport, is_minimal: bool) -> None:
         """Take note of a new finding, by the case as it was drawn and by the one that shrinking came to."""
         self._ids.append(finding_id)
         for report in (drawn, minimal):
-            if (seen := symptom(report)) is not None:
-                self._symptoms.setdefault(seen, finding_id)
-                self._first.setdefault(seen.mark, finding_id)
-        if (form := shape(minimal)) is not None:
-            self._shapes.setdefault(form, finding_id)
-            if not is_minimal or form.mark.check in _CONSEQUENCES:
-                self._wait_longer(form.mark)
+            if (seen := observed_signature(report)) is not None:
+                self._observed.setdefault(seen, finding_id)
+                self._first.setdefault(seen.fingerprint, finding_id)
+        if (form := minimal_signature(minimal)) is not None:
+            self._minimal.setdefault(form, finding_id)
+            if not is_minimal or form.fingerprint.check in _CONSEQUENCES:
+                self._wait_longer(form.fingerprint)
 
     def add_another(self, finding_id: str, *, drawn: CaseReport) -> None:
         """Take note that a try led to a finding that was there: the next ones of its fingerprint have to wait."""
-        seen = symptom(drawn)
+        seen = observed_signature(drawn)
         if seen is None:
             return
-        self._symptoms[seen] = finding_id
-        self._first.setdefault(seen.mark, finding_id)
-        self._wait_longer(seen.mark)
+        self._observed[seen] = finding_id
+        self._first.setdefault(seen.fingerprint, finding_id)
+        self._wait_longer(seen.fingerprint)
 
-    def _wait_longer(self, mark: Fingerprint) -> None:
-        self._num_vain[mark] += 1
-        self._num_waiting[mark] = 2 ** self._num_vain[mark] - 1
+    def _wait_longer(self, fingerprint: Fingerprint) -> None:
+        self._num_vain[fingerprint] += 1
+        self._num_waiting[fingerprint] = 2 ** self._num_vain[fingerprint] - 1

@@ -1,7 +1,7 @@
-"""What two mismatches with one cause are likely to share: a symptom as drawn, a shape once minimal.
+"""Signatures of mismatches: what two mismatches with one cause are likely to share.
 
-Neither is proof. A symptom decides which mismatch of a known fingerprint is worth shrinking, a shape decides whether
-the minimal case is a finding of its own.
+The observed signature decides which mismatch of a known fingerprint is worth shrinking. The minimal signature decides
+if the minimal case is a finding of its own. Neither proves a common cause.
 """
 
 from __future__ import annotations
@@ -33,57 +33,63 @@ _NO_MEANING = (exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symptom:
+class ObservedSignature:
     """How a mismatch shows in a case as it was drawn.
 
     Attributes:
-        mark: the fingerprint; of an error that breaks a refusal, as if it broke a merge.
+        fingerprint: of the mismatch; of an error that breaks a refusal, as if it broke a merge.
         kinds: the sorts of difference of the observable that names the fault, such as missing and extra rows.
         fired: the clauses that acted on a row.
         traits: what else the fault may hang on.
     """
 
-    mark: Fingerprint
+    fingerprint: Fingerprint
     kinds: frozenset[str]
     fired: frozenset[tuple[str, str]]
     traits: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class MinimalSignature:
     """How a mismatch shows in a minimal case: the same statement, but for names and values, and the same difference."""
 
-    mark: Fingerprint
+    fingerprint: Fingerprint
     kinds: frozenset[str]
     statement: tuple[object, ...]
     tables: frozenset[str]
 
 
-def symptom(report: CaseReport) -> Symptom | None:
-    """Return the symptom of a report, None where it has no fingerprint."""
-    mark = fingerprint(report)
-    if mark is None:
+def observed_signature(report: CaseReport) -> ObservedSignature | None:
+    """Return the observed signature of a report, None if it has no fingerprint."""
+    found = fingerprint(report)
+    if found is None:
         return None
-    return Symptom(
-        mark=_mark(mark), kinds=_kinds(report), fired=report.reference.facts.clauses_fired, traits=_traits(report.case)
+    return ObservedSignature(
+        fingerprint=_as_failure(found),
+        kinds=_kinds(report),
+        fired=report.reference.facts.clauses_fired,
+        traits=_traits(report.case),
     )
 
 
-def shape(report: CaseReport) -> Shape | None:
-    """Return the shape of a report, None where it has no fingerprint."""
-    mark = fingerprint(report)
-    if mark is None:
+def minimal_signature(report: CaseReport) -> MinimalSignature | None:
+    """Return the minimal signature of a report, None if it has no fingerprint."""
+    found = fingerprint(report)
+    if found is None:
         return None
     case = report.case
-    return Shape(
-        mark=_mark(mark), kinds=_kinds(report), statement=_statement(case), tables=_traits(case) | _tables(case)
+    return MinimalSignature(
+        fingerprint=_as_failure(found),
+        kinds=_kinds(report),
+        statement=_statement(case),
+        tables=_traits(case) | _tables(case),
     )
 
 
-def _mark(mark: Fingerprint) -> Fingerprint:
+def _as_failure(found: Fingerprint) -> Fingerprint:
     """Let an error be the same one whether the merge had to succeed or had to be refused in another way."""
-    fails = mark.check is Check.ERROR and mark.kind in _FAILS and mark.against == "reference"
-    return replace(mark, kind="spurious_error") if fails else mark
+    fails = found.check is Check.ERROR and found.kind in _FAILS and found.against == "reference"
+    return replace(found, kind="spurious_error") if fails else found
 
 
 def _kinds(report: CaseReport) -> frozenset[str]:

@@ -155,7 +155,7 @@ def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
                 "num_cases": column.seen[difference.what],
                 "case": difference.report.case.id,
                 "path": None if difference.path is None else str(difference.path),
-                "odd_one_out": odd_json(difference.votes),
+                "majority_vote": odd_json(difference.votes),
             }
             for difference in _of(matrix, column)
         ],

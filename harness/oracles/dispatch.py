@@ -26,7 +26,7 @@ def ask(
     *,
     reference: Callable[[Case], Reference] = evaluate,
     about: Fingerprint | None = None,
-    spares_reference: bool = False,
+    skip_reference_if_unsupported: bool = False,
 ) -> CaseReport:
     """Check one case.
 
@@ -36,12 +36,12 @@ def ask(
         engine: the system under test.
         reference: evaluates the case, where it is asked.
         about: the finding that the case may be a smaller form of: nothing but what it is about is tried.
-        spares_reference: see ``check_case``.
+        skip_reference_if_unsupported: see ``check_case``.
     """
     relations = RELATIONS if about is None else tuple(one for one in RELATIONS if one.name == about.against)
     if oracle is Oracle.METAMORPHIC:
         return check_relations(case, engine, relations)
-    report = check_case(case, engine, reference=reference, spares_reference=spares_reference)
+    report = check_case(case, engine, reference=reference, skip_reference_if_unsupported=skip_reference_if_unsupported)
     if oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
         return report
     related = check_relations(case, engine, relations, answer=report.result)

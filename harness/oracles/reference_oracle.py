@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.compare.outcomes import (
     REFERENCE,
     Comparison,
@@ -19,7 +19,7 @@ from mergecheck.harness.compare.outcomes import (
     no_error,
     spurious_error,
 )
-from mergecheck.harness.engine import SelectiveEngine
+from mergecheck.harness.engine import PrecheckingEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
@@ -40,7 +40,7 @@ def check_case(
     engine: Engine,
     *,
     reference: Callable[[Case], Reference] = evaluate,
-    spares_reference: bool = False,
+    skip_reference_if_unsupported: bool = False,
 ) -> CaseReport:
     """Check one case and report everything known afterwards.
 
@@ -54,11 +54,11 @@ def check_case(
         case: what to run.
         engine: the system under test.
         reference: evaluates a case; another one is of use in tests.
-        spares_reference: whether it is left alone where the engine refuses the case anyway (``SelectiveEngine``): of
-            such a case nothing but the reason is counted.
+        skip_reference_if_unsupported: do not ask the reference if the engine says beforehand that it does not support
+            the case (``PrecheckingEngine``); only the reason of such a case is counted.
     """
     phases = _Phases()
-    if spares_reference:
+    if skip_reference_if_unsupported:
         with phases.measure("engine"):
             refused = refusal(case, engine)
         if refused is not None:
@@ -97,9 +97,9 @@ def check_case(
 
 def refusal(case: Case, engine: Engine) -> Unsupported | None:
     """Say what the engine refuses a case for, where it knows that without running it."""
-    if isinstance(engine, SelectiveEngine):
+    if isinstance(engine, PrecheckingEngine):
         with suppress(Exception):  # an adapter that fails here does so again where the case is run, and is told there
-            return engine.refused(case)
+            return engine.unsupported_reason(case)
     return None
 
 
@@ -111,7 +111,7 @@ def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Re
         )
     mismatches = [m for part in parts for m in part.mismatches]
     if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws hold everything against the table after
-        mismatches.extend(conservation_mismatches(case, result, answer.facts))
+        mismatches.extend(invariant_mismatches(case, result, answer.facts))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
     return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.invariants import broken_law, counting_laws, feed_counts
 from mergecheck.harness.delta.check_statistics import has_order, is_high, is_low, typed_bound
-from mergecheck.harness.scale.multisets import bag_sums
+from mergecheck.harness.scale.multisets import multiset_sums
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.types.typed import identifier
 
@@ -119,7 +119,7 @@ class Laws:
             return f"SELECT {columns} FROM ({seen.changes}) WHERE change IN ({types})"
 
         sums = {
-            name: bag_sums(self.connection, rows, schema)
+            name: multiset_sums(self.connection, rows, schema)
             for name, rows in (
                 ("before", seen.before_rows),
                 ("after", seen.after_rows),

@@ -14,7 +14,7 @@ from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.scale.invariants import Laws
-from mergecheck.harness.scale.multisets import compare_bags, num_passes
+from mergecheck.harness.scale.multisets import compare_multisets, num_passes
 from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 from mergecheck.reference.case.case_file import change_schema
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from mergecheck.harness.scale.multisets import BagDifference
+    from mergecheck.harness.scale.multisets import MultisetDiff
     from mergecheck.harness.scale.observed import Observed
     from mergecheck.harness.scale.relations import Files
     from mergecheck.harness.scale.spec import ScaleSpec
@@ -168,11 +168,13 @@ class _Comparison:
         num_before = seen.before.num_records(self._connection)
         num_rows, num_changes = num_before + counts["inserted"] - deleted, counts["inserted"] + 2 * updated + deleted
         self._step("rows compared", num_rows)
-        self._bags(Check.ROWS, self._forecast.rows, seen.after_rows, self._forecast.schema, num_rows)
+        self._multisets(Check.ROWS, self._forecast.rows, seen.after_rows, self._forecast.schema, num_rows)
         if self._forecast.changes is not None:
             self._step("changes compared", num_changes)
             feed = change_schema(self._forecast.schema)
-            self._bags(Check.CDF, _feed(self._forecast.changes, feed), _feed(seen.changes, feed), feed, num_changes)
+            self._multisets(
+                Check.CDF, _feed(self._forecast.changes, feed), _feed(seen.changes, feed), feed, num_changes
+            )
         self._step("metrics and laws", num_rows)
         self._numbers()
         self._add(*Laws(connection=self._connection, observed=seen, present=self._forecast.clauses).broken())
@@ -183,9 +185,9 @@ class _Comparison:
         files: tuple[Files, ...] = (self._observed.added, self._observed.change_files)
         return tuple(fit(fault) for one in files for fault in one.type_faults(self._connection))
 
-    def _bags(self, check: Check, wanted: str, found: str, schema: Schema, num_rows: int) -> None:
+    def _multisets(self, check: Check, wanted: str, found: str, schema: Schema, num_rows: int) -> None:
         passes = num_passes(2 * num_rows)
-        compared = compare_bags(self._connection, wanted, found, schema, passes=passes)
+        compared = compare_multisets(self._connection, wanted, found, schema, passes=passes)
         self._checked[check.value] = num_rows
         if compared:
             self._keys.update(dict.fromkeys(compared.keys))
@@ -234,7 +236,7 @@ def _feed(changes: str, schema: Schema) -> str:
     return f"SELECT {columns}, change AS c{last} FROM ({changes})"
 
 
-def _row_mismatches(compared: BagDifference, check: Check, schema: Schema) -> tuple[Mismatch, ...]:
+def _row_mismatches(compared: MultisetDiff, check: Check, schema: Schema) -> tuple[Mismatch, ...]:
     """Say how many rows differ, and show the first ones."""
     tied = len(schema.columns) - 1 if check is Check.CDF else None
     first = difference(compared.missing, compared.extra, wanted_schema=schema, found_schema=schema, tied=tied)

@@ -1,12 +1,12 @@
-"""Compare two bags of rows in SQL, however large: exactly, and within the memory of one pass.
+"""Compare two multisets of rows in SQL, however large: exactly, and within the memory of one pass.
 
 Rows are grouped by all of their cells, wanted rows counted up and found ones down; what does not come to zero differs.
 That needs memory for the distinct rows, so it is done in passes over a part of the rows each, chosen by a hash of the
 first cell: equal rows always meet in the same pass. Two zeros differ by their sign, NaN equals NaN (as in
 ``mergecheck.harness.compare.cell_identity``); texts are compared by their bytes.
 
-The sums of a bag (its number of rows, and two sums of hashes) are for laws in which three bags take part. Bags of
-different sums differ for certain; different bags of equal sums would take a collision of 128 bits.
+The sums of a multiset (its number of rows, and two sums of hashes) serve laws about three multisets. Multisets of
+different sums differ for certain; different multisets have equal sums only if 128 bits collide.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import Schema
 
 ROWS_PER_PASS = 40_000_000
-"""Of both bags together."""
+"""Of both multisets together."""
 MAX_ROWS_FETCHED = 40
-_DIFFERENCE = "bag_difference"
+_DIFFERENCE = "multiset_diff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BagDifference:
-    """How two bags of rows differ.
+class MultisetDiff:
+    """How two multisets of rows differ.
 
     Attributes:
         num_missing: rows that are wanted and not there, occurrence by occurrence. num_extra: the other way round.
@@ -51,7 +51,7 @@ class BagDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """The sums of a bag of rows; those of a union are the sums of its parts."""
+    """The sums of a multiset of rows; those of a union are the sums of its parts."""
 
     rows: int
     first: int
@@ -65,13 +65,13 @@ class Sums:
 
 
 def num_passes(num_rows: int) -> int:
-    """Say in how many passes bags of so many rows are compared."""
+    """Say in how many passes multisets of so many rows are compared."""
     return max(1, -(-num_rows // ROWS_PER_PASS))
 
 
-def compare_bags(
+def compare_multisets(
     connection: DuckDBPyConnection, wanted: str, found: str, schema: Schema, *, passes: int = 1
-) -> BagDifference:
+) -> MultisetDiff:
     """Compare the rows of two queries.
 
     Args:
@@ -97,7 +97,7 @@ def compare_bags(
         connection.execute(f"DROP TABLE {_DIFFERENCE}")
 
 
-def _read(connection: DuckDBPyConnection, columns: str, schema: Schema) -> BagDifference:
+def _read(connection: DuckDBPyConnection, columns: str, schema: Schema) -> MultisetDiff:
     missing, extra = connection.execute(
         f"SELECT coalesce(sum(greatest(n, 0)), 0), coalesce(sum(greatest(-n, 0)), 0) FROM {_DIFFERENCE}"
     ).fetchall()[0]
@@ -108,7 +108,7 @@ def _read(connection: DuckDBPyConnection, columns: str, schema: Schema) -> BagDi
         query = f"SELECT {columns} {occurrences} ORDER BY ALL NULLS LAST LIMIT {MAX_ROWS_FETCHED}"
         return table_to_rows(connection.sql(query).to_arrow_table(), schema)
 
-    return BagDifference(
+    return MultisetDiff(
         num_missing=int(missing),
         num_extra=int(extra),
         missing=rows("n > 0"),
@@ -117,7 +117,7 @@ def _read(connection: DuckDBPyConnection, columns: str, schema: Schema) -> BagDi
     )
 
 
-def bag_sums(connection: DuckDBPyConnection, rows: str, schema: Schema) -> Sums:
+def multiset_sums(connection: DuckDBPyConnection, rows: str, schema: Schema) -> Sums:
     """Sum up the rows of a query whose columns are c0, c1, ..."""
     cells = [*(f"c{i}" for i in range(len(schema.columns))), *_signs(schema)]
     first, second = f"hash({', '.join(cells)})", f"hash('again', {', '.join(reversed(cells))})"

@@ -1,4 +1,4 @@
-"""What a merge left behind in a table that the scale lane wrote at version 0, as files and queries."""
+"""What a merge left behind in a table that the scale mode wrote at version 0, as files and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sorts of merges that the scale lane makes: a statement, and what is special about the tables."""
+"""The sorts of merges that the scale mode makes: a statement, and what is special about the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch lane: many independent pairs of tables in one merge (techniques T21).
+"""The batch mode: many independent pairs of tables in one merge (techniques T21).
 
 Spark's cost is per statement, not per row. A column that tells the pairs apart is added to both tables and to ON, so
 that one MERGE does to each pair what it would do to it alone. The rows of the pairs are drawn anew from the case's own:

@@ -188,7 +188,7 @@ class Search:
         found = fingerprint(report)
         if found is None:
             return
-        known = self._known.taken_for(report)
+        known = self._known.match_known(report)
         if known is not None:
             self._statistics.findings[known] += 1
             return
@@ -207,7 +207,7 @@ class Search:
             _ResemblesAFindingError: where enough candidates were of that sort.
         """
         report = self._check(case, about=None if self._attempts is None else self._attempts.fingerprint)
-        known = self._known.with_shape(report)
+        known = self._known.match_minimal(report)
         if known is None or self._attempts is None:
             return report
         self._resembled.append((content_digest(self._attempts.best.case), known))

@@ -32,13 +32,13 @@ class PlacedTables(Protocol):
         """Bring a table to where Spark reads it, and return that path."""
         ...
 
-    def bring_back(self, table: Path) -> None:
+    def download(self, table: Path) -> None:
         """Make the local directory hold what the published table holds now."""
         ...
 
 
 @contextmanager
-def placed_tables() -> Iterator[PlacedTables]:
+def staged_tables() -> Iterator[PlacedTables]:
     """Make a place for the tables of one case under the table root; a place in a store is emptied afterwards.
 
     Raises:
@@ -60,7 +60,7 @@ class _LocalTables:
     def publish(self, table: Path) -> str:
         return str(table)
 
-    def bring_back(self, table: Path) -> None:
+    def download(self, table: Path) -> None:
         pass
 
 
@@ -75,7 +75,7 @@ class _StoredTables:
                 obstore.put(self.store, f"{table.name}/{file.relative_to(table).as_posix()}", file)
         return f"{self.uri}/{table.name}"
 
-    def bring_back(self, table: Path) -> None:
+    def download(self, table: Path) -> None:
         with self._required():
             shutil.rmtree(table)
             for path in self._paths(table.name):

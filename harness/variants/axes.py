@@ -56,7 +56,7 @@ class Axis(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """What a place on an axis may change, and by which rule; everything else must stay.
+    """What a value of an axis may change, and by which rule; everything else must stay.
 
     Attributes:
         rules: of the specification.
@@ -82,8 +82,8 @@ def unchanged(case: Case) -> Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Choice:
-    """One place on an axis, away from where the base case stands.
+class AxisValue:
+    """One value of an axis, away from where the base case stands.
 
     Attributes:
         sentence: what is different, for a list.

@@ -10,7 +10,7 @@ from mergecheck.harness.variants.variant import Variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.variants.axes import Choice
+    from mergecheck.harness.variants.axes import AxisValue
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
@@ -25,17 +25,17 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
     """
     asked: dict[str, bool] = {}
 
-    def does(choices: Sequence[Choice]) -> bool:
-        candidate = Variant(tuple(choices))
+    def does(axis_values: Sequence[AxisValue]) -> bool:
+        candidate = Variant(tuple(axis_values))
         if candidate.name not in asked:
-            asked[candidate.name] = bool(choices) and flips(candidate)
+            asked[candidate.name] = bool(axis_values) and flips(candidate)
         return asked[candidate.name]
 
-    left = list(variant.choices)
+    left = list(variant.axis_values)
     num_parts = 2
     while len(left) > 1:
         parts = _parts(left, min(num_parts, len(left)))
-        rests = [[choice for choice in left if choice not in part] for part in parts]
+        rests = [[axis_value for axis_value in left if axis_value not in part] for part in parts]
         smaller = next((part for part in parts if does(part)), None)
         if smaller is not None:
             left, num_parts = smaller, 2
@@ -50,7 +50,7 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
     return Variant(tuple(left))
 
 
-def _parts(choices: list[Choice], number: int) -> list[list[Choice]]:
+def _parts(axis_values: list[AxisValue], number: int) -> list[list[AxisValue]]:
     """Cut a list into so many runs of nearly equal length."""
-    bounds = [len(choices) * i // number for i in range(number + 1)]
-    return [choices[low:high] for low, high in itertools.pairwise(bounds)]
+    bounds = [len(axis_values) * i // number for i in range(number + 1)]
+    return [axis_values[low:high] for low, high in itertools.pairwise(bounds)]

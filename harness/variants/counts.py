@@ -1,4 +1,4 @@
-"""What a run of variants has tried: for each place on an axis how many cases, what came of them, by which plans."""
+"""What a run of variants has tried: for each value of an axis how many cases, what came of them, by which plans."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.choices import CHOICES
+from mergecheck.harness.variants.axis_values import AXIS_VALUES
 from mergecheck.harness.variants.judge import Ending
 from mergecheck.harness.variants.selection import pairs_of
 from mergecheck.harness.verdict import Verdict
@@ -14,7 +14,7 @@ from mergecheck.harness.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.variants.axes import Choice
+    from mergecheck.harness.variants.axes import AxisValue
     from mergecheck.harness.variants.judge import VariantReport
     from mergecheck.harness.variants.plans import PlanFingerprint
     from mergecheck.harness.variants.variant import Variant
@@ -24,7 +24,7 @@ JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)
 
 
 @dataclass(slots=True)
-class ChoiceCounts:
+class AxisValueCounts:
     """One place: runs by ending, cases outside its domain, runs whose plans show one of its operators."""
 
     endings: Counter[Ending] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class Counts:
     """
 
     only: tuple[Variant, ...] = ()
-    choices: dict[str, ChoiceCounts] = field(default_factory=dict)
+    axis_values: dict[str, AxisValueCounts] = field(default_factory=dict)
     bases: Counter[Verdict] = field(default_factory=Counter)
     endings: Counter[Ending] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
@@ -74,9 +74,9 @@ class Counts:
         """Runs of variants."""
         return sum(self.endings.values())
 
-    def of(self, choice: Choice) -> ChoiceCounts:
+    def of(self, axis_value: AxisValue) -> AxisValueCounts:
         """Return the counts of a place."""
-        return self.choices.setdefault(str(choice), ChoiceCounts())
+        return self.axis_values.setdefault(str(axis_value), AxisValueCounts())
 
     def add_base(self, report: CaseReport, plan: PlanFingerprint) -> None:
         """Count a base case."""
@@ -88,7 +88,7 @@ class Counts:
     def add_outside(self, variants: Sequence[Variant]) -> None:
         """Count variants in whose domain a case is not."""
         for variant in variants:
-            self.of(variant.choices[0] if len(variant.choices) == 1 else _chief(variant)).num_outside += 1
+            self.of(variant.axis_values[0] if len(variant.axis_values) == 1 else _chief(variant)).num_outside += 1
 
     def add(self, report: VariantReport) -> None:
         """Count a variant that was run."""
@@ -96,15 +96,15 @@ class Counts:
         self.rules.update(report.rules)
         self.pairs |= pairs_of([report.variant])
         self._add_plan(report.plan)
-        for choice in report.variant.choices:
-            counts = self.of(choice)
+        for axis_value in report.variant.axis_values:
+            counts = self.of(axis_value)
             counts.endings[report.ending] += 1
-            counts.num_seen += report.plan.shows(choice.plan)
+            counts.num_seen += report.plan.shows(axis_value.plan)
 
-    def unseen(self) -> tuple[Choice, ...]:
+    def unseen(self) -> tuple[AxisValue, ...]:
         """Return the places that were tried and whose operators no plan has shown."""
-        tried = [choice for choice in CHOICES if choice.plan and self.of(choice).num_judged]
-        return tuple(choice for choice in tried if not self.of(choice).num_seen)
+        tried = [axis_value for axis_value in AXIS_VALUES if axis_value.plan and self.of(axis_value).num_judged]
+        return tuple(axis_value for axis_value in tried if not self.of(axis_value).num_seen)
 
     def missing(self, operators: Sequence[str]) -> tuple[str, ...]:
         """Return the operators that no plan of the run has shown."""
@@ -116,6 +116,6 @@ class Counts:
         self.operators.update(plan.names)
 
 
-def _chief(variant: Variant) -> Choice:
+def _chief(variant: Variant) -> AxisValue:
     """Return the place for whose sake the others of a variant are there."""
-    return next((choice for choice in variant.choices if choice.needs), variant.choices[0])
+    return next((axis_value for axis_value in variant.axis_values if axis_value.needs), variant.axis_values[0])

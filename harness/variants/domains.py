@@ -1,4 +1,4 @@
-"""For which cases a place on an axis may be chosen, and how a case's tables are stored in another way."""
+"""For which cases a value of an axis may be chosen, and how a case's tables are stored in another way."""
 
 from __future__ import annotations
 

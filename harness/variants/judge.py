@@ -15,7 +15,7 @@ from mergecheck.harness.compare.outcomes import (
     spurious_error,
 )
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.variants.choices import OWN_BASE_SETTINGS
+from mergecheck.harness.variants.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.variant import base_of
 from mergecheck.harness.verdict import CaseReport, Verdict

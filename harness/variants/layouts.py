@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.variants import domains
-from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.reference.case.storage import Statistics
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def _pairs(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
     return tuple(rows[start : start + 2] for start in range(0, len(rows), 2))
 
 
-LAYOUTS: tuple[Choice, ...] = (
+LAYOUTS: tuple[AxisValue, ...] = (
     *(
-        Choice(
+        AxisValue(
             axis=Axis.FILES,
             name=name,
             sentence=sentence,
@@ -40,7 +40,7 @@ LAYOUTS: tuple[Choice, ...] = (
         )
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.ROW_GROUPS,
             name=str(size),
             sentence=f"row groups of {size} rows",
@@ -49,7 +49,7 @@ LAYOUTS: tuple[Choice, ...] = (
         for size in SIZES
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.STATISTICS,
             name=statistics.value,
             sentence=f"statistics in the log: {statistics.value}",
@@ -59,7 +59,7 @@ LAYOUTS: tuple[Choice, ...] = (
         for statistics in (Statistics.COUNTS, Statistics.ALTERNATE, Statistics.NONE)
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.SOURCE_BATCH,
             name=str(size),
             sentence=f"the source in batches, or row groups, of {size} rows",
@@ -69,7 +69,7 @@ LAYOUTS: tuple[Choice, ...] = (
         )
         for size in SIZES
     ),
-    Choice(
+    AxisValue(
         axis=Axis.PARTITIONED,
         name="no",
         sentence="the table has no partitions",
@@ -78,7 +78,7 @@ LAYOUTS: tuple[Choice, ...] = (
         holds=domains.is_partitioned,
         exemptions=(_OTHER_FILES, _OTHER_SKIPPING),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.PARTITIONED,
         name="by-column",
         sentence="the table is partitioned by its first whole number, date or boolean",

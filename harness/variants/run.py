@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import with_content_id
@@ -13,6 +13,7 @@ from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.variants import selection
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.counts import Counts
+from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.variants.judge import Ending, Observed, base_stands, check_base, judge
 from mergecheck.harness.variants.text import finding_report
 from mergecheck.harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
@@ -20,7 +21,6 @@ from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import ConfigurableEngine
@@ -32,23 +32,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import Reference
 
 LIMITS = ShrinkLimits(max_seconds=30.0, max_runs=60)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantFinding:
-    """A difference that came twice.
-
-    Attributes:
-        report: of the smallest case known, whose settings name the variant; of the case alone where the base differs.
-        variant: of the axes that flip the outcome; None where the base itself differs from the reference.
-        found_with: the variant that showed it first.
-    """
-
-    fingerprint: Fingerprint
-    report: CaseReport
-    variant: Variant | None
-    found_with: Variant | None
-    path: Path | None = None
 
 
 class VariantRun:

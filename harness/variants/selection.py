@@ -6,7 +6,7 @@ import itertools
 from random import Random
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.choices import CHOICES
+from mergecheck.harness.variants.axis_values import AXIS_VALUES
 from mergecheck.harness.variants.domains import is_repeatable
 from mergecheck.harness.variants.variant import Variant, variant_of
 
@@ -20,7 +20,7 @@ NUM_SINGLE, NUM_MIXED = 4, 4
 """How many variants of one place, and how many of several, a case gets."""
 
 _FEWEST, _MOST = 3, 6
-SINGLES: tuple[Variant, ...] = tuple(variant_of([choice]) for choice in CHOICES)
+SINGLES: tuple[Variant, ...] = tuple(variant_of([axis_value]) for axis_value in AXIS_VALUES)
 """One variant for each place, with what that place needs."""
 
 
@@ -72,24 +72,26 @@ def every(case: Case, facts: Facts, *, own: Collection[str] = ()) -> tuple[tuple
 
 def _known(own: Collection[str]) -> tuple[Variant, ...]:
     """Leave out what sets a setting of this project's merge, for an engine that has no such setting."""
-    return tuple(v for v in SINGLES if all(choice.own_settings.issubset(own) for choice in v.choices))
+    return tuple(v for v in SINGLES if all(axis_value.own_settings.issubset(own) for axis_value in v.axis_values))
 
 
 def pairs_of(variants: Iterable[Variant]) -> frozenset[tuple[str, str]]:
     """Return the pairs of places on two axes that some variants try together."""
-    return frozenset((str(left), str(right)) for v in variants for left, right in itertools.combinations(v.choices, 2))
+    return frozenset(
+        (str(left), str(right)) for v in variants for left, right in itertools.combinations(v.axis_values, 2)
+    )
 
 
 def _mixed(index: int, case: Case, facts: Facts, singles: Sequence[Variant]) -> Iterator[Variant]:
     random = Random(f"variants/{index}")  # noqa: S311 - a choice of tests, no secret
-    every_choice = zip(CHOICES, SINGLES, strict=True)
-    inside = [choice for choice, single in every_choice if single in singles and single.holds(case, facts)]
-    if len({choice.axis for choice in inside}) < _FEWEST:
+    every_value = zip(AXIS_VALUES, SINGLES, strict=True)
+    inside = [axis_value for axis_value, single in every_value if single in singles and single.holds(case, facts)]
+    if len({axis_value.axis for axis_value in inside}) < _FEWEST:
         return
     while True:
         # every axis is as likely as any other, however many places it has
-        axes = sorted({choice.axis.value for choice in inside})
+        axes = sorted({axis_value.axis.value for axis_value in inside})
         wanted = random.sample(axes, min(len(axes), random.randint(_FEWEST, _MOST)))
         drawn = [random.choice([c for c in inside if c.axis.value == axis]) for axis in wanted]
         # what a place needs goes before what was drawn for the axis
-        yield variant_of(sorted(drawn, key=lambda choice: not choice.needs))
+        yield variant_of(sorted(drawn, key=lambda axis_value: not axis_value.needs))

@@ -8,16 +8,16 @@ from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
 from mergecheck.harness.variants.axes import Axis
-from mergecheck.harness.variants.choices import BASE_NAMES, CHOICES
+from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES
 from mergecheck.harness.variants.judge import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.harness.variants.axes import Choice
+    from mergecheck.harness.variants.axes import AxisValue
     from mergecheck.harness.variants.counts import Counts
-    from mergecheck.harness.variants.run import VariantFinding
+    from mergecheck.harness.variants.finding import VariantFinding
 
 _MAX_LINES = 10
 
@@ -51,17 +51,17 @@ def _shown(lines: list[str]) -> list[str]:
 def rows_of(counts: Counts) -> list[tuple[str, ...]]:
     """Return a row for each place that was tried or passed over."""
     return [
-        (str(choice), *(str(number) for number in _numbers(counts, choice)))
-        for choice in CHOICES
-        if str(choice) in counts.choices
+        (str(axis_value), *(str(number) for number in _numbers(counts, axis_value)))
+        for axis_value in AXIS_VALUES
+        if str(axis_value) in counts.axis_values
     ]
 
 
 COLUMNS = ("variant", "cases", "equal", "exempt", "known", "different", "unsupported", "plan seen")
 
 
-def _numbers(counts: Counts, choice: Choice) -> tuple[object, ...]:
-    found = counts.of(choice)
+def _numbers(counts: Counts, axis_value: AxisValue) -> tuple[object, ...]:
+    found = counts.of(axis_value)
     endings = found.endings
     return (
         found.num_judged,
@@ -70,7 +70,7 @@ def _numbers(counts: Counts, choice: Choice) -> tuple[object, ...]:
         endings[Ending.KNOWN],
         endings[Ending.DIFFERENT],
         found.num_outside + endings[Ending.UNSUPPORTED],
-        found.num_seen if choice.plan else "-",
+        found.num_seen if axis_value.plan else "-",
     )
 
 
@@ -92,8 +92,8 @@ def summary_lines(counts: Counts, *, required: Sequence[str]) -> list[str]:
     if counts.num_flaky:
         lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
     lines += [
-        f"inconclusive: {choice} ran {counts.of(choice).num_judged} times, no plan showed {' or '.join(choice.plan)}"
-        for choice in counts.unseen()
+        f"inconclusive: {unseen} ran {counts.of(unseen).num_judged} times, no plan showed {' or '.join(unseen.plan)}"
+        for unseen in counts.unseen()
     ]
     lines += [f"inconclusive: no plan of the run showed {name} (--require-plan)" for name in counts.missing(required)]
     return lines
@@ -104,43 +104,43 @@ def list_lines() -> list[str]:
     lines: list[str] = []
     for axis in Axis:
         lines.append(f"{axis.value}  (base: {BASE_NAMES[axis]})")
-        for choice in CHOICES:
-            if choice.axis is not axis:
+        for axis_value in AXIS_VALUES:
+            if axis_value.axis is not axis:
                 continue
-            lines.append(f"  {choice}  {choice.sentence}")
-            details = [f"for: {choice.domain}"]
-            for exemption in choice.exemptions:
+            lines.append(f"  {axis_value}  {axis_value.sentence}")
+            details = [f"for: {axis_value.domain}"]
+            for exemption in axis_value.exemptions:
                 parts = sorted(exemption.metrics | exemption.observables | exemption.errors)
                 details.append(f"may change ({', '.join(exemption.rules)}): {', '.join(parts)}")
-            if choice.needs:
-                details.append("brings: " + ", ".join(f"{needed.value}={place}" for needed, place in choice.needs))
-            if choice.plan:
-                details.append(f"plan: {' or '.join(choice.plan)}")
+            if axis_value.needs:
+                details.append("brings: " + ", ".join(f"{needed.value}={place}" for needed, place in axis_value.needs))
+            if axis_value.plan:
+                details.append(f"plan: {' or '.join(axis_value.plan)}")
             lines += [f"      {detail}" for detail in details]
     return lines
 
 
-def choices_json() -> list[dict[str, Any]]:
+def axis_values_json() -> list[dict[str, Any]]:
     """Return the list for a program."""
     return [
         {
-            "name": str(choice),
-            "axis": choice.axis.value,
-            "base": BASE_NAMES[choice.axis],
-            "sentence": choice.sentence,
-            "domain": choice.domain,
-            "settings": dict(choice.settings),
-            "needs": [f"{axis.value}={place}" for axis, place in choice.needs],
-            "plan": list(choice.plan),
+            "name": str(axis_value),
+            "axis": axis_value.axis.value,
+            "base": BASE_NAMES[axis_value.axis],
+            "sentence": axis_value.sentence,
+            "domain": axis_value.domain,
+            "settings": dict(axis_value.settings),
+            "needs": [f"{axis.value}={place}" for axis, place in axis_value.needs],
+            "plan": list(axis_value.plan),
             "may_change": [
                 {
                     "rules": list(exemption.rules),
                     "what": sorted(exemption.metrics | exemption.observables | exemption.errors),
                 }
-                for exemption in choice.exemptions
+                for exemption in axis_value.exemptions
             ],
         }
-        for choice in CHOICES
+        for axis_value in AXIS_VALUES
     ]
 
 
@@ -159,7 +159,7 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
         "num_pairs": len(counts.pairs),
         "operators": dict(counts.operators),
         "unsupported": dict(counts.reasons),
-        "not_executed": [str(choice) for choice in counts.unseen()],
+        "not_executed": [str(axis_value) for axis_value in counts.unseen()],
         "required_missing": list(counts.missing(required)),
         "num_flaky": counts.num_flaky,
         "findings": [
@@ -168,7 +168,9 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
                 "path": None if finding.path is None else str(finding.path),
                 "fingerprint": str(finding.fingerprint),
                 "variant": None if finding.variant is None else finding.variant.name,
-                "axes": [] if finding.variant is None else [choice.axis.value for choice in finding.variant.choices],
+                "axes": []
+                if finding.variant is None
+                else [axis_value.axis.value for axis_value in finding.variant.axis_values],
                 "mismatches": mismatches_json(finding.report.mismatches),
             }
             for finding in found

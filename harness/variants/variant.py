@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.variants.axes import Axis, Choice
-from mergecheck.harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES
+from mergecheck.harness.variants.axes import Axis, AxisValue
+from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,67 +21,67 @@ VARIANT_SETTING = "mergecheck.variant"
 """In a saved case: the variant that gave another answer. Engines take no notice of it."""
 
 _ORDER = {axis: index for index, axis in enumerate(Axis)}
-_BY_NAME = {(choice.axis, choice.name): choice for choice in CHOICES}
+_BY_NAME = {(axis_value.axis, axis_value.name): axis_value for axis_value in AXIS_VALUES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
     """Places on different axes, in the order of the axes."""
 
-    choices: tuple[Choice, ...]
+    axis_values: tuple[AxisValue, ...]
 
     @property
     def name(self) -> str:
         """What the command line calls it, such as ``aqe=on,join=broadcast``."""
-        return ",".join(str(choice) for choice in self.choices) or "base"
+        return ",".join(str(axis_value) for axis_value in self.axis_values) or "base"
 
     @property
     def exemptions(self) -> tuple[Exemption, ...]:
         """What the variant may change."""
-        return tuple(exemption for choice in self.choices for exemption in choice.exemptions)
+        return tuple(exemption for axis_value in self.axis_values for exemption in axis_value.exemptions)
 
     def holds(self, case: Case, facts: Facts) -> bool:
         """Tell whether all places may be chosen for a case, and change something of it."""
-        if not all(choice.holds(case, facts) for choice in self.choices):
+        if not all(axis_value.holds(case, facts) for axis_value in self.axis_values):
             return False
-        return all(Variant((choice,)).applied(case) != base_of(case) for choice in self.choices)
+        return all(Variant((axis_value,)).applied(case) != base_of(case) for axis_value in self.axis_values)
 
     def applied(self, case: Case) -> Case:
         """Return the case as it runs; a setting of the variant goes before the case's own."""
         changed = base_of(case)
-        for choice in self.choices:
-            changed = choice.rewrite(changed)
-        settings = {name: value for choice in self.choices for name, value in choice.settings.items()}
+        for axis_value in self.axis_values:
+            changed = axis_value.rewrite(changed)
+        settings = {name: value for axis_value in self.axis_values for name, value in axis_value.settings.items()}
         return replace(changed, conf={**changed.conf, **settings})
 
     def judged(self, case: Case) -> Case:
         """Return the case as the reference is asked: with the settings that it knows."""
         changed = without_variant(case)
-        for choice in self.choices:
-            changed = choice.rewrite(changed)
-        settings = {name: value for choice in self.choices for name, value in choice.judged_as.items()}
+        for axis_value in self.axis_values:
+            changed = axis_value.rewrite(changed)
+        settings = {name: value for axis_value in self.axis_values for name, value in axis_value.judged_as.items()}
         return replace(changed, conf={**changed.conf, **settings})
 
     def without(self, axes: Iterable[Axis]) -> Variant:
         """Return the variant with some axes back at the base."""
         gone = frozenset(axes)
-        return Variant(tuple(choice for choice in self.choices if choice.axis not in gone))
+        return Variant(tuple(axis_value for axis_value in self.axis_values if axis_value.axis not in gone))
 
     def lines(self) -> tuple[str, ...]:
         """Say of each axis where the variant goes: ``axis join: sort-merge -> broadcast``."""
-        return tuple(f"axis {c.axis.value}: {BASE_NAMES[c.axis]} -> {c.name}" for c in self.choices)
+        return tuple(f"axis {c.axis.value}: {BASE_NAMES[c.axis]} -> {c.name}" for c in self.axis_values)
 
 
-def variant_of(choices: Iterable[Choice]) -> Variant:
-    """Make a variant, with what its choices need; of two places on one axis the first one stays."""
-    chosen: dict[Axis, Choice] = {}
-    waiting = list(choices)
+def variant_of(axis_values: Iterable[AxisValue]) -> Variant:
+    """Make a variant, with what its axis_values need; of two places on one axis the first one stays."""
+    chosen: dict[Axis, AxisValue] = {}
+    waiting = list(axis_values)
     while waiting:
-        choice = waiting.pop(0)
-        if choice.axis not in chosen:
-            chosen[choice.axis] = choice
-            waiting += [_BY_NAME[need] for need in choice.needs]
-    return Variant(tuple(sorted(chosen.values(), key=lambda choice: _ORDER[choice.axis])))
+        axis_value = waiting.pop(0)
+        if axis_value.axis not in chosen:
+            chosen[axis_value.axis] = axis_value
+            waiting += [_BY_NAME[need] for need in axis_value.needs]
+    return Variant(tuple(sorted(chosen.values(), key=lambda axis_value: _ORDER[axis_value.axis])))
 
 
 def variant_named(name: str) -> Variant:
@@ -104,14 +104,14 @@ def without_variant(case: Case) -> Case:
     return replace(case, conf={name: value for name, value in case.conf.items() if name != VARIANT_SETTING})
 
 
-def _choice_named(text: str) -> Choice:
+def _choice_named(text: str) -> AxisValue:
     axis, _, place = text.partition("=")
-    for choice in CHOICES:
-        if (choice.axis.value, choice.name) == (axis, place):
-            return choice
-    names = [str(choice) for choice in CHOICES]
+    for axis_value in AXIS_VALUES:
+        if (axis_value.axis.value, axis_value.name) == (axis, place):
+            return axis_value
+    names = [str(axis_value) for axis_value in AXIS_VALUES]
     close = difflib.get_close_matches(text, names, n=1)
-    places = [choice.name for choice in CHOICES if choice.axis.value == axis]
+    places = [axis_value.name for axis_value in AXIS_VALUES if axis_value.axis.value == axis]
     allowed = (
         f"on axis {axis} there are: {', '.join(places)}" if places else f"axes: {', '.join(a.value for a in Axis)}"
     )

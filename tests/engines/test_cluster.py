@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from away_cases import expected_counts, write_cases
+from remote_spark_cases import expected_counts, write_cases
 from s3_store import s3_bucket
 from spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.engine import Engine, SelectiveEngine
+from mergecheck.harness.engine import Engine, PrecheckingEngine
 from mergecheck.harness.engines.delta_rs import engine as delta_rs
 from mergecheck.harness.engines.delta_rs.engine import DeltaRsEngine, error_class
 from mergecheck.harness.engines.delta_rs.releases import features_off, requirements
@@ -72,16 +72,16 @@ def test_a_merge_shows_rows_metrics_and_changes(engine: DeltaRsEngine) -> None:
 
 def test_what_cannot_be_said_is_refused_beforehand(engine: DeltaRsEngine) -> None:
     """With the words of the run, which then need not begin."""
-    assert isinstance(engine, SelectiveEngine)
+    assert isinstance(engine, PrecheckingEngine)
     nested = case("WHEN MATCHED AND array(1) = array(s.id) THEN DELETE")
-    assert engine.refused(nested) == engine.run(nested) == Unsupported("expression array")
-    assert engine.refused(WARM_UP) is None
+    assert engine.unsupported_reason(nested) == engine.run(nested) == Unsupported("expression array")
+    assert engine.unsupported_reason(WARM_UP) is None
 
 
 def test_a_merge_is_said_once(engine: DeltaRsEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beforehand and for the run, which gives the case another name; another merge is another one."""
     given = case("WHEN MATCHED THEN DELETE")
-    assert engine.refused(given) is None
+    assert engine.unsupported_reason(given) is None
     monkeypatch.setattr(delta_rs, "merge_calls", None)
     assert isinstance(engine.run(replace(given, id="y")), Outcome)
     with pytest.raises(TypeError):

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from mergecheck.harness.deviations.registry import load_deviations
-from mergecheck.harness.engine import SelectiveEngine
+from mergecheck.harness.engine import PrecheckingEngine
 from mergecheck.harness.engines.duckdb.engine import DuckDbEngine, error_class
-from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, read_manner
+from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
 from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts, without_lambdas
 from mergecheck.harness.engines.duckdb.preparation import prepare
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
@@ -53,19 +53,19 @@ def _case(sql: str = _UPSERT, **parts: object) -> Case:
 
 
 def _merge(case: Case, tmp_path: Path) -> str:
-    return prepare(case, read_manner(case), tmp_path).merge
+    return prepare(case, parse_options(case), tmp_path).merge
 
 
 def test_what_cannot_be_said_is_refused_beforehand(engine: DuckDbEngine) -> None:
     """With the words of the run, which then need not begin; what only the run shows is not."""
-    assert isinstance(engine, SelectiveEngine)
+    assert isinstance(engine, PrecheckingEngine)
     target = {"schema": "id INT, v STRING, g INT GENERATED ALWAYS AS (id + 1)", "rows": [[1, "a", 2]]}
     case = _case(
         "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET g = s.id", target=target
     )
-    assert engine.refused(case) == engine.run(case) == Unsupported("a value assigned to a generated column")
+    assert engine.unsupported_reason(case) == engine.run(case) == Unsupported("a value assigned to a generated column")
     doubled = _case(conf={"duckdb.index": "primary-key"})
-    assert engine.refused(doubled) is None
+    assert engine.unsupported_reason(doubled) is None
     assert engine.run(doubled) == Unsupported("rows that no primary key allows")
 
 
@@ -141,7 +141,7 @@ def test_nothing_of_a_case_reaches_the_next(engine: DuckDbEngine) -> None:
 def test_the_second_merge_has_a_new_table(tmp_path: Path, conf: dict[str, str], number: int) -> None:
     """And a new database, unless the first left nothing behind but tables in memory."""
     case = _case(conf=conf)
-    preparation = prepare(case, read_manner(case), tmp_path)
+    preparation = prepare(case, parse_options(case), tmp_path)
     both = [preparation.steps(returning=returning) for returning in (False, True)]
     assert sum(step["do"] == "open" for steps in both for step in steps) == number
     assert all(sum(step.get("sql") == preparation.create for step in steps) == 1 for steps in both)

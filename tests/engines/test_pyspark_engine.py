@@ -143,7 +143,7 @@ def commit(path: Path, *actions: dict[str, Any]) -> None:
 
 
 def some_case(predicate: Any, wanted: Any) -> Case:
-    """A case on the wanted lane: the lanes are chosen by the statement."""
+    """A case on the wanted mode: the modes are chosen by the statement."""
     variants = (replace(CASE, sql=UPSERT + " " * blanks) for blanks in range(100))
     return next(case for case in variants if predicate(case) is wanted)
 
@@ -378,9 +378,9 @@ def engine() -> Iterator[PySparkEngine]:
 @pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize("from_table", [True, False])
 def test_an_upsert_agrees_with_the_reference(engine: PySparkEngine, profile: Profile, *, from_table: bool) -> None:
-    """The real thing on each lane: rows, metrics, change rows, commit and path."""
-    lane = (profile, from_table)
-    case = some_case(lambda case: (profile_of(case), reads_source_from_table(case)) == lane, wanted=True)
+    """The real thing on each mode: rows, metrics, change rows, commit and path."""
+    mode = (profile, from_table)
+    case = some_case(lambda case: (profile_of(case), reads_source_from_table(case)) == mode, wanted=True)
     report = check_case(case, engine)
     assert (report.verdict, report.mismatches, report.reason) == (Verdict.AGREE, (), "")
     assert isinstance(report.result, Outcome)
@@ -445,7 +445,7 @@ def test_no_java_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stated_number_of_files_asks_for_one_task() -> None:
-    """Otherwise the number would depend on the lane (R-542)."""
+    """Otherwise the number would depend on the mode (R-542)."""
     case = some_case(profile_of, Profile.PRODUCTION)
     stated = replace(case, expect=Expectation(metrics={"numTargetFilesAdded": 1}))
     assert profile_of(stated) is Profile.TINY

@@ -1,4 +1,4 @@
-"""The scale lane on Spark: a large merge agrees, and planted faults are found there and reduced to small cases."""
+"""The scale mode on Spark: a large merge agrees, and planted faults are found there and reduced to small cases."""
 
 from __future__ import annotations
 

@@ -73,4 +73,4 @@ def test_a_planted_fault_is_found_and_its_axis_named(engine: PySparkEngine, plan
     assert [finding.variant is not None for finding in run.found] == [True]
     named = run.found[0].variant
     assert named is not None
-    assert {choice.axis.value for choice in named.choices} <= planted.axes
+    assert {axis_value.axis.value for axis_value in named.axis_values} <= planted.axes

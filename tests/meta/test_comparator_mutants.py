@@ -207,7 +207,7 @@ def test_swapped_cells_of_a_row_are_noticed(table: Any, cells: Any) -> None:
 @QUICK
 @given(table=tables(first=(types.INT, types.STRING)))
 def test_cells_swapped_between_rows_are_noticed(table: Any) -> None:
-    """The bag of each column is right, the rows are not."""
+    """The multiset of each column is right, the rows are not."""
     schema, rows = table
     rest = (None,) * (len(schema.columns) - 2)
     right = outcome_of(schema, (*rows, (8, "p", *rest), (9, "q", *rest)))

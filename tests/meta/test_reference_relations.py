@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
@@ -100,7 +100,7 @@ def test_predictions_conserve_rows(drawn: list[tuple[Case, Reference]]) -> None:
     for case, reference in drawn:
         outcome = answered(reference.answer)
         if isinstance(outcome, Outcome):
-            assert conservation_mismatches(case, outcome, reference.facts) == (), case.sql
+            assert invariant_mismatches(case, outcome, reference.facts) == (), case.sql
 
 
 def test_evolution_only_adds(drawn_with_evolution: list[tuple[Case, Reference]]) -> None:

@@ -1,4 +1,4 @@
-"""The batch lane: one merge of many pairs of tables is the merges of the pairs."""
+"""The batch mode: one merge of many pairs of tables is the merges of the pairs."""
 
 from __future__ import annotations
 

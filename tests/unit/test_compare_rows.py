@@ -1,4 +1,4 @@
-"""Bags of rows against each other: equal or not, and which rows are likely the same with another cell."""
+"""Multisets of rows against each other: equal or not, and which rows are likely the same with another cell."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FOUR = parse_schema("a INT, b INT, c INT, d INT")
 def test_bags_of_rows_are_equal_or_differ(left: Any, right: Any, differs: Any) -> None:
     """A row too many, one too few, or another number of the same is enough, to either side."""
     schema = parse_schema("a INT")
-    bags = [tuple((value,) for value in values) for values in (left, right)]
-    assert same_rows(bags[0], bags[1], schema) is not differs
-    assert bool(difference(bags[0], bags[1], wanted_schema=schema, found_schema=schema)) is differs
+    multisets = [tuple((value,) for value in values) for values in (left, right)]
+    assert same_rows(multisets[0], multisets[1], schema) is not differs
+    assert bool(difference(multisets[0], multisets[1], wanted_schema=schema, found_schema=schema)) is differs
 
 
 def test_rows_with_most_equal_cells_are_paired_first() -> None:

@@ -64,7 +64,7 @@ class Faulty:
         self.closed = False
         shared.opened.append(self)
 
-    def beside(self) -> Faulty:
+    def fork(self) -> Faulty:
         return Faulty(self.shared)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Copied:
         self.log = log
         self.dies = dies
 
-    def recipe(self) -> Callable[[], Copied]:
+    def factory(self) -> Callable[[], Copied]:
         return functools.partial(Copied, self.log, dies=self.dies)
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ class Healthy(Faulty):
 
     is_healthy = True
 
-    def beside(self) -> Healthy:
+    def fork(self) -> Healthy:
         return Healthy(self.shared)
 
 

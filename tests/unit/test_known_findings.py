@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mergecheck.harness.findings.dedup import KnownFindings
-from mergecheck.harness.findings.signature import shape, symptom
+from mergecheck.harness.findings.signature import minimal_signature, observed_signature
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import parse_cases
@@ -41,29 +41,29 @@ def report(sql: str, *, check: Check = Check.ROWS, kind: str = "missing_rows", *
 def test_names_and_values_are_no_part_of_a_shape() -> None:
     other = _UPDATE.replace("SET *", "SET id = 2")
     renamed = report(other.replace("t.", "u.").replace("target t", "target u").replace("= 2", "= 7"))
-    assert shape(report(other)) == shape(renamed)
-    assert shape(report(other)) != shape(report(_DELETE))
+    assert minimal_signature(report(other)) == minimal_signature(renamed)
+    assert minimal_signature(report(other)) != minimal_signature(report(_DELETE))
 
 
 def test_the_clauses_that_acted_are_part_of_a_symptom() -> None:
-    assert symptom(report(_DELETE)) != symptom(report(_UPDATE))
-    assert symptom(report(_DELETE)) == symptom(report(_DELETE, files=[[[1]], [[2]]]))
+    assert observed_signature(report(_DELETE)) != observed_signature(report(_UPDATE))
+    assert observed_signature(report(_DELETE)) == observed_signature(report(_DELETE, files=[[[1]], [[2]]]))
 
 
 def test_a_new_symptom_is_worth_a_try_and_an_old_one_is_not() -> None:
     known = KnownFindings()
-    assert known.taken_for(report(_DELETE)) is None
+    assert known.match_known(report(_DELETE)) is None
     known.add("f1", drawn=report(_DELETE), minimal=report(_DELETE), is_minimal=True)
-    assert known.taken_for(report(_DELETE)) == "f1"
-    assert known.taken_for(report(_UPDATE)) is None
+    assert known.match_known(report(_DELETE)) == "f1"
+    assert known.match_known(report(_UPDATE)) is None
     assert len(known) == 1
 
 
 def test_a_case_like_a_minimal_one_is_that_finding() -> None:
     known = KnownFindings()
     known.add("f1", drawn=report(_UPDATE, files=[]), minimal=report(_DELETE), is_minimal=True)
-    assert known.with_shape(report(_DELETE)) == "f1"
-    assert known.with_shape(report(_UPDATE)) is None
+    assert known.match_minimal(report(_DELETE)) == "f1"
+    assert known.match_minimal(report(_UPDATE)) is None
 
 
 def test_tries_that_come_to_nothing_get_rarer() -> None:
@@ -71,13 +71,13 @@ def test_tries_that_come_to_nothing_get_rarer() -> None:
     known = KnownFindings()
     known.add("f1", drawn=report(_DELETE), minimal=report(_DELETE), is_minimal=True)
     other = report(_UPDATE, properties={"delta.enableChangeDataFeed": "true"})
-    assert known.taken_for(other) is None
+    assert known.match_known(other) is None
     known.add_another("f1", drawn=other)
-    assert known.taken_for(other) == "f1"  # the same symptom, not counted as a wait
-    assert known.taken_for(report(_UPDATE)) == "f1"  # passed over once
-    assert known.taken_for(report(_UPDATE)) is None
+    assert known.match_known(other) == "f1"  # the same observed, not counted as a wait
+    assert known.match_known(report(_UPDATE)) == "f1"  # passed over once
+    assert known.match_known(report(_UPDATE)) is None
 
 
 @pytest.mark.parametrize(("kind", "same"), [("missing_rows", True), ("extra_rows", False)])
 def test_another_sort_of_difference_is_another_symptom(kind: str, *, same: bool) -> None:
-    assert (symptom(report(_DELETE)) == symptom(report(_DELETE, kind=kind))) is same
+    assert (observed_signature(report(_DELETE)) == observed_signature(report(_DELETE, kind=kind))) is same

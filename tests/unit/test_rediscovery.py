@@ -1,4 +1,4 @@
-"""The page of released versions: what counts as one symptom, and of which kind."""
+"""The page of released versions: what counts as one observed, and of which kind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_findings_are_counted_by_kind_and_symptom(tmp_path: Path) -> None:
         "f": "metrics",
         "g": "cdf",
     }
-    assert [found[name].symptom for name in "abcde"] == [
+    assert [found[name].observed for name in "abcde"] == [
         "rows extra_rows",
         "rows extra_rows",
         "rows extra_rows with evolution partitioned",

@@ -1,4 +1,4 @@
-"""Tables of the scale lane: the same bytes from the same spec, with the traits that their shape promises."""
+"""Tables of the scale mode: the same bytes from the same spec, with the traits that their shape promises."""
 
 from __future__ import annotations
 

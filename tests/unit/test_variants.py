@@ -22,8 +22,8 @@ from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.session import check_one
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes import Axis
+from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
 from mergecheck.harness.variants.bisect import bisect
-from mergecheck.harness.variants.choices import BASE_NAMES, BASE_SETTINGS, CHOICES, OWN_BASE_SETTINGS
 from mergecheck.harness.variants.domains import is_repeatable
 from mergecheck.harness.variants.judge import Ending, Observed
 from mergecheck.harness.variants.run import VariantRun
@@ -104,7 +104,7 @@ class Predicting:
         pass
 
 
-OWN = frozenset(name for choice in CHOICES for name in choice.own_settings)
+OWN = frozenset(name for axis_value in AXIS_VALUES for name in axis_value.own_settings)
 """What the engine of this project declares as its own settings."""
 
 
@@ -136,13 +136,13 @@ def running(engine: ConfigurableEngine, *names: str, findings: FindingsDirectory
 
 def test_every_axis_has_a_base_and_a_place() -> None:
     """So that the list names them all, and each name is one place."""
-    assert set(BASE_NAMES) == set(Axis) == {choice.axis for choice in CHOICES}
-    assert len({str(choice) for choice in CHOICES}) == len(CHOICES)
+    assert set(BASE_NAMES) == set(Axis) == {axis_value.axis for axis_value in AXIS_VALUES}
+    assert len({str(axis_value) for axis_value in AXIS_VALUES}) == len(AXIS_VALUES)
 
 
 def test_every_exemption_has_a_rule() -> None:
     """What may change is part of the specification."""
-    exemptions = [exemption for choice in CHOICES for exemption in choice.exemptions]
+    exemptions = [exemption for axis_value in AXIS_VALUES for exemption in axis_value.exemptions]
     assert all(exemption.rules for exemption in exemptions)
     assert all(e.metrics or e.observables or e.errors for e in exemptions)
 
@@ -200,9 +200,9 @@ def test_selection_hangs_on_the_number_alone() -> None:
     assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
     assert len(first) >= 8
     chosen = [selected(index, UPSERT, facts, own=OWN)[0] for index in range(len(SINGLES))]
-    tried = {str(choice) for variant in itertools.chain(*chosen) for choice in variant.choices}
-    outside = {variant.choices[0] for variant in SINGLES if not variant.holds(UPSERT, facts)}
-    assert tried == {str(choice) for choice in CHOICES} - {str(choice) for choice in outside}
+    tried = {str(axis_value) for variant in itertools.chain(*chosen) for axis_value in variant.axis_values}
+    outside = {variant.axis_values[0] for variant in SINGLES if not variant.holds(UPSERT, facts)}
+    assert tried == {str(axis_value) for axis_value in AXIS_VALUES} - {str(axis_value) for axis_value in outside}
 
 
 def test_a_given_case_runs_under_every_place() -> None:
@@ -243,8 +243,8 @@ def test_settings_of_our_merge_are_for_our_engine() -> None:
     chosen = [selected(index, UPSERT, facts) for index in range(len(SINGLES))]
     met = [variant for pair in (*chosen, every(UPSERT, facts)) for part in pair for variant in part]
     assert met
-    assert not any(choice.own_settings for variant in met for choice in variant.choices)
-    assert any(choice.own_settings for choice in CHOICES)
+    assert not any(axis_value.own_settings for variant in met for axis_value in variant.axis_values)
+    assert any(axis_value.own_settings for axis_value in AXIS_VALUES)
 
 
 def test_an_engine_that_is_right_agrees_everywhere() -> None:
@@ -310,7 +310,7 @@ def test_a_fault_of_two_axes_is_bisected_to_both() -> None:
 def test_bisect_finds_any_set_of_axes(number: int) -> None:
     """The smallest set, whichever of five it is, without asking a set twice."""
     variant = variant_named("aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
-    wanted = {str(c) for i, c in enumerate(variant.choices) if number >> i & 1}
+    wanted = {str(c) for i, c in enumerate(variant.axis_values) if number >> i & 1}
     asked: list[str] = []
 
     def flips(candidate: object) -> bool:
@@ -458,7 +458,7 @@ def test_a_plan_that_never_appears_is_said() -> None:
     """What was asked for and never executed is not covered (pitfall P25)."""
     run = running(Predicting(), "join=broadcast", "codegen=whole-stage")
     run.check(None, UPSERT)
-    assert [str(choice) for choice in run.counts.unseen()] == ["join=broadcast"]
+    assert [str(axis_value) for axis_value in run.counts.unseen()] == ["join=broadcast"]
     assert run.counts.missing(["SortMergeJoin", "CartesianProduct"]) == ("CartesianProduct",)
     lines = summary_lines(run.counts, required=["CartesianProduct"])
     assert "inconclusive: join=broadcast ran 1 times, no plan showed BroadcastHashJoin" in lines

@@ -106,11 +106,11 @@ class DeltaRsEngine:
             raise UserInputError(f"{version!r} is no version of delta-rs: give a released one, such as delta-rs@1.6.0")
         return cls(version=version, python=environment_python("delta-rs", version, requirements(version)))
 
-    def recipe(self) -> Callable[[], Engine]:
-        """Return what makes another such engine, see ``CopiedEngine``."""
+    def factory(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``FactoryEngine``."""
         return functools.partial(type(self), version=self.version, python=self._python)
 
-    def refused(self, case: Case) -> Unsupported | None:
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say what of a case this release, or the translation, has no words for."""
         said = self._say(case)
         return said if isinstance(said, Unsupported) else None

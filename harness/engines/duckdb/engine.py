@@ -15,7 +15,7 @@ import pyarrow as pa
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
-from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, read_manner
+from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
 from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
 from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
@@ -98,11 +98,11 @@ class DuckDbEngine:
         arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
         return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
 
-    def recipe(self) -> Callable[[], Engine]:
-        """Return what makes another such engine, see ``CopiedEngine``."""
+    def factory(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``FactoryEngine``."""
         return functools.partial(type(self), version=self.version, python=self._python)
 
-    def refused(self, case: Case) -> Unsupported | None:
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say what of a case DuckDB, or the translation, has no words for."""
         prepared = self._prepare(case)
         return prepared if isinstance(prepared, Unsupported) else None
@@ -146,7 +146,7 @@ class DuckDbEngine:
 def _prepare_anew(case: Case) -> Preparation | Unsupported:
     """Translate a case; ``DuckDbEngine`` does so once for a look beforehand and for the run."""
     try:
-        return prepare(case, read_manner(case), scratch_path())
+        return prepare(case, parse_options(case), scratch_path())
     except UnsupportedByReferenceError as error:
         return Unsupported(error.reason)
     except RejectedError as error:  # of the source query, which is translated whole
@@ -164,7 +164,7 @@ class _Merged:
 
 def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None) -> _Merged | Rejection | Unsupported:
     if reply["failed"] is not None:
-        if preparation.manner.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
+        if preparation.options.index == "primary-key" and reply["failed"]["class"] == "ConstraintException":
             return Unsupported("rows that no primary key allows")
         return Unsupported(f"setup: {error_class(reply['failed'])}")
     answers, schema = reply["answers"], preparation.case.target.schema
@@ -193,7 +193,7 @@ def _read(preparation: Preparation, reply: dict[str, Any], plain: _Merged | None
 def _rejection(preparation: Preparation, error: dict[str, str], answers: dict[str, Any]) -> Rejection | Unsupported:
     if raised := _RAISED.match(error["message"]):
         return Unsupported(raised.group(1).strip())
-    if preparation.manner.index == "primary-key" and error["class"] == "ConstraintException":
+    if preparation.options.index == "primary-key" and error["class"] == "ConstraintException":
         return Unsupported("a merge that the primary key may forbid")
     case = preparation.case
     unchanged = None

@@ -30,7 +30,7 @@ from mergecheck.reference.types.typed import Typed, identifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.harness.engines.duckdb.options import Manner
+    from mergecheck.harness.engines.duckdb.options import DuckDbOptions
     from mergecheck.harness.engines.duckdb.written_statement import WrittenClause, WrittenStatement
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.expressions.names import Scope
@@ -65,7 +65,7 @@ class MergeWriter:
     target_schema: Schema
     source_schema: Schema
     settings: Settings
-    manner: Manner
+    options: DuckDbOptions
     tables: Mapping[str, Rows]
     source_text: str
     known_only: bool
@@ -80,7 +80,7 @@ class MergeWriter:
         parts = [f"MERGE INTO {identifier(self.statement.target)}{alias}", f"USING {self._source()}"]
         parts.append(f"ON {self._condition(self.statement.on, Kind.MATCHED)}")
         parts += [self._clause(clause) for clause in self.statement.clauses]
-        if self.manner.clauses == "do-nothing" and self.statement.clauses:
+        if self.options.clauses == "do-nothing" and self.statement.clauses:
             parts += self._nothing()
         return with_plain_casts(" ".join(parts))
 
@@ -144,7 +144,7 @@ class MergeWriter:
 
     def _clause(self, clause: WrittenClause) -> str:
         words = _WORDS[clause.kind]
-        if clause.kind is Kind.NOT_MATCHED and self.manner.clauses == "by-target":
+        if clause.kind is Kind.NOT_MATCHED and self.options.clauses == "by-target":
             words += " BY TARGET"
         condition = "" if clause.condition is None else f" AND {self._condition(clause.condition, clause.kind)}"
         return f"WHEN {words}{condition} THEN {self._action(clause)}"
@@ -159,7 +159,7 @@ class MergeWriter:
     def _action(self, clause: WrittenClause) -> str:
         if clause.action is Action.DELETE:
             return "DELETE"
-        if clause.star and (star := self._star(clause.action)) is not None and self.manner.star != "explicit":
+        if clause.star and (star := self._star(clause.action)) is not None and self.options.star != "explicit":
             return star
         try:
             values = self._values().of(clause)
@@ -181,9 +181,9 @@ class MergeWriter:
         if any(column.generated is not None for column in self.target_schema.columns):
             return None
         same_order = list(columns) == [column.name.lower() for column in self.target_schema.columns]
-        if same_order and self.manner.star == "short":
+        if same_order and self.options.star == "short":
             return _SHORT[action]
-        return _STARS[action, same_order and self.manner.star != "by-name"]
+        return _STARS[action, same_order and self.options.star != "by-name"]
 
     def _values(self) -> AlignedValues:
         return AlignedValues(names=self._names(), settings=self.settings, translator=self._translator)

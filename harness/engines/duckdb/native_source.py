@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engines.duckdb.native_tables import Step
-    from mergecheck.harness.engines.duckdb.options import Manner
+    from mergecheck.harness.engines.duckdb.options import DuckDbOptions
     from mergecheck.reference.case.model import Source
 
 SOURCE = "source"
@@ -34,26 +34,26 @@ class GivenSource:
     prefix: str = ""
 
 
-def give_source(source: Source, manner: Manner, directory: Path) -> GivenSource:
+def give_source(source: Source, options: DuckDbOptions, directory: Path) -> GivenSource:
     """Give the source in the form that the case wants; ``VALUES`` only where it can be written so."""
     incoming = load(_INCOMING, source.rows, source.schema)
-    values = values_query(source.rows, source.schema) if manner.source == "values" else None
+    values = values_query(source.rows, source.schema) if options.source == "values" else None
     if values is not None:
         names = ", ".join(identifier(column.name) for column in source.schema.columns)
         return GivenSource(text=f"(SELECT * FROM ({values}) AS v({names}))")
-    if manner.source == "arrow":
+    if options.source == "arrow":
         return GivenSource(steps=(incoming,), text=f"({renamed(source.schema, _INCOMING)})")
-    if manner.source == "parquet":
+    if options.source == "parquet":
         path = string_literal(str(directory / "source.parquet"))
         copy = run(f"COPY ({renamed(source.schema, _INCOMING)}) TO {path}")
         return GivenSource(steps=(incoming, copy), text=f"read_parquet({path})")
-    stored = SOURCE if manner.source in ("", "values") else _STORED
+    stored = SOURCE if options.source in ("", "values") else _STORED
     steps = (incoming, create_source(stored, source.schema), insert_rows(stored, source.schema, _INCOMING))
     everything = f"SELECT * FROM {_STORED}"
-    if manner.source == "view":
+    if options.source == "view":
         return GivenSource(steps=(*steps, run(f'CREATE VIEW "source" AS {everything}')))
-    if manner.source == "subquery":
+    if options.source == "subquery":
         return GivenSource(steps=steps, text=f"({everything})")
-    if manner.source == "cte":
+    if options.source == "cte":
         return GivenSource(steps=steps, prefix=f'WITH "source" AS ({everything}) ')
     return GivenSource(steps=steps)

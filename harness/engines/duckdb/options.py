@@ -39,7 +39,7 @@ CONF_DOMAIN: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class DuckDbOptions:
     """The settings of one case, typed; an empty text is DuckDB's own default.
 
     Attributes:
@@ -63,7 +63,7 @@ class Manner:
     session: tuple[tuple[str, str], ...] = ()
 
 
-def read_manner(case: Case) -> Manner:
+def parse_options(case: Case) -> DuckDbOptions:
     """Read the settings of a case that are DuckDB's.
 
     Raises:
@@ -82,4 +82,4 @@ def read_manner(case: Case) -> Manner:
         ("preserve_insertion_order", given.get(_PREFIX + "preserve_insertion_order", "true")),
         ("disabled_optimizers", f"'{given.get(_PREFIX + 'disabled_optimizers', '')}'"),
     )
-    return Manner(**words, session=session)
+    return DuckDbOptions(**words, session=session)

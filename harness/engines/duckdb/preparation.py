@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.engines.duckdb.native_tables import Step
-    from mergecheck.harness.engines.duckdb.options import Manner
+    from mergecheck.harness.engines.duckdb.options import DuckDbOptions
     from mergecheck.harness.engines.duckdb.written_statement import WrittenStatement
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Case
@@ -62,7 +62,7 @@ class Preparation:
     """
 
     case: Case
-    manner: Manner
+    options: DuckDbOptions
     directory: Path
     merge: str
     prefix: str
@@ -78,14 +78,14 @@ class Preparation:
         Args:
             returning: whether the merge tells which rows it changed; the plain merge succeeded then.
         """
-        in_file = self.manner.database == "file"
+        in_file = self.options.database == "file"
         path = str(self.directory / ("returning.duckdb" if returning else "plain.duckdb")) if in_file else ":memory:"
         merge = self._merge(returning=returning)
         if returning and self._is_plain:
             steps: list[Step] = [run('DROP TABLE "target"')]  # its database and its source serve both merges
         else:
             steps = [{"do": "open", "path": path}, setting("TimeZone", "'UTC'")]
-            steps += [setting(name, value) for name, value in self.manner.session]
+            steps += [setting(name, value) for name, value in self.options.session]
             steps += self.source_steps
         steps.append(run(self.create))
         if not returning:
@@ -97,19 +97,19 @@ class Preparation:
         if in_file:
             steps.append({"do": "open", "path": path})
         steps += [ask(ROWS, self._select()), ask_texts(COLUMNS, _COLUMNS)]
-        if self.manner.database == "temporary-table":  # it would hide the next case's; a failure here is no setup's
+        if self.options.database == "temporary-table":  # it would hide the next case's; a failure here is no setup's
             steps.append(ask_texts(_DROPPED, 'DROP TABLE IF EXISTS temp."target"'))
         return steps
 
     @property
     def restores(self) -> bool:
         """Whether the rows before the merge are there again after it failed: they were committed before."""
-        return self.manner.transaction not in ("local-rows", "mixed-rows")
+        return self.options.transaction not in ("local-rows", "mixed-rows")
 
     @property
     def _is_plain(self) -> bool:
         """Whether a successful merge leaves nothing behind but tables in memory."""
-        return not self.manner.database and self.manner.transaction in ("", "explicit")
+        return not self.options.database and self.options.transaction in ("", "explicit")
 
     def _merge(self, *, returning: bool) -> list[Step]:
         sql = self.prefix + self.merge + (" RETURNING merge_action, *" if returning else "")
@@ -121,7 +121,7 @@ class Preparation:
         rows = insert_rows(_TARGET, target.schema, _INCOMING_TARGET)
         index = [run(f'CREATE INDEX merge_index ON "target" ({identifier(self.key)})')] if self._indexed else []
         begin, commit = run("BEGIN TRANSACTION"), {**ask(COMMIT, "COMMIT"), "after": MERGE}
-        match self.manner.transaction:
+        match self.options.transaction:
             case "explicit":
                 return [rows, *index, begin, *merge, commit]
             case "local-rows":
@@ -150,7 +150,7 @@ class Preparation:
 
     @property
     def _indexed(self) -> bool:
-        return self.manner.index in ("key", "other")
+        return self.options.index in ("key", "other")
 
     def _select(self) -> str:
         listed = ", ".join(identifier(column.name) for column in self.case.target.schema.columns)
@@ -160,7 +160,7 @@ class Preparation:
 _COLUMNS = 'DESCRIBE "target"'
 
 
-def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
+def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
     """Translate a case; ``directory`` is where its steps may write files.
 
     Raises:
@@ -179,7 +179,7 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
         raise UnsupportedByReferenceError("feature strict store assignment")
     if settings.append_only:
         raise UnsupportedByReferenceError("feature append-only tables")
-    given = GivenSource() if case.source is None else give_source(case.source, manner, directory)
+    given = GivenSource() if case.source is None else give_source(case.source, options, directory)
     tables = {_TARGET: readable(identifier(_TARGET), case.target.schema)}
     if case.source is not None:
         tables[SOURCE] = readable(given.text, case.source.schema)
@@ -189,7 +189,7 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
         target_schema=case.target.schema,
         source_schema=source_schema,
         settings=settings,
-        manner=manner,
+        options=options,
         tables=tables,
         source_text=given.text if statement.source.lower() == SOURCE else identifier(statement.source),
         known_only=case.expect is not None,
@@ -197,17 +197,17 @@ def prepare(case: Case, manner: Manner, directory: Path) -> Preparation:
     if statement.schema_evolution or settings.schema_evolution:
         _check_evolution(case.target.schema, source_schema)
     key = _key(statement.on, case.target.schema)
-    if manner.index == "other":
+    if options.index == "other":
         key = next((c.name for c in reversed(case.target.schema.columns) if _indexable(c) and c.name != key), key)
     create = create_target(
         case.target,
-        temporary=manner.database == "temporary-table",
-        primary_key=key if manner.index == "primary-key" else None,
+        temporary=options.database == "temporary-table",
+        primary_key=key if options.index == "primary-key" else None,
         case_sensitive=settings.case_sensitive,
     )
     return Preparation(
         case=case,
-        manner=manner,
+        options=options,
         directory=directory,
         merge=writer.text(),
         prefix=given.prefix,

@@ -66,7 +66,7 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
 
 
 def _difference(more: Sequence[Row], less: Sequence[Row], schema: Schema) -> list[Row]:
-    """Take one bag of rows from another."""
+    """Take one multiset of rows from another."""
     taken = Counter(row_identities(less, schema))
     left = []
     for row, identity in zip(more, row_identities(more, schema), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import conservation_mismatches
+from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.reference_oracle import adapter_fault
@@ -66,7 +66,7 @@ def check_relations(
 def _judged(
     case: Case, engine: Engine, outcome: Outcome, relations: Sequence[Relation]
 ) -> tuple[tuple[Mismatch, ...], int]:
-    if engine.capabilities.rows and (broken := conservation_mismatches(case, outcome, _facts(case, outcome))):
+    if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, _facts(case, outcome))):
         return broken, 1
     num_applied = 0
     for relation in relations:

@@ -126,13 +126,15 @@ class Trial:
 
     def rows(self, wanted: Sequence[Row], found: Outcome) -> tuple[Mismatch, ...]:
         """Compare the rows of a table with those wanted."""
-        return self._bag(Check.ROWS, wanted, found.rows, found.schema)
+        return self._multiset(Check.ROWS, wanted, found.rows, found.schema)
 
     def changes(self, wanted: Sequence[Row], found: Outcome) -> tuple[Mismatch, ...]:
         """Compare change rows with those wanted; nothing where the table has no feed."""
-        return () if found.cdf is None else self._bag(Check.CDF, wanted, found.cdf, change_schema(found.schema))
+        return () if found.cdf is None else self._multiset(Check.CDF, wanted, found.cdf, change_schema(found.schema))
 
-    def _bag(self, check: Check, wanted: Sequence[Row], found: Sequence[Row], schema: Schema) -> tuple[Mismatch, ...]:
+    def _multiset(
+        self, check: Check, wanted: Sequence[Row], found: Sequence[Row], schema: Schema
+    ) -> tuple[Mismatch, ...]:
         differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
         return row_mismatches(differing, check=check, against=self.name, wanted_schema=schema, found_schema=schema)
 

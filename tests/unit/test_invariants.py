@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.compare.invariants import AGAINST, conservation_mismatches, counting_laws
+from mergecheck.harness.compare.invariants import AGAINST, counting_laws, invariant_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.reference.case.model import Case, Target
 from mergecheck.reference.outcome import Facts, MergePath, Outcome
@@ -55,7 +55,7 @@ NINE_UPDATED = {"numTargetRowsUpdated": 9, "numTargetRowsMatchedUpdated": 9, "nu
 
 
 def laws(outcome: Outcome, facts: Facts = ALL_CLAUSES) -> list[str]:
-    found = conservation_mismatches(CASE, outcome, facts)
+    found = invariant_mismatches(CASE, outcome, facts)
     assert all(m.against == AGAINST and m.lines and max(map(len, m.lines)) <= 100 for m in found)
     return [m.kind for m in found]
 
@@ -176,7 +176,7 @@ def test_a_table_that_may_widen_widens(widening: str, broken: list[str]) -> None
     properties = {"delta.enableTypeWidening": widening}
     case = dataclasses.replace(CASE, target=dataclasses.replace(CASE.target, properties=properties))
     wider = Schema((SCHEMA.columns[0], Field("id", types.BIGINT)))
-    found = conservation_mismatches(case, dataclasses.replace(RIGHT, schema=wider, cdf=None), ALL_CLAUSES)
+    found = invariant_mismatches(case, dataclasses.replace(RIGHT, schema=wider, cdf=None), ALL_CLAUSES)
     assert [mismatch.kind for mismatch in found] == broken
 
 
@@ -209,7 +209,7 @@ def test_files_hold_what_metrics_and_statistics_say(outcome: Outcome, broken: li
 def test_many_faults_of_files_are_counted(number: int, last: str) -> None:
     """Four are shown; all are there to be explained."""
     outcome = table_outcome(file_faults=("fault",) * number)
-    (found,) = conservation_mismatches(CASE, outcome, ALL_CLAUSES)
+    (found,) = invariant_mismatches(CASE, outcome, ALL_CLAUSES)
     assert (found.lines[-1], len(found.lines), len(found.parts)) == (last, min(number, 5), number)
 
 

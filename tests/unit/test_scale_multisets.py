@@ -1,4 +1,4 @@
-"""Bags of rows compared in SQL: every planted difference is found, and nothing else is."""
+"""Multisets of rows compared in SQL: every planted difference is found, and nothing else is."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from mergecheck.harness.compare.cell_identity import row_identifier
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.scale.multisets import ROWS_PER_PASS, Sums, bag_sums, compare_bags, num_passes
+from mergecheck.harness.scale.multisets import ROWS_PER_PASS, Sums, compare_multisets, multiset_sums, num_passes
 from mergecheck.harness.scale.spec import SCHEMA
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.scale.multisets import BagDifference
+    from mergecheck.harness.scale.multisets import MultisetDiff
     from mergecheck.reference.case.model import Row
 
 DAY = dt.date(2021, 3, 4)
@@ -50,9 +50,9 @@ def query(connection: duckdb.DuckDBPyConnection, name: str, rows: tuple[Row, ...
 
 def compared(
     connection: duckdb.DuckDBPyConnection, wanted: tuple[Row, ...], found: tuple[Row, ...], *, passes: int = 1
-) -> BagDifference:
+) -> MultisetDiff:
     queries = query(connection, "wanted", wanted), query(connection, "found", found)
-    return compare_bags(connection, *queries, SCHEMA, passes=passes)
+    return compare_multisets(connection, *queries, SCHEMA, passes=passes)
 
 
 def with_cell(number: int, place: int, value: Any) -> tuple[Row, ...]:
@@ -116,15 +116,15 @@ def test_every_pair_of_bags_is_told_apart_as_the_comparator_of_small_cases_does(
 ) -> None:
     """The identity of cells is that of ``mergecheck.harness.compare.cell_identity``."""
     identify = row_identifier(SCHEMA)
-    bags = [ROWS[:i] + ROWS[j:] for i in range(len(ROWS)) for j in range(i, len(ROWS) + 1)]
-    for left in bags:
-        right = bags[0]
+    multisets = [ROWS[:i] + ROWS[j:] for i in range(len(ROWS)) for j in range(i, len(ROWS) + 1)]
+    for left in multisets:
+        right = multisets[0]
         same = Counter(map(identify, left)) == Counter(map(identify, right))
         assert bool(compared(connection, left, right)) is not same
 
 
 def test_swapped_cells_of_two_rows_are_found(connection: duckdb.DuckDBPyConnection) -> None:
-    """Column by column, the bags are equal."""
+    """Column by column, the multisets are equal."""
     left = ((1, 0, 0, None, None, "a", None), (2, 0, 0, None, None, "b", None))
     right = ((1, 0, 0, None, None, "b", None), (2, 0, 0, None, None, "a", None))
     assert compared(connection, left, right).num_missing == 2
@@ -138,8 +138,8 @@ def test_of_many_differences_all_are_counted_and_some_are_shown(connection: duck
 
 
 def test_sums_are_those_of_the_parts(connection: duckdb.DuckDBPyConnection) -> None:
-    whole = bag_sums(connection, query(connection, "whole", ROWS), SCHEMA)
-    parts = [bag_sums(connection, query(connection, "part", part), SCHEMA) for part in (ROWS[:3], ROWS[3:])]
+    whole = multiset_sums(connection, query(connection, "whole", ROWS), SCHEMA)
+    parts = [multiset_sums(connection, query(connection, "part", part), SCHEMA) for part in (ROWS[:3], ROWS[3:])]
     assert whole == parts[0] + parts[1]
     assert parts[1] == whole - parts[0]
     assert Sums(rows=7, first=whole.first, second=whole.second) == whole
@@ -148,7 +148,8 @@ def test_sums_are_those_of_the_parts(connection: duckdb.DuckDBPyConnection) -> N
 @pytest.mark.parametrize(("number", "place", "value"), [(0, 2, 4), (3, 5, None), (5, 4, 0.0), (2, 4, math.nan)])
 def test_sums_tell_a_changed_cell(connection: duckdb.DuckDBPyConnection, number: int, place: int, value: Any) -> None:
     one, other = (
-        bag_sums(connection, query(connection, "bag", rows), SCHEMA) for rows in (ROWS, with_cell(number, place, value))
+        multiset_sums(connection, query(connection, "multiset", rows), SCHEMA)
+        for rows in (ROWS, with_cell(number, place, value))
     )
     assert one.first != other.first
     assert one.second != other.second

@@ -12,7 +12,7 @@ from mergecheck.harness.engines.spark_case import SOURCE_SETTING
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile
 from mergecheck.harness.variants import domains
-from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, Choice, Exemption
+from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.harness.variants.large_tables import LARGE_TABLES
 from mergecheck.harness.variants.layouts import LAYOUTS
 from mergecheck.merge import conf
@@ -61,7 +61,7 @@ _ANY_NUMBER_OF_FILES = {conf.REPARTITION_BEFORE_WRITE: "false"}  # what the refe
 
 
 _FLAGS = (
-    Choice(
+    AxisValue(
         axis=Axis.INSERT_ONLY,
         name="off",
         sentence="an insert-only merge takes the classic path",
@@ -78,7 +78,7 @@ _FLAGS = (
             Exemption(rules=("R-320",), errors=frozenset({AMBIGUOUS})),
         ),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.MATCHED_ONLY,
         name="off",
         sentence="a matched-only merge rewrites by a full outer join",
@@ -88,7 +88,7 @@ _FLAGS = (
         holds=domains.matches_only,
         exemptions=(_OTHER_TASKS,),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.REPARTITION,
         name="off",
         sentence="rows are written by the tasks that have them",
@@ -96,7 +96,7 @@ _FLAGS = (
         judged_as=_ANY_NUMBER_OF_FILES,
         exemptions=(_FILES_WRITTEN,),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.OPTIMIZE_WRITE,
         name="on",
         sentence="an optimised write arranges the rows",
@@ -104,26 +104,26 @@ _FLAGS = (
         judged_as=_ANY_NUMBER_OF_FILES,
         exemptions=(_FILES_WRITTEN,),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.SINGLE_SCAN,
         name="on",
         sentence="the task that writes finds out which files are touched",
         settings={conf.SINGLE_SCAN: "true"},
     ),
-    Choice(
+    AxisValue(
         axis=Axis.MATERIALIZE,
         name="all",
         sentence="the source is materialised",
         settings={conf.MATERIALIZE_SOURCE: "all"},
         plan=("ExistingRDD",),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.MATERIALIZE,
         name="none",
         sentence="the source is read for each scan",
         settings={conf.MATERIALIZE_SOURCE: "none"},
     ),
-    Choice(
+    AxisValue(
         axis=Axis.SOURCE,
         name="relation",
         sentence="the source is a local relation, which a merge materialises by itself",
@@ -134,7 +134,7 @@ _FLAGS = (
 )
 
 _PLANNING = (
-    Choice(
+    AxisValue(
         axis=Axis.JOIN,
         name="broadcast",
         sentence="the smaller side is sent to every task",
@@ -144,7 +144,7 @@ _PLANNING = (
         exemptions=(_OTHER_TASKS,),
         plan=("BroadcastHashJoin",),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.JOIN,
         name="shuffled-hash",
         sentence="both sides are shuffled, one is hashed; only adaptive execution chooses so for small tables",
@@ -155,7 +155,7 @@ _PLANNING = (
         exemptions=(_OTHER_TASKS,),
         plan=("ShuffledHashJoin",),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.JOIN,
         name="nested-loop",
         sentence="ON is hidden behind coalesce, so that every pair is looked at (R-413: skipping changes no result)",
@@ -165,7 +165,7 @@ _PLANNING = (
         exemptions=(_OTHER_TASKS,),
         plan=("BroadcastNestedLoopJoin", "CartesianProduct"),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.AQE,
         name="on",
         sentence="plans change while they run, small ones too",
@@ -173,21 +173,21 @@ _PLANNING = (
         exemptions=(_FILES_WRITTEN,),
         plan=("AdaptiveSparkPlan",),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.CODEGEN,
         name="whole-stage",
         sentence="whole stages become Java code, with no way back",
         settings={"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
         plan=("WholeStageCodegen",),
     ),
-    Choice(
+    AxisValue(
         axis=Axis.CODEGEN,
         name="expressions",
         sentence="expressions become Java code, stages do not",
         settings={"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"},
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.PARTITIONS,
             name=str(number),
             sentence=f"rows are shuffled to {number} tasks",
@@ -197,7 +197,7 @@ _PLANNING = (
         )
         for number in (2, 5)
     ),
-    Choice(
+    AxisValue(
         axis=Axis.SPLITS,
         name="many",
         sentence="every file is read by a task of its own, lists by two",
@@ -217,7 +217,7 @@ _PLANNING = (
 _GENERATED = ((Axis.CODEGEN, "whole-stage"),)  # without it Spark hands rows on, whatever it has read
 _BORDERS = (
     *(
-        Choice(
+        AxisValue(
             axis=Axis.READER,
             name=f"batches of {size}",
             sentence=f"Parquet is read in batches of {size} rows",
@@ -227,7 +227,7 @@ _BORDERS = (
         )
         for size in SIZES
     ),
-    Choice(
+    AxisValue(
         axis=Axis.READER,
         name="rows",
         sentence="Parquet is read row by row",
@@ -236,7 +236,7 @@ _BORDERS = (
         plan=("RowScan",),
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.ARROW_BATCH,
             name=str(size),
             sentence=f"Python gets batches of {size} rows",
@@ -244,7 +244,7 @@ _BORDERS = (
         )
         for size in SIZES
     ),
-    Choice(
+    AxisValue(
         axis=Axis.SPILL,
         name="early",
         sentence="a sort-merge join buffers one row in memory and spills at the second",
@@ -257,7 +257,7 @@ _BORDERS = (
         plan=("SortMergeJoin",),
     ),
     *(
-        Choice(
+        AxisValue(
             axis=Axis.RECORDS_PER_FILE,
             name=str(size),
             sentence=f"files of at most {size} rows are written",
@@ -269,4 +269,4 @@ _BORDERS = (
     ),
 )
 
-CHOICES: tuple[Choice, ...] = tuple(chain(_FLAGS, LARGE_TABLES, _PLANNING, _BORDERS, LAYOUTS))
+AXIS_VALUES: tuple[AxisValue, ...] = tuple(chain(_FLAGS, LARGE_TABLES, _PLANNING, _BORDERS, LAYOUTS))

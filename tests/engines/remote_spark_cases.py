@@ -47,7 +47,7 @@ _REJECTED = (
 )
 
 
-def away_cases() -> tuple[Case, ...]:
+def remote_spark_cases() -> tuple[Case, ...]:
     """All cases, each with its source once as a table and once as a local relation, which the merge materialises."""
     rejected = (
         _case(name.lower(), clauses, source=Source(schema=SCHEMA, rows=rows)) for name, clauses, rows in _REJECTED
@@ -61,7 +61,7 @@ def write_cases(folder: Path) -> Path:
     """Write the cases to a folder for ``mergecheck replay``, after a look at what they stand for."""
     assert {evaluate(case).facts.path for _, case in _AGREEING} == set(MergePath) - {MergePath.E}
     assert all(evaluate(case).facts.path is path for path, case in _AGREEING)
-    cases = away_cases()
+    cases = remote_spark_cases()
     answers = [evaluate(case).answer for case in cases]
     assert {a.error_class for a in answers if isinstance(a, Rejection)} == {name for name, _, _ in _REJECTED}
     folder.mkdir()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 
-from mergecheck.harness.coverage import hypothesis_events as guidance
+from mergecheck.harness.coverage import hypothesis_events
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.strategies import cases, samples
@@ -25,13 +25,13 @@ def test_cells_become_events_and_their_number_a_target(monkeypatch: pytest.Monke
     """Within a test of Hypothesis; a case in which nothing fires counts as no busy cell."""
     events: list[str] = []
     targets: list[float] = []
-    monkeypatch.setattr(guidance, "event", events.append)
-    monkeypatch.setattr(guidance, "target", lambda number, **_label: targets.append(number))
+    monkeypatch.setattr(hypothesis_events, "event", events.append)
+    monkeypatch.setattr(hypothesis_events, "target", lambda number, **_label: targets.append(number))
 
     @settings(max_examples=10, deadline=None, database=None, derandomize=True)
     @given(cases())
     def guided(case: Any) -> None:
-        guidance.guide(report_of(case))
+        hypothesis_events.report_to_hypothesis(report_of(case))
 
     guided()
     assert {"path=D", "verdict=agree"} <= set(events)
@@ -42,4 +42,4 @@ def test_cells_become_events_and_their_number_a_target(monkeypatch: pytest.Monke
 
 def test_outside_of_a_test_nothing_is_told() -> None:
     """Where Hypothesis itself would raise an error."""
-    guidance.guide(report_of(next(iter(samples(1))).case))
+    hypothesis_events.report_to_hypothesis(report_of(next(iter(samples(1))).case))

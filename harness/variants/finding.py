@@ -1,0 +1,30 @@
+"""A difference between a case and the same case under a variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.harness.verdict import CaseReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantFinding:
+    """A difference that came twice.
+
+    Attributes:
+        report: of the smallest case known, whose settings name the variant; of the case alone where the base differs.
+        variant: of the axes that flip the outcome; None where the base itself differs from the reference.
+        found_with: the variant that showed it first.
+    """
+
+    fingerprint: Fingerprint
+    report: CaseReport
+    variant: Variant | None
+    found_with: Variant | None
+    path: Path | None = None
