@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.search.stream import Draws
     from mergecheck.harness.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.variants.counts import Counts
-    from mergecheck.harness.variants.finding import VariantFinding, VariantRun
+    from mergecheck.harness.variants.finding import VariantFinding
+    from mergecheck.harness.variants.run import VariantRun
     from mergecheck.harness.variants.variant import Variant
     from mergecheck.reference.case.model import Case
 
