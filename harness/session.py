@@ -23,8 +23,8 @@ from mergecheck.harness.search.parallel import DrawsAhead
 from mergecheck.harness.search.prefetch import prepared
 from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.variants.axes.variant import VARIANT_SETTING
 from mergecheck.harness.variants.saved import check_variant
-from mergecheck.harness.variants.variant import VARIANT_SETTING
 from mergecheck.harness.verdict import Oracle
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import load_cases

@@ -23,8 +23,8 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool
     --variant says which one to take apart.
     """
     from mergecheck.harness.shrink.shrinker import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
+    from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
     from mergecheck.harness.variants.text import run_document  # noqa: PLC0415 - the same
-    from mergecheck.harness.variants.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
 
     loaded = load_cases(find_case_file(case))
     if len(loaded) != 1:

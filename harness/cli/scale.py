@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from mergecheck.harness.scale.run import ScaleReport
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
 
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
@@ -128,8 +128,8 @@ def parse_size(text: str) -> int:
 def _specs(
     path: Path | None, *, rows: int | None, files: int | None, seed: int | None, shapes: tuple[str, ...]
 ) -> list[ScaleSpec]:
-    from mergecheck.harness.scale.shapes import SHAPES  # noqa: PLC0415 - the same
-    from mergecheck.harness.scale.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.tables.shapes import SHAPES  # noqa: PLC0415 - the same
+    from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
 
     if path is not None:
         if any(option is not None for option in (rows, files, seed)) or shapes:

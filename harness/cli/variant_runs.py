@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.search.stream import Draws
     from mergecheck.harness.shrink.shrinker import ShrinkLimits
+    from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
     from mergecheck.harness.variants.run import VariantRun
-    from mergecheck.harness.variants.variant import Variant
     from mergecheck.reference.case.model import Case
 
 variant_option = click.option(

@@ -82,8 +82,8 @@ def variants(
     CASE is a case file, a folder of them or the id of a finding: saved cases run under every variant, one saved by this
     verb under its own. Without CASE, random cases run under eight variants each (50 cases where no limit is given).
     """
+    from mergecheck.harness.variants.axes.variant import variant_named  # noqa: PLC0415 - the same
     from mergecheck.harness.variants.text import axis_values_json, list_lines, run_document  # noqa: PLC0415 - slow imports
-    from mergecheck.harness.variants.variant import variant_named  # noqa: PLC0415 - the same
 
     if lists:
         if as_json:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.scale.multisets import MultisetDiff
     from mergecheck.harness.scale.observed import Observed
     from mergecheck.harness.scale.relations import Files
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
     from mergecheck.reference.types.data_types import Schema
 
 _CAPABILITIES = Capabilities(exact_metric_names=True)

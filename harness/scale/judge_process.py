@@ -17,7 +17,7 @@ import duckdb
 
 from mergecheck.harness.errors import ExitCode, HarnessBugError, UserInputError
 from mergecheck.harness.scale.judge import Judgement, Merged, judge
-from mergecheck.harness.scale.spec import ScaleSpec
+from mergecheck.harness.scale.tables.spec import ScaleSpec
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 from mergecheck.reference.outcome import Rejection
 

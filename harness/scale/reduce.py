@@ -15,9 +15,9 @@ import duckdb
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.findings.store import Finding, FindingsDirectory
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.scale.generate import write_tables
 from mergecheck.harness.scale.observed import observe_table
-from mergecheck.harness.scale.spec import KEY, SCHEMA
+from mergecheck.harness.scale.tables.generate import write_tables
+from mergecheck.harness.scale.tables.spec import KEY, SCHEMA
 from mergecheck.harness.session import check_one
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
 from mergecheck.harness.verdict import Verdict
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.generate import write_tables
 from mergecheck.harness.scale.judge_process import judge_apart
 from mergecheck.harness.scale.reduce import reduce_mismatch
+from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mergecheck.harness.scale.engines import ScaleEngine
-    from mergecheck.harness.scale.generate import Tables
     from mergecheck.harness.scale.judge_process import Judged
     from mergecheck.harness.scale.reduce import Reduction
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.generate import Tables
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
 
     Listener = Callable[[str, int | None], None]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.variant import Variant
+from mergecheck.harness.variants.axes.variant import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mergecheck.harness.variants.axes import AxisValue
+    from mergecheck.harness.variants.axes.axis import AxisValue
 
 
 def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:

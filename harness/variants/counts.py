@@ -6,18 +6,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.axis_values import AXIS_VALUES
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
+from mergecheck.harness.variants.axes.selection import pairs_of
 from mergecheck.harness.variants.judge import Ending
-from mergecheck.harness.variants.selection import pairs_of
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.variants.axes import AxisValue
+    from mergecheck.harness.variants.axes.axis import AxisValue
+    from mergecheck.harness.variants.axes.plans import PlanFingerprint
+    from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.variants.judge import VariantReport
-    from mergecheck.harness.variants.plans import PlanFingerprint
-    from mergecheck.harness.variants.variant import Variant
     from mergecheck.harness.verdict import CaseReport
 
 JUDGED = (Ending.EQUAL, Ending.EXEMPT, Ending.KNOWN, Ending.DIFFERENT)

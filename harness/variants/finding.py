@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.findings.store import Fingerprint
-    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.verdict import CaseReport
 
 

@@ -15,9 +15,9 @@ from mergecheck.harness.compare.outcomes import (
     spurious_error,
 )
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.variants.axis_values import OWN_BASE_SETTINGS
-from mergecheck.harness.variants.plans import PlanFingerprint, fingerprint_of
-from mergecheck.harness.variants.variant import base_of
+from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
+from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
+from mergecheck.harness.variants.axes.variant import base_of
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, ConfigurableEngine
-    from mergecheck.harness.variants.axes import Exemption
-    from mergecheck.harness.variants.variant import Variant
+    from mergecheck.harness.variants.axes.axis import Exemption
+    from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.verdict import Mismatch
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult, Reference

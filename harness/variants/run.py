@@ -10,13 +10,13 @@ from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.findings.store import fingerprint
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
-from mergecheck.harness.variants import selection
+from mergecheck.harness.variants.axes import selection
+from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, Variant, variant_named, without_variant
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.counts import Counts
 from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.variants.judge import Ending, Observed, base_stands, check_base, judge
 from mergecheck.harness.variants.text import finding_report
-from mergecheck.harness.variants.variant import VARIANT_SETTING, Variant, variant_named, without_variant
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:

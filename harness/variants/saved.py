@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named, without_variant
 from mergecheck.harness.variants.judge import Observed, base_stands, check_base, judge
-from mergecheck.harness.variants.variant import VARIANT_SETTING, variant_named, without_variant
 from mergecheck.harness.verdict import CaseReport, Verdict
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
-from mergecheck.harness.variants.axes import Axis
-from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES
+from mergecheck.harness.variants.axes.axis import Axis
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
 from mergecheck.harness.variants.judge import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.harness.variants.axes import AxisValue
+    from mergecheck.harness.variants.axes.axis import AxisValue
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
 

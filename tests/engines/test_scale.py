@@ -9,7 +9,7 @@ import pytest
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.scale.engines import open_scale_engine
 from mergecheck.harness.scale.run import Limits, run_scale
-from mergecheck.harness.scale.spec import load_spec, make_spec
+from mergecheck.harness.scale.tables.spec import load_spec, make_spec
 from mergecheck.harness.selfcheck.catalogue import chosen
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict

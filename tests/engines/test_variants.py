@@ -11,10 +11,10 @@ from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.faults.variants import CASES, VARIANT_FAULTS
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.axes.plans import fingerprint_of
+from mergecheck.harness.variants.axes.variant import base_of, variant_named
 from mergecheck.harness.variants.judge import Ending
-from mergecheck.harness.variants.plans import fingerprint_of
 from mergecheck.harness.variants.run import VariantRun
-from mergecheck.harness.variants.variant import base_of, variant_named
 from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import pytest
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.read import read_actions
-from mergecheck.harness.scale.generate import write_tables
 from mergecheck.harness.scale.judge import Merged, judge
 from mergecheck.harness.scale.judge_process import connect, judge_apart
 from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.scale.reduce import small_case
-from mergecheck.harness.scale.shapes import SHAPES
-from mergecheck.harness.scale.spec import make_spec
+from mergecheck.harness.scale.tables.generate import write_tables
+from mergecheck.harness.scale.tables.shapes import SHAPES
+from mergecheck.harness.scale.tables.spec import make_spec
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.arrow import table_to_rows
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.scale.judge import Judgement
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
     from mergecheck.reference.outcome import Reference
 
 NAMES = [shape.name for shape in SHAPES]

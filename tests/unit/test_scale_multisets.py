@@ -14,7 +14,7 @@ import pytest
 from mergecheck.harness.compare.cell_identity import row_identifier
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.scale.multisets import ROWS_PER_PASS, Sums, compare_multisets, multiset_sums, num_passes
-from mergecheck.harness.scale.spec import SCHEMA
+from mergecheck.harness.scale.tables.spec import SCHEMA
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from mergecheck.harness.cli.scale import parse_size
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.read import read_table
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.generate import write_tables
-from mergecheck.harness.scale.shapes import DRAWN, SHAPES, shape_named, statement_of
-from mergecheck.harness.scale.spec import SCHEMA, load_spec, make_spec
+from mergecheck.harness.scale.tables.generate import write_tables
+from mergecheck.harness.scale.tables.shapes import DRAWN, SHAPES, shape_named, statement_of
+from mergecheck.harness.scale.tables.spec import SCHEMA, load_spec, make_spec
 from mergecheck.reference.syntax.statement import Kind, parse_statement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
 
 NAMES = [shape.name for shape in SHAPES]
 

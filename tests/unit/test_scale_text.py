@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mergecheck.harness.scale.generate import Tables
 from mergecheck.harness.scale.judge import Judgement
 from mergecheck.harness.scale.judge_process import Judged
 from mergecheck.harness.scale.reduce import Reduction
 from mergecheck.harness.scale.run import ScaleReport
-from mergecheck.harness.scale.spec import make_spec
+from mergecheck.harness.scale.tables.generate import Tables
+from mergecheck.harness.scale.tables.spec import make_spec
 from mergecheck.harness.scale.text import report_json, report_lines, summary_line
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 

@@ -21,15 +21,15 @@ from mergecheck.harness.search.batching import PAIR, batch_of
 from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.session import check_one
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.variants.axes import Axis
-from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
+from mergecheck.harness.variants.axes.axis import Axis
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
+from mergecheck.harness.variants.axes.domains import is_repeatable
+from mergecheck.harness.variants.axes.selection import SINGLES, every, selected
+from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, base_of, variant_named
 from mergecheck.harness.variants.bisect import bisect
-from mergecheck.harness.variants.domains import is_repeatable
 from mergecheck.harness.variants.judge import Ending, Observed
 from mergecheck.harness.variants.run import VariantRun
-from mergecheck.harness.variants.selection import SINGLES, every, selected
 from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
-from mergecheck.harness.variants.variant import VARIANT_SETTING, base_of, variant_named
 from mergecheck.harness.verdict import Verdict
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.reference import evaluate

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.shapes import Trait, shape_named, statement_of
+from mergecheck.harness.scale.tables.shapes import Trait, shape_named, statement_of
 from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.scale.shapes import Shape
+    from mergecheck.harness.scale.tables.shapes import Shape
 
 FORMAT_VERSION = 1
 MAX_ROWS = 10**9

@@ -6,9 +6,9 @@ import itertools
 from random import Random
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.variants.axis_values import AXIS_VALUES
-from mergecheck.harness.variants.domains import is_repeatable
-from mergecheck.harness.variants.variant import Variant, variant_of
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
+from mergecheck.harness.variants.axes.domains import is_repeatable
+from mergecheck.harness.variants.axes.variant import Variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

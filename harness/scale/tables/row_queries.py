@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mergecheck.harness.scale.shapes import Shape, Trait
+from mergecheck.harness.scale.tables.shapes import Shape, Trait
 
 PARTITIONS = 8
 _SECOND_COPY = 50

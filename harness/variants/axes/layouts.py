@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
-from mergecheck.harness.variants import domains
-from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
+from mergecheck.harness.variants.axes import domains
+from mergecheck.harness.variants.axes.axis import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.reference.case.storage import Statistics
 
 if TYPE_CHECKING:

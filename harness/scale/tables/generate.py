@@ -19,8 +19,8 @@ import duckdb
 from mergecheck.harness.core.schema_json import schema_to_json
 from mergecheck.harness.delta.partition_values import directory
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.scale.row_queries import Cells
-from mergecheck.harness.scale.spec import PARTITION, SCHEMA
+from mergecheck.harness.scale.tables.row_queries import Cells
+from mergecheck.harness.scale.tables.spec import PARTITION, SCHEMA
 from mergecheck.reference.case.model import CDF_PROPERTY
 from mergecheck.reference.types.data_types import DOUBLE
 from mergecheck.reference.types.typed import identifier, string_literal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mergecheck.harness.scale.spec import ScaleSpec
+    from mergecheck.harness.scale.tables.spec import ScaleSpec
 
 _TIME = 1_700_000_000_000  # milliseconds since 1970; no clock, or the log would differ
 _WRITERS = 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mergecheck.harness.variants.axes import WRITTEN, Axis, AxisValue, Exemption
+from mergecheck.harness.variants.axes.axis import WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.merge import conf
 
 _LARGE = ((Axis.LARGE_TABLES, "all"),)

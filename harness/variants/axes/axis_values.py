@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engines.spark_case import SOURCE_SETTING
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile
-from mergecheck.harness.variants import domains
-from mergecheck.harness.variants.axes import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
-from mergecheck.harness.variants.large_tables import LARGE_TABLES
-from mergecheck.harness.variants.layouts import LAYOUTS
+from mergecheck.harness.variants.axes import domains
+from mergecheck.harness.variants.axes.axis import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
+from mergecheck.harness.variants.axes.large_tables import LARGE_TABLES
+from mergecheck.harness.variants.axes.layouts import LAYOUTS
 from mergecheck.merge import conf
 
 if TYPE_CHECKING:

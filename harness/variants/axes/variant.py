@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.variants.axes import Axis, AxisValue
-from mergecheck.harness.variants.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
+from mergecheck.harness.variants.axes.axis import Axis, AxisValue
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mergecheck.harness.variants.axes import Exemption
+    from mergecheck.harness.variants.axes.axis import Exemption
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Facts
 

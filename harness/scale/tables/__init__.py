@@ -1,0 +1,1 @@
+"""Generated tables of the scale mode: what a merge is made of, and the queries that write its rows."""
