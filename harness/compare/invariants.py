@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identities
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import evolution_faults, row_converter
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import fit, row_text
@@ -178,7 +178,9 @@ def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mi
 def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
     """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
     changes = [row[:-1] for row in outcome.cdf or ()]
-    of_before, of_after, of_changes = (row_identities(rows, outcome.schema) for rows in (before, outcome.rows, changes))
+    of_before, of_after, of_changes = (
+        [row_identity(row, outcome.schema) for row in rows] for rows in (before, outcome.rows, changes)
+    )
     held = Counter(of_before)
     balance = held.copy()
     balance.subtract(of_after)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identifier, row_identities
+from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.core.formatting import cell_text, fit, row_text
 from mergecheck.harness.verdict import Mismatch
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -46,7 +46,8 @@ class RowDifference:
 
 def same_rows(left: Sequence[Row], right: Sequence[Row], schema: Schema) -> bool:
     """Tell whether two multisets of rows of one schema are equal."""
-    return len(left) == len(right) and Counter(row_identities(left, schema)) == Counter(row_identities(right, schema))
+    wanted, found = (Counter(row_identity(row, schema) for row in rows) for rows in (left, right))
+    return wanted == found
 
 
 def difference(
@@ -141,8 +142,8 @@ def row_mismatches(
 
 def _by_identity(rows: Sequence[Row], schema: Schema) -> dict[Identity, list[Row]]:
     groups: dict[Identity, list[Row]] = defaultdict(list)
-    for row, identity in zip(rows, row_identities(rows, schema), strict=True):
-        groups[identity].append(row)
+    for row in rows:
+        groups[row_identity(row, schema)].append(row)
     return dict(groups)
 
 
@@ -180,13 +181,11 @@ def changed_cell(wanted: Value, found: Value, against: str, of: tuple[Field, Fie
 
 
 def _changed_cells(wanted: Row, found: Row, against: str, wanted_schema: Schema, found_schema: Schema) -> list[str]:
-    identities = zip(row_identifier(wanted_schema)(wanted), row_identifier(found_schema)(found), strict=True)
+    columns = zip(wanted_schema.columns, found_schema.columns, wanted, found, strict=True)
     return [
-        changed_cell(a, b, against, of)
-        for of, a, b, (left, right) in zip(
-            zip(wanted_schema.columns, found_schema.columns, strict=True), wanted, found, identities, strict=True
-        )
-        if left != right
+        changed_cell(a, b, against, (ours, theirs))
+        for ours, theirs, a, b in columns
+        if cell_identity(a, ours.type) != cell_identity(b, theirs.type)
     ]
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
-from itertools import chain, islice
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mergecheck.reference.types.data_types import ArrayType, AtomicName, AtomicType, DecimalType, MapType, StructType
+from mergecheck.reference.types.data_types import (
+    TIMESTAMP,
+    ArrayType,
+    AtomicName,
+    AtomicType,
+    DecimalType,
+    MapType,
+    StructType,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.types.data_types import DataType, Schema
@@ -33,6 +40,7 @@ _ATOMIC: dict[AtomicName, pa.DataType] = {
     AtomicName.VOID: pa.null(),
 }
 
+_EXACT = Context(prec=38)  # the most digits that a DECIMAL has; the default context refuses more than 28
 _NESTED = (StructType, ArrayType, MapType)
 
 
@@ -59,7 +67,7 @@ def rows_to_table(rows: Sequence[Row], schema: Schema) -> pa.Table:
     arrow = arrow_schema(schema)
     columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(schema.columns)
     arrays = [
-        pa.array(_column_to_arrow(values, column.type), type=field.type)
+        pa.array([_to_arrow(value, column.type) for value in values], type=field.type)
         for values, column, field in zip(columns, schema.columns, arrow, strict=True)
     ]
     if not arrays:
@@ -85,7 +93,7 @@ def table_to_rows(table: pa.Table, schema: Schema) -> tuple[Row, ...]:
     if table.num_columns != len(schema.columns):
         raise ValueError(f"table has {table.num_columns} columns, the schema {len(schema.columns)}: {schema.ddl()}")
     columns = [
-        _column_from_arrow(_plain(table.column(i), column.type).to_pylist(), column.type)
+        [_from_arrow(value, column.type) for value in _plain(table.column(i), column.type).to_pylist()]
         for i, column in enumerate(schema.columns)
     ]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * table.num_rows
@@ -98,76 +106,32 @@ def _plain(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     return column.cast(wanted)
 
 
-def _column_to_arrow(values: Sequence[Value], data_type: DataType) -> Sequence[Value]:
-    if not isinstance(data_type, _NESTED):
-        return values
-    return _with_nulls(values, _nested_to_arrow([value for value in values if value is not None], data_type))
-
-
-def _nested_to_arrow(values: list[Value], data_type: StructType | ArrayType | MapType) -> Iterable[Value]:
+def _to_arrow(value: Value, data_type: DataType) -> Value:
+    """Turn a value of a case into what pyarrow takes for the type."""
+    if value is None:
+        return None
     if isinstance(data_type, StructType):
-        names = [field.name for field in data_type.fields]
-        parts = [
-            _column_to_arrow([value[place] for value in values], field.type)
-            for place, field in enumerate(data_type.fields)
-        ]
-        return [dict(zip(names, members, strict=True)) for members in _side_by_side(parts, len(values))]
+        return {f.name: _to_arrow(member, f.type) for f, member in zip(data_type.fields, value, strict=True)}
+    if isinstance(data_type, ArrayType):
+        return [_to_arrow(item, data_type.element) for item in value]
     if isinstance(data_type, MapType):
-        return _entries(values, (data_type.key, data_type.value), _column_to_arrow)
-    items = iter(_column_to_arrow(list(chain(*values)), data_type.element))
-    return [list(islice(items, len(value))) for value in values]
+        return [(_to_arrow(key, data_type.key), _to_arrow(item, data_type.value)) for key, item in value]
+    return value
 
 
-def _column_from_arrow(values: Sequence[Value], data_type: DataType) -> Sequence[Value]:
-    if isinstance(data_type, AtomicType):
-        convert = _CONVERTERS.get(data_type.name)
-        return values if convert is None else [None if value is None else convert(value) for value in values]
-    present = [value for value in values if value is not None]
+def _from_arrow(value: Value, data_type: DataType) -> Value:
+    """Turn what pyarrow gives for the type into a value of a case."""
+    if value is None:
+        return None
+    if isinstance(data_type, StructType):
+        return tuple(_from_arrow(value[f.name], f.type) for f in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return tuple(_from_arrow(item, data_type.element) for item in value)
+    if isinstance(data_type, MapType):
+        entries = value.items() if isinstance(value, dict) else value
+        return tuple((_from_arrow(key, data_type.key), _from_arrow(item, data_type.value)) for key, item in entries)
     if isinstance(data_type, DecimalType):
-        return _with_nulls(values, (_with_scale(value, data_type.scale) for value in present))
-    return _with_nulls(values, _nested_from_arrow(present, data_type))
-
-
-def _nested_from_arrow(values: list[Value], data_type: StructType | ArrayType | MapType) -> Iterable[Value]:
-    if isinstance(data_type, StructType):
-        fields = data_type.fields
-        parts = [_column_from_arrow([value[field.name] for value in values], field.type) for field in fields]
-        return _side_by_side(parts, len(values))
-    if isinstance(data_type, MapType):
-        pairs = [tuple(value.items()) if isinstance(value, dict) else value for value in values]
-        return _entries(pairs, (data_type.key, data_type.value), _column_from_arrow)
-    items = iter(_column_from_arrow(list(chain(*values)), data_type.element))
-    return [tuple(islice(items, len(value))) for value in values]
-
-
-def _with_nulls(values: Sequence[Value], present: Iterable[Value]) -> list[Value]:
-    """Put what the values that are not NULL became into their places."""
-    became = iter(present)
-    return [None if value is None else next(became) for value in values]
-
-
-def _side_by_side(parts: Sequence[Sequence[Value]], number: int) -> Iterable[tuple[Value, ...]]:
-    """Give so many tuples of one element of each part; a struct may have no fields."""
-    return zip(*parts, strict=True) if parts else ((),) * number
-
-
-def _entries(
-    maps: list[Value],
-    types: tuple[DataType, DataType],
-    convert: Callable[[Sequence[Value], DataType], Sequence[Value]],
-) -> list[Value]:
-    pairs = list(chain(*maps))
-    keys, items = (convert([pair[side] for pair in pairs], types[side]) for side in (0, 1))
-    entries = zip(keys, items, strict=True)
-    return [tuple(islice(entries, len(value))) for value in maps]
-
-
-def _with_scale(value: Decimal, scale: int) -> Decimal:
-    return value if value.as_tuple().exponent == -scale else value.quantize(Decimal(1).scaleb(-scale))
-
-
-def _utc(value: dt.datetime) -> dt.datetime:
-    return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
-
-
-_CONVERTERS: dict[AtomicName, Callable[[Value], Value]] = {AtomicName.TIMESTAMP: _utc}
+        return value.quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
+    if data_type == TIMESTAMP:
+        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+    return value

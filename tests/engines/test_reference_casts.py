@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from pyspark.errors import PySparkException
 
-from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, can_cast, cast, is_up_cast
@@ -158,7 +158,11 @@ def test_casts_mean_the_same(
 ) -> None:
     """A cast gives Spark's value or Spark's error class; the reference may say that it does not know."""
     spark.conf.set("spark.sql.ansi.enabled", str(failure is Failure.ERROR).lower())
-    identify = row_identifier(Schema((Field("v", _type(target)),)))
+    schema = Schema((Field("v", _type(target)),))
+
+    def identify(row: Row) -> object:
+        return row_identity(row, schema)
+
     if not can_cast(_type(source), _type(target), failure):
         found = by_spark(spark, literals(source)[0], target, identify)
         assert str(found).startswith("DATATYPE_MISMATCH.CAST_WITH")

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
@@ -158,8 +158,7 @@ def in_spark(table: DataFrame, text: str, schema: Schema) -> list[Any]:
 
 def same(left: list[Any], right: list[Any], schema: Schema) -> bool:
     """Compare exactly, in order."""
-    identify = row_identifier(schema)
-    return [identify(row) for row in left] == [identify(row) for row in right]
+    return [row_identity(row, schema) for row in left] == [row_identity(row, schema) for row in right]
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS, ids=range(len(EXPRESSIONS)))

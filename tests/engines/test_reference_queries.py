@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from pyspark.errors import AnalysisException
 
-from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -120,9 +120,10 @@ def test_a_source_query_gives_what_spark_gives(text: str, spark: SparkSession) -
     spelled = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in frame.schema)
 
     assert parse_schema(spelled) == schema
-    identify = row_identifier(schema)
     wanted = table_to_rows(frame.toArrow(), schema)
-    assert sorted(repr(identify(row)) for row in rows) == sorted(repr(identify(row)) for row in wanted)
+    assert sorted(repr(row_identity(row, schema)) for row in rows) == sorted(
+        repr(row_identity(row, schema)) for row in wanted
+    )
 
 
 @pytest.mark.parametrize("text", REJECTED)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identities
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.reference.case.arrow import table_to_rows
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
 
 def _difference(more: Sequence[Row], less: Sequence[Row], schema: Schema) -> list[Row]:
     """Take one multiset of rows from another."""
-    taken = Counter(row_identities(less, schema))
+    taken = Counter(row_identity(row, schema) for row in less)
     left = []
-    for row, identity in zip(more, row_identities(more, schema), strict=True):
+    for row in more:
+        identity = row_identity(row, schema)
         if taken[identity] > 0:
             taken[identity] -= 1
         else:

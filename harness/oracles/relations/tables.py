@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identifier
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.oracles.relations.relation import Relation
 from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
 from mergecheck.harness.verdict import Check
@@ -174,7 +174,7 @@ def _keyed(trial: Trial, clauses: str) -> tuple[Case, tuple[Row, ...]]:
     trial.require(condition=bool(schema.columns) and not case.target.partition_by)
     key = schema.columns[0]
     trial.require(condition=not key.type.ddl().startswith(("STRUCT", "ARRAY", "MAP")))
-    unique = {row_identifier(schema)((row[0],)): row for row in case.target.rows if _is_plain_key(row[0])}
+    unique = {row_identity((row[0],), schema): row for row in case.target.rows if _is_plain_key(row[0])}
     rows = tuple(unique.values())
     given = tuple((row[0], *other[1:]) for row, other in zip(rows, rows[1:] + rows[:1], strict=True))[1:]
     name = f"`{key.name.replace('`', '``')}`"
