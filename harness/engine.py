@@ -20,7 +20,7 @@ class Capabilities:
         error_class: whether errors carry Delta's and Spark's classes; without it, that both sides fail is all that
             can be compared.
         exact_metric_names: whether a commit must report exactly the 22 metrics of R-510 (R-501).
-        metric_names: the metrics that the engine reports, where it reports some of them only; None for all.
+        metric_names: the metrics that the engine reports, if it reports some of them only; None for all.
         reasons: why a check is not made, by the check's name (``rows``, ``schema``, ``metrics``, ``cdf``, ``error``,
             ``commit``, ``path``, ``unchanged``), or by a metric's name.
         features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
@@ -69,9 +69,9 @@ class PrecheckingEngine(Engine, Protocol):
     """An engine that knows of many a case that it does not take before it is run, and before anybody else is asked."""
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
-        """Say what of a case the engine has no words for, as ``run`` would; None where the case must be run.
+        """Say what of a case the engine has no words for, as ``run`` would; None if the case must be run.
 
-        Called beside ``run`` too, from another thread, about the case that comes next.
+        Also called from another thread while ``run`` runs, about the next case.
         """
 
 
@@ -85,7 +85,7 @@ class ForkingEngine(Engine, Protocol):
         It is made in the main thread, used by another one and closed before this engine.
 
         Raises:
-            EngineDownError: where the infrastructure does not start.
+            EngineDownError: if the infrastructure does not start.
         """
 
 
@@ -106,7 +106,7 @@ class Recorded:
 
     Attributes:
         plans: the physical plan of every query that the merge executed, in order, as Spark spells it in its formatted
-            mode; the final one where adaptive execution changed it.
+            mode; the final one if adaptive execution changed it.
     """
 
     result: EngineResult
@@ -132,6 +132,6 @@ class VersionedEngine(Engine, Protocol):
         """Return an engine that runs a released version in an environment of its own, out of this process.
 
         Raises:
-            UserInputError: where there is no such version.
-            EngineDownError: where it cannot be installed here.
+            UserInputError: if there is no such version.
+            EngineDownError: if it cannot be installed here.
         """

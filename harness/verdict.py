@@ -35,7 +35,7 @@ class Oracle(Enum):
     METAMORPHIC = "metamorphic"
     """relations between the engine's own answers"""
     BOTH = "both"
-    """the reference, and relations where it agrees"""
+    """the reference, and relations if it agrees"""
 
 
 class Check(Enum):
@@ -58,12 +58,12 @@ class Mismatch:
 
     Attributes:
         check: the observable.
-        against: ``reference``, ``expect``, or ``itself`` where the engine's own answer breaks a conservation law.
-        kind: what sort of difference, from a small closed vocabulary of the comparator, e.g. ``missing_rows``,
+        against: ``reference``, ``expect``, or ``itself`` if the engine's own answer breaks a conservation law.
+        kind: the kind of difference, from a small closed vocabulary of the comparator, e.g. ``missing_rows``,
             ``extra_rows``, ``changed_rows``, ``numTargetRowsCopied``, ``no_error``, ``spurious_error``,
             ``error_class``, ``P-12``. Together with ``check`` it makes the fingerprint.
         lines: the difference for a person, at most a dozen lines of at most 100 columns; never a whole table.
-        parts: all of the difference, one text for each differing cell, missing or extra row; empty where ``lines``
+        parts: all of the difference, one text for each differing cell, missing or extra row; empty if ``lines``
             say all. What explains a difference has to explain every part of it.
     """
 
@@ -79,12 +79,12 @@ class CaseReport:
     """Everything known after one case was checked.
 
     Attributes:
-        result: the engine's answer; None where the engine is down.
+        result: the engine's answer; None if the engine is down.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
-        unsupported_reasons: why, by the name of the check or of the metric, where the engine says so.
-        deviations: ids of the entries that explain every mismatch; empty where something is unexplained.
+        unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
+        deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 

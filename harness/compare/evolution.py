@@ -41,7 +41,7 @@ def _field_faults(old: Sequence[Field], new: Sequence[Field], *, widens: bool, w
         kept = new[place] if place < len(new) else None
         name = f"{where}{field.name}"
         if kept is None or kept.name != field.name:
-            yield f"{name} stood in place {place + 1}, now {'nothing' if kept is None else kept.name} does"
+            yield f"{name} was column {place + 1}, now {'nothing' if kept is None else kept.name} is"
             return
         if (kept.nullable, kept.default, kept.generated) != (field.nullable, field.default, field.generated):
             yield f"{name} has another NOT NULL, DEFAULT or GENERATED than before"
@@ -76,7 +76,7 @@ def row_converter(old: Schema, new: Schema) -> Callable[[Row], Row] | None:
         new: columns of the result, in their order.
 
     Returns:
-        None where a column of the old schema is lost, or changed to a type that no evolution leads to (R-236, R-237).
+        None if a column of the old schema is lost, or changed to a type that no evolution leads to (R-236, R-237).
     """
     return _members(old.columns, new.columns)
 

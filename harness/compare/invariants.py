@@ -1,8 +1,8 @@
-"""Laws that a merge's own numbers must keep, whatever the reference says (part 9.4, P-5 to P-14, and R-234).
+"""Conservation laws that a merge's own answer must satisfy (P-5 to P-14, R-234, R-235, R-239).
 
-They need no second opinion: only the table before, and what the engine shows of the table after, the metrics and the
-change feed. They tell *where* a fault is: a wrong table with consistent metrics points elsewhere than metrics that
-contradict the table.
+They need no reference: only the table before, and the table after, the metrics and the change feed as the engine shows
+them. They also localise a fault: a wrong table with consistent metrics has another cause than metrics that contradict
+the table.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mi
     Args:
         case: gives the table before the merge.
         outcome: what the engine shows.
-        facts: gives the clauses of the statement (P-9); laws about clauses are left out where it names none.
+        facts: gives the clauses of the statement (P-9); laws about clauses are left out if it names none.
     """
     before = physical_rows(case.target)
     counted = (len(before), len(outcome.rows))
@@ -72,8 +72,8 @@ def counting_laws(
         before: rows of the table before the merge.
         after: rows of the table after it.
         metrics: what the merge reports.
-        path: the execution path, None where it is not known.
-        present: (kind, action) of the statement's clauses; empty where they are not known.
+        path: the execution path, None if it is not known.
+        present: (kind, action) of the statement's clauses; empty if they are not known.
     """
     yield from _row_count(before, after, metrics)
     yield from _sums(metrics)
@@ -152,7 +152,7 @@ def _clause_laws(
 
 
 def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
-    """Laws about the change feed; its balance is left out where the old schema does not evolve to the new one."""
+    """Laws about the change feed; its balance is left out if the old schema does not evolve to the new one."""
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)

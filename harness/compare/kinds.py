@@ -1,4 +1,4 @@
-"""Every sort of difference that the comparator and the conservation laws know: ``check kind``, a closed vocabulary."""
+"""The closed vocabulary of differences that the comparator and the conservation laws report: ``check kind``."""
 
 from __future__ import annotations
 

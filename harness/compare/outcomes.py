@@ -39,9 +39,9 @@ class Comparison:
     """What a comparison found.
 
     Attributes:
-        mismatches: the differences; empty where everything that could be compared agrees.
+        mismatches: the differences; empty if everything that could be compared agrees.
         unsupported: checks that could not be made, or not in full, because the engine does not show the observable.
-        unsupported_metrics: the metrics that could not be compared, where others were.
+        unsupported_metrics: the metrics that could not be compared, if others were.
     """
 
     mismatches: tuple[Mismatch, ...] = ()
@@ -108,12 +108,12 @@ def same_error_class(left: str, right: str) -> bool:
 
 
 def no_error(wanted: str, *, against: str) -> Mismatch:
-    """Say that an engine merged where it must fail."""
+    """Report that an engine merged although it must fail."""
     return _mismatch(Check.ERROR, against, "no_error", f"{against}: {wanted}", "engine: the merge succeeded")
 
 
 def spurious_error(found: Rejection, *, against: str) -> Mismatch:
-    """Say that an engine failed where it must merge."""
+    """Report that an engine failed although it must merge."""
     lines = (f"{against}: the merge succeeds", f"engine: {found.error_class}", f"  {_one_line(found.message)}")
     return _mismatch(Check.ERROR, against, "spurious_error", *lines)
 
@@ -127,7 +127,7 @@ def compare_expectation(
         expect: the author's word; what it does not say is not checked.
         result: the engine's answer.
         capabilities: what the engine can show.
-        schema: types of the expected rows where ``expect`` names no schema: the target's.
+        schema: types of the expected rows if ``expect`` names no schema: the target's.
     """
     if isinstance(result, Rejection):
         return _expected_error(expect, result, capabilities)
@@ -240,7 +240,7 @@ def _cdf(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
 def _row_difference(
     check: Check, against: str, wanted: tuple[Row, ...], found: tuple[Row, ...], schemas: tuple[Schema, Schema]
 ) -> tuple[Mismatch, ...]:
-    # Two rows of the change feed are one changed row only where their change type is the same.
+    # Two rows of the change feed are one changed row only if their change type is the same.
     tied = len(schemas[0].columns) - 1 if check is Check.CDF else None
     if len(schemas[0].columns) != len(schemas[1].columns):
         text = f"{against}: {len(wanted)} rows of {len(schemas[0].columns)} columns"

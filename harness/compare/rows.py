@@ -96,7 +96,7 @@ def unmatched_rows(
 
 
 def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple[tuple[Row, ...], Schema]:
-    """Put rows into the order of the wanted columns, where their own are the same in another order."""
+    """Put rows into the order of the wanted columns, if their own are the same in another order."""
     names, own = wanted.names, schema.names
     if names == own or sorted(names) != sorted(own) or len(set(names)) < len(names):
         return tuple(found), schema
@@ -106,7 +106,7 @@ def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
-    """One sort of difference: a line for each row, and what of it has to be explained."""
+    """Differences of one kind: a line for each row, and the parts that a known deviation has to explain."""
 
     kind: str
     headline: str

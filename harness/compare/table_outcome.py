@@ -14,7 +14,7 @@ class TableOutcome(Outcome):
     Attributes:
         num_records_added: rows of the files that the commit added, counted in the files.
         num_records_removed: rows of the files that the commit removed, counted in the files.
-        num_files_added: data files that the commit added; None where that is not known, or nothing was committed.
+        num_files_added: data files that the commit added; None if that is not known, or nothing was committed.
         members_not_null: paths of arrays and maps whose elements or values the new schema calls NOT NULL.
         file_faults: what the added files' statistics say and their rows deny, for a person.
     """

@@ -1,4 +1,4 @@
-"""Ctrl+C stays Ctrl+C, also where a library turns it into an error of its own.
+"""Ctrl+C stays Ctrl+C, even if a library turns it into an error of its own.
 
 DuckDB ends a query that is interrupted with a RuntimeError. Spark's own handler calls the JVM in the middle of another
 call to it, which fails with an error of Py4J. An adapter may report either as the engine's failure; none of them says
@@ -27,14 +27,14 @@ class InterruptWatch:
 
 @contextlib.contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the block where Ctrl+C came in it, whatever became of it inside."""
+    """Raise KeyboardInterrupt at the end of the block if Ctrl+C came in it, whatever became of it inside."""
     watch = InterruptWatch()
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
     before = signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:
-        yield  # whoever started us wants no interrupts
+        yield  # the parent process asked for no interrupts
         return
 
     def note(number: int, frame: FrameType | None) -> None:

@@ -74,7 +74,7 @@ def cut_merge(sql: str) -> MergeText:
 
 
 def split_outer(text: str, separator: str) -> tuple[str, ...]:
-    """Split an expression list at a word or comma that stands outside parentheses and CASE.
+    """Split an expression list at a word or comma outside parentheses and CASE.
 
     ``BETWEEN a AND b`` is split like any other AND: callers verify what they build from the pieces.
     """
@@ -89,7 +89,7 @@ def split_outer(text: str, separator: str) -> tuple[str, ...]:
 
 
 def outer_places(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the words that stand outside brackets and CASE, upper-cased, each with its offset."""
+    """Return the words outside brackets and CASE, upper-cased, each with its offset."""
     return tuple(_outer_words(text))
 
 

@@ -57,7 +57,7 @@ def schema_metadata(schema: pa.Schema, string_type: StringType) -> dict[str, str
 
 
 def with_string_type(table: pa.Table, string_type: StringType) -> pa.Table:
-    """Return a table with texts of another Arrow type, at whatever depth they stand."""
+    """Return a table with texts of another Arrow type, at any depth."""
     if string_type is StringType.STRING:
         return table
     return table.cast(_with_type(table.schema, string_type))

@@ -58,7 +58,7 @@ def schema_of(schema: pa.Schema, *, what: str) -> Schema:
     """Give the columns of a case for an Arrow schema; ``what`` leads messages.
 
     Raises:
-        UserInputError: where a column has a type that Spark lacks.
+        UserInputError: if a column has a type that Spark lacks.
     """
     return Schema(tuple(Field(field.name, _type(field.type, f"{what}, column {field.name}")) for field in schema))
 
@@ -67,7 +67,7 @@ def plain_table(table: pa.Table, wanted: pa.Schema, *, what: str) -> pa.Table:
     """Cast physical variants (dictionaries, large strings, other time units) to the case's Arrow types.
 
     Raises:
-        UserInputError: where a value would be lost.
+        UserInputError: if a value would be lost.
     """
     try:
         return table.cast(wanted)

@@ -29,7 +29,7 @@ _FLOATS = (types.FLOAT, types.DOUBLE)
 
 
 def file_faults(file: LiveFile, *, schema: Schema, partition_by: Sequence[str]) -> Iterator[str]:
-    """Tell what is wrong in the statistics of a file; nothing where it has none.
+    """Tell what is wrong in the statistics of a file; nothing if it has none.
 
     Args:
         file: its entry in the log, and its rows.
@@ -89,7 +89,7 @@ def typed_bound(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any
     """Read a bound of a column; decimal numbers come as ``Decimal``.
 
     Raises:
-        ValueError, ArithmeticError, TypeError: where it is none of the type's.
+        ValueError, ArithmeticError, TypeError: if it is none of the type's.
     """
     if data_type == types.STRING:
         return str(bound)
@@ -100,7 +100,7 @@ def typed_bound(bound: Any, data_type: DataType) -> Value:  # noqa: ANN401 - any
         return stamp.replace(tzinfo=dt.UTC) if stamp.tzinfo is None else stamp
     if data_type == types.TIMESTAMP_NTZ:
         return dt.datetime.fromisoformat(bound)
-    if data_type == types.FLOAT:  # the text stands for the nearest number of 32 bits
+    if data_type == types.FLOAT:  # the text means the nearest number of 32 bits
         return struct.unpack("f", struct.pack("f", float(bound)))[0]
     return float(bound) if data_type == types.DOUBLE else Decimal(bound)
 

@@ -70,7 +70,7 @@ def build_case(given: RealInput) -> Case:
     """Read both tables into a case.
 
     Raises:
-        UserInputError: where a table cannot be read, or uses what a copy would lose.
+        UserInputError: if a table cannot be read, or uses what a copy would lose.
     """
     table = open_table(given.target, option="--target")
     _refuse_features(table, given.target)
@@ -88,7 +88,7 @@ def unchanged(folder: Path) -> Iterator[None]:
     """Verify at the end that no file of a folder was added, removed or written.
 
     Raises:
-        HarnessBugError: where one was.
+        HarnessBugError: if one was.
     """
     before = _listing(folder)
     yield
@@ -102,7 +102,7 @@ def open_table(path: Path, *, option: str) -> DeltaTable:
     """Open a Delta table for reading.
 
     Raises:
-        UserInputError: where there is none.
+        UserInputError: if there is none.
     """
     if not path.is_dir():
         raise UserInputError(f"{option} {path} is no folder; give the folder of a Delta table (it holds _delta_log)")

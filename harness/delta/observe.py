@@ -39,7 +39,7 @@ def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None, 
 
     Args:
         path: the table.
-        metrics: what the command itself reports; used only where the history has no metrics, because nothing was
+        metrics: what the command itself reports; used only if the history has no metrics, because nothing was
             committed (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
         since: the table's version before the merge.

@@ -100,7 +100,7 @@ def read_actions(path: Path, version: int) -> tuple[Action, ...]:
 
 
 def operation_metrics(actions: tuple[Action, ...]) -> dict[str, int]:
-    """Return ``commitInfo.operationMetrics`` as numbers (R-501); empty where the commit has none.
+    """Return ``commitInfo.operationMetrics`` as numbers (R-501); empty if the commit has none.
 
     Raises:
         ValueError: when a metric is not a decimal string.

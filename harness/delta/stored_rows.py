@@ -27,7 +27,7 @@ def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by:
     A column that the file lacks has the log's partition value, or is NULL; so is a nested field that it lacks (R-630).
 
     Raises:
-        ValueError: where a column's type in the file is not one that evolves to the table's.
+        ValueError: if a column's type in the file is not one that evolves to the table's.
     """
     # Spark writes timestamps as INT96, whose years 1 to 9999 do not fit into nanoseconds.
     # Bytes in hand, and no threads: opening a file of a few rows otherwise takes three times as long as reading it.

@@ -36,7 +36,7 @@ _FEATURE_OF_PROPERTY: Mapping[str, tuple[str, bool]] = {
     "delta.enableRowTracking": ("rowTracking", False),
     "delta.enableTypeWidening": ("typeWidening", True),
 }
-_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 stands for
+_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 implies
 _LEGACY_VERSIONS = {
     "checkConstraints": 3,
     "changeDataFeed": 4,
@@ -52,7 +52,7 @@ def write_target(target: Target, path: Path) -> None:
     """Write a target as version 0 of a Delta table.
 
     The rows lie in the files that ``reference.case.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
-    defaults and generation expressions stand in the schema, CHECK constraints among the properties; nothing here
+    defaults and generation expressions are in the schema, CHECK constraints in the properties; nothing here
     enforces them, so a target may hold what a merge may not write. A table without columns is a log without files.
 
     Args:
@@ -107,7 +107,7 @@ def _checked_schema(target: Target) -> str:
 
 
 def _protocol(target: Target) -> dict[str, Any]:
-    """Give the lowest protocol that the table needs: a legacy version where one says it all, else table features.
+    """Give the lowest protocol that the table needs: a legacy version if one says it all, else table features.
 
     Systems that know no table features read the tables that need none.
     """

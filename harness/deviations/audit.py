@@ -23,7 +23,7 @@ def confirm(deviations: Deviations, engine: Engine, warn: Callable[[str], None])
         warn: is told which entries are due for review.
 
     Raises:
-        StaleDeviationError: where an entry no longer describes the engine.
+        StaleDeviationError: if an entry no longer describes the engine.
     """
     deviations.check_examples(engine, check_case)
     for entry in deviations.due(engine, dt.datetime.now(dt.UTC).date()):

@@ -1,4 +1,4 @@
-"""Which difference a known deviation expects: its check and kind, and, where an entry says so, what it looks like."""
+"""Which difference a known deviation expects: its check and kind, and, if an entry says so, what it looks like."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ExpectedDifference:
 
 
 def parts_of(mismatch: Mismatch) -> tuple[str, ...]:
-    """Return what has to be explained one by one: each part, or, where there are none, the lines taken together."""
+    """Return what has to be explained one by one: each part, or, if there are none, the lines taken together."""
     return mismatch.parts or ("\n".join(mismatch.lines),)
 
 

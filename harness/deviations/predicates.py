@@ -120,7 +120,7 @@ def _reference_class(pattern: str, report: CaseReport) -> bool:
 
 
 def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bool]:
-    """Tell for each setting whether it has its value; ``*`` stands for any value, but the setting must be there."""
+    """Tell for each setting whether it has its value; ``*`` means any value, but the setting must be there."""
     return [name in given and (value == _ANY or given[name].lower() == value.lower()) for name, value in wanted.items()]
 
 

@@ -1,6 +1,6 @@
 """Known deviations of engines, as data: which cases, which difference, why, and until when it was looked at.
 
-An entry explains a mismatch only where its engine, its versions and its predicate fit and where every difference of the
+An entry explains a mismatch only if its engine, its versions and its predicate fit and if every difference of the
 case is one that some fitting entry names. Anything else stays a finding.
 """
 
@@ -56,7 +56,7 @@ class Deviation:
         when: which cases it is about.
         difference: the mismatches that it explains.
         message: must be found in the engine's error, its class before its message; such an entry explains nothing
-            where the engine does not fail. None for any answer.
+            if the engine does not fail. None for any answer.
         review: the day by which somebody should look at the entry again.
         case: a case that shows the deviation.
     """
@@ -102,7 +102,7 @@ class Deviations:
     entries: tuple[Deviation, ...] = ()
 
     def explain(self, report: CaseReport) -> tuple[Deviation, ...]:
-        """Return the entries that together explain every difference of a mismatch; none where one is left over."""
+        """Return the entries that together explain every difference of a mismatch; none if one is left over."""
         if report.verdict is not Verdict.MISMATCH:
             return ()
         mismatches = [*report.mismatches, *(_in_cells(m) for m in report.mismatches if m.kind in WHOLE_ROWS)]
@@ -133,8 +133,8 @@ class Deviations:
         """Require that every entry about an engine still describes it.
 
         Raises:
-            StaleDeviationError: where the case of an entry agrees by now, or differs in another way; all are named.
-            EngineDownError: where the engine fails on such a case.
+            StaleDeviationError: if the case of an entry agrees by now, or differs in another way; all are named.
+            EngineDownError: if the engine fails on such a case.
         """
         stale = [
             _stale(entry, report)
@@ -202,7 +202,7 @@ def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Dev
     seen: set[str] = set()
     for entry in entries:
         if entry.id in seen:
-            raise UserInputError(f"deviation {entry.id!r} stands twice; give every entry an id of its own")
+            raise UserInputError(f"deviation {entry.id!r} occurs twice; give every entry an id of its own")
         seen.add(entry.id)
     return Deviations(tuple(entries))
 

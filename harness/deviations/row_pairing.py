@@ -33,13 +33,13 @@ def expecting_all_cells(
     """Pair the missing rows with the extra ones so that somebody expects each differing cell.
 
     Args:
-        check: rows, or change rows; two of those are one row only where their change is of one type.
+        check: rows, or change rows; two of those are one row only if their change is of one type.
         report: the case and its answers.
         expecting: who expects a cell, given as ``name: reference 1, engine 2``.
         against: what the engine is held against, as the cells name it.
 
     Returns:
-        All who expect a cell of the pairs; nobody where the rows cannot be paired so.
+        All who expect a cell of the pairs; nobody if the rows cannot be paired so.
     """
     sides = _sides(check, report)
     if sides is None:
@@ -72,7 +72,7 @@ def expecting_all_cells(
 
 
 def _sides(check: Check, report: CaseReport) -> Sides | None:
-    """Give the rows, or change rows, of both sides in the same columns; None where there are no such rows."""
+    """Give the rows, or change rows, of both sides in the same columns; None if there are no such rows."""
     wanted, found = report.reference.answer, report.result
     if not isinstance(wanted, Prediction) or not isinstance(found, Outcome):
         return None

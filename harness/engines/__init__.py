@@ -34,8 +34,8 @@ def load_engine(name: str) -> Engine:
     """Start an engine by its registered name or as ``package.module:Class``; ``@VERSION`` after it picks a release.
 
     Raises:
-        UserInputError: where the name says no engine, or the class is none.
-        EngineDownError: where the engine itself does not start.
+        UserInputError: if the name says no engine, or the class is none.
+        EngineDownError: if the engine itself does not start.
     """
     plain, at, version = name.partition("@")
     make = _from_path(plain) if ":" in plain else _from_entry_point(plain)
@@ -59,7 +59,7 @@ def _at_version(make: object, name: str, version: str) -> Callable[[], object]:
     """Ask an engine's class for another release than the installed one.
 
     Raises:
-        UserInputError: where the engine runs one release only, or no version is given.
+        UserInputError: if the engine runs one release only, or no version is given.
     """
     choose = getattr(make, "at_version", None)
     if not version:

@@ -79,7 +79,7 @@ class DeltaSparkEngine:
         spark: the session to use, started with Delta Lake; without one, the session of this process.
 
     Raises:
-        UserInputError: without a session, where Spark's place or the table root cannot be used.
+        UserInputError: without a session, if Spark's place or the table root cannot be used.
     """
 
     name = "delta-spark"
@@ -169,7 +169,7 @@ class DeltaSparkEngine:
     def close(self) -> None:
         """Stop the session, if this engine started it; a database of its own goes."""
         if self._spark is not None and self._database is not None:
-            with suppress(Exception):  # whoever is lost has nothing left to clean up
+            with suppress(Exception):  # a lost session has nothing left to clean up
                 self._spark.sql(f"DROP DATABASE IF EXISTS {self._database} CASCADE")
         if self._spark is not None and self._owns_session:
             with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
@@ -215,7 +215,7 @@ def _tables(spark: SparkSession, case: Case, directory: Path, target: str, place
             _source(spark, case, directory, placed)
         yield
     finally:
-        with suppress(Exception):  # a JVM that is gone is found out by whoever asks next
+        with suppress(Exception):  # the next call reports a JVM that is gone
             spark.sql(f"DROP TABLE IF EXISTS {_TARGET}")
             spark.catalog.dropTempView(SOURCE_VIEW)
 
@@ -240,7 +240,7 @@ def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception, si
 
 
 def error_class_of(error: Exception) -> str:
-    """Give the class of an error: of its cause, where Spark only says that a task failed.
+    """Give the class of an error: of its cause, if Spark only says that a task failed.
 
     PySpark 4.2 cannot make the exception for an analysis error of Delta Lake: it looks for the text of its class among
     Spark's own, does not find it, and raises that instead (docs/findings/pyspark-delta-error-class.md).
@@ -291,7 +291,7 @@ def _observed(spark: SparkSession, case: Case, path: Path, place: str, since: in
 
 
 def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:
-    """Read the table by Spark too; None where it sees the same rows as the files show."""
+    """Read the table by Spark too; None if it sees the same rows as the files show."""
     if not seen.schema.columns:
         return None
     rows = _collect(spark.read.format("delta").load(place), seen.schema)

@@ -59,7 +59,7 @@ class PySparkEngine:
         spark: the session to use; without one, a session starts with the first case and stops with ``close``.
 
     Raises:
-        UserInputError: without a session, where Spark's place or the table root cannot be used.
+        UserInputError: without a session, if Spark's place or the table root cannot be used.
     """
 
     name = "pyspark"
@@ -191,7 +191,7 @@ def _source(spark: SparkSession, case: Case, directory: Path, placed: PlacedTabl
 def _merge(spark: SparkSession, case: Case, tables: dict[str, str]) -> MergeResult | Exception:
     """Run the merge; what escapes from it is its answer, and compared."""
     try:
-        # the text of a case also stands for a call of the builder, which may interleave the kinds (R-102)
+        # the text of a case also represents a call of the builder, which may interleave the kinds (R-102)
         return merge_sql(spark, case.sql, tables=tables, interleaved=True)
     except StoreError as error:
         raise EngineDownError(error.message) from error

@@ -55,9 +55,9 @@ class WorkerProcess:
             timeout: seconds to wait.
 
         Raises:
-            WorkerLostError: where the child ends instead of answering.
-            WorkerTimeoutError: where it takes longer.
-            EngineDownError: where it does not even start.
+            WorkerLostError: if the child ends instead of answering.
+            WorkerTimeoutError: if it takes longer.
+            EngineDownError: if it does not even start.
         """
         return self._exchange(self._started(), request, timeout=timeout)
 

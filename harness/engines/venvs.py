@@ -32,8 +32,8 @@ def environment_python(name: str, version: str, requirements: Sequence[str]) -> 
         requirements: what to install, as pip spells it; the release itself and what it needs besides.
 
     Raises:
-        UserInputError: where the version is none, or was never released.
-        EngineDownError: where it cannot be installed here.
+        UserInputError: if the version is none, or was never released.
+        EngineDownError: if it cannot be installed here.
     """
     if not _VERSION.fullmatch(version):
         raise UserInputError(f"{version!r} is no version of {name}: give a released one, such as {name}@1.2.3")

@@ -43,7 +43,7 @@ def load_corpus(names: Iterable[str], *, findings: FindingsDirectory | None = No
     """Load files, folders (searched at every depth) and ids of findings, in the order given.
 
     Raises:
-        UserInputError: where a name is neither file, folder nor finding, or a folder holds no case file.
+        UserInputError: if a name is neither file, folder nor finding, or a folder holds no case file.
     """
     store = findings or FindingsDirectory()
     cases: list[SavedCase] = []
@@ -61,7 +61,7 @@ def find_case_file(name: str, *, findings: FindingsDirectory | None = None) -> P
     """Return the one file that a path or a finding id names.
 
     Raises:
-        UserInputError: where there is none, or a folder is named.
+        UserInputError: if there is none, or a folder is named.
     """
     path = _existing(name, findings or FindingsDirectory())
     if path.is_dir():

@@ -38,7 +38,7 @@ class KnownFindings:
         return len(self._ids)
 
     def match_known(self, report: CaseReport) -> str | None:
-        """Return the finding that a mismatch counts as, None where it is worth a try of its own."""
+        """Return the finding that a mismatch counts as, None if it is worth a try of its own."""
         seen = observed_signature(report)
         if seen is None:
             return None
@@ -52,7 +52,7 @@ class KnownFindings:
         return None
 
     def match_minimal(self, report: CaseReport) -> str | None:
-        """Return the finding whose minimal case a mismatch looks like, None where there is none."""
+        """Return the finding whose minimal case a mismatch looks like, None if there is none."""
         seen = minimal_signature(report)
         return None if seen is None else self._minimal.get(seen)
 

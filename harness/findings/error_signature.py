@@ -34,7 +34,7 @@ _TYPE_WORD = "TYPE"
 
 
 def error_text(rejection: Rejection) -> str:
-    """Name an error for a fingerprint: by its class, and by what is steady in its message where the class says little.
+    """Name an error for a fingerprint: by its class, and by what is steady in its message if the class says little.
 
     Engines without classes of their own chain the errors of their layers, the cause last, so that the end of the
     first sentence is what tells faults apart.

@@ -38,7 +38,7 @@ class ObservedSignature:
 
     Attributes:
         fingerprint: of the mismatch; of an error that breaks a refusal, as if it broke a merge.
-        kinds: the sorts of difference of the observable that names the fault, such as missing and extra rows.
+        kinds: the kinds of difference of the observable that names the fault, such as missing and extra rows.
         fired: the clauses that acted on a row.
         traits: what else the fault may hang on.
     """

@@ -39,11 +39,11 @@ _PRECEDENCE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What makes two mismatches the same one: engine, first differing observable, sort of difference.
+    """What makes two mismatches the same one: engine, first differing observable, kind of difference.
 
     Attributes:
-        detail: the engine's error where it rejected the merge (its class, or the steady words of its message), the
-            reference's class where it alone did, else empty.
+        detail: the engine's error if it rejected the merge (its class, or the steady words of its message), the
+            reference's class if it alone did, else empty.
     """
 
     engine: str
@@ -88,7 +88,7 @@ class Finding:
 def primary_mismatch(report: CaseReport) -> Mismatch:
     """Return the mismatch that names the fault; the report must have one.
 
-    A broken law tells that two observables contradict each other; where the reference differs too, it tells which.
+    A broken law tells that two observables contradict each other; if the reference differs too, it tells which.
     """
     return min(
         report.mismatches,
@@ -116,10 +116,10 @@ class FindingsDirectory:
         self.root = root
 
     def save(self, case: Case, report_text: str) -> Path:
-        """Write a case and the text of its report beside it; a file that stands there already is kept.
+        """Write a case and the text of its report beside it; an existing file is kept.
 
         Raises:
-            UserInputError: where the folder cannot be written.
+            UserInputError: if the folder cannot be written.
         """
         return self._write(self.root, case, report_text)
 
@@ -127,12 +127,12 @@ class FindingsDirectory:
         """Write a case that is no finding into the sub-folder of its kind.
 
         Raises:
-            UserInputError: where the folder cannot be written.
+            UserInputError: if the folder cannot be written.
         """
         return self._write(self.root / kind, case, report_text)
 
     def path_of(self, finding_id: str) -> Path:
-        """Return where a finding of this id stands, if there is one."""
+        """Return the path of the finding with this id, None if there is none."""
         return self.root / f"{finding_id}.json"
 
     def _write(self, folder: Path, case: Case, report_text: str) -> Path:
@@ -165,7 +165,7 @@ class RunningCase:
         """Keep a case on disk while the block runs; whatever ends the block, the process still lives.
 
         Raises:
-            UserInputError: where the folder cannot be written.
+            UserInputError: if the folder cannot be written.
         """
         self.write(case)
         try:
@@ -177,13 +177,13 @@ class RunningCase:
         """Put a case on disk in place of the one before.
 
         Raises:
-            UserInputError: where the folder cannot be written.
+            UserInputError: if the folder cannot be written.
         """
         try:
             if not self._folder.is_dir():
                 self._folder.mkdir(parents=True, exist_ok=True)
             self._new.write_text(dump_case(case), encoding="utf-8")
-            self._new.replace(self._path)  # whoever reads sees a whole case
+            self._new.replace(self._path)  # a reader sees a whole case
             self._is_written = True
         except OSError as error:
             raise UserInputError(

@@ -1,4 +1,4 @@
-"""Who differs from the rest, check by check, where several parties answered one case; the reference is one of them.
+"""Who differs from the rest, check by check, if several parties answered one case; the reference is one of them.
 
 A party that cannot say something has no vote on it.
 """
@@ -27,7 +27,7 @@ _ROW_METRICS = ("numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """How the parties stand on one check.
+    """The parties' answers to one check.
 
     Attributes:
         groups: names of parties that say the same, the largest group first.
@@ -38,7 +38,7 @@ class Vote:
 
     @property
     def odd(self) -> tuple[str, ...]:
-        """The parties that more than half of all contradict; empty where all agree or there is no majority."""
+        """The parties that more than half of all contradict; empty if all agree or there is no majority."""
         total = sum(map(len, self.groups))
         if len(self.groups) < 2 or 2 * len(self.groups[0]) <= total:  # noqa: PLR2004 - two opinions, more than half
             return ()
@@ -70,7 +70,7 @@ def votes(reports: Sequence[CaseReport], capabilities: Sequence[Capabilities]) -
         capabilities: of the engines, in the same order.
 
     Returns:
-        One vote per check on which three or more parties have something to say; none where fewer do.
+        One vote per check on which three or more parties have something to say; none if fewer do.
     """
     parties = [
         _Party(report.engine, report.result, able)
@@ -119,7 +119,7 @@ def _has_classes(party: _Party) -> bool:
 
 
 def _same_end(left: _Party, right: _Party) -> bool:
-    """Both merge, or both fail; with the same class where both have classes."""
+    """Both merge, or both fail; with the same class if both have classes."""
     if not (isinstance(left.answer, Rejection) and isinstance(right.answer, Rejection)):
         return isinstance(left.answer, Rejection) == isinstance(right.answer, Rejection)
     if not (_has_classes(left) and _has_classes(right)):

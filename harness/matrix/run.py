@@ -49,7 +49,7 @@ class Difference:
     """A way in which an engine differs, with its smallest known case.
 
     Attributes:
-        deviations: ids of known deviations; empty where it is not explained.
+        deviations: ids of known deviations; empty if it is not explained.
         votes: who stands where on the minimal case; empty where fewer than three parties answered.
     """
 
@@ -69,7 +69,7 @@ class Column:
         cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
         unsupported: cases by reason.
         seen: cases by difference.
-        down: why the engine ended before the stream, empty where it did not.
+        down: why the engine ended before the stream, empty if it did not.
     """
 
     engine: Engine
@@ -94,7 +94,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """The result of a run; ``interrupted`` where it was stopped by hand."""
+    """The result of a run; ``interrupted`` if it was stopped by hand."""
 
     seed: int
     num_cases: int

@@ -29,7 +29,7 @@ LEGEND = "number: cases that agree; d known deviation, m mismatch nobody explain
 
 
 def cell_text(counts: Counter[Answer]) -> str:
-    """Write one cell: ``123`` or ``120 d3 u17``; a dot where no case came."""
+    """Write one cell: ``123`` or ``120 d3 u17``; a dot if no case came."""
     if not counts.total():
         return "."
     others = [f"{letter}{counts[answer]}" for answer, letter in _LETTERS.items() if letter and counts[answer]]

@@ -19,8 +19,8 @@ class RunStarted:
     """The engine is up and the budget's clock starts.
 
     Attributes:
-        max_cases: None where only time limits the run.
-        max_seconds: None where only cases limit the run.
+        max_cases: None if only time limits the run.
+        max_seconds: None if only cases limit the run.
     """
 
     engine: str

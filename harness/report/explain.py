@@ -1,4 +1,4 @@
-"""One case explained, whatever its verdict: tables, statement, outcome, reference, differences."""
+"""One case explained: tables, statement, outcome, reference, differences."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, 
 
     Args:
         answer: what is shown.
-        before: the schema before the merge; the one after is shown where it differs.
+        before: the schema before the merge; the one after is shown if it differs.
     """
     if answer is None:
         return ["no answer"]
@@ -84,7 +84,7 @@ def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, 
 
 
 def schema_lines(before: Schema, after: Schema) -> list[str]:
-    """Show the columns after a merge where they are not those before it."""
+    """Show the columns after a merge if they are not those before it."""
     return [] if after == before else textwrap.wrap(printable(after.ddl()), _TEXT_WIDTH, break_on_hyphens=False)
 
 

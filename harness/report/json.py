@@ -114,7 +114,7 @@ def mismatches_json(mismatches: Sequence[Mismatch]) -> list[dict[str, Any]]:
 
 
 def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -> dict[str, Any] | None:
-    """Write what an engine or the reference says of a case; null where it says nothing."""
+    """Write what an engine or the reference says of a case; null if it says nothing."""
     if isinstance(answer, Rejection):
         error: dict[str, Any] = {"class": answer.error_class, "message": answer.message}
         if answer.other_classes:

@@ -1,6 +1,6 @@
 """The failure report: what differs, on which tables, by which statement, and how to see it again.
 
-At most 40 lines of at most 100 columns, never a whole result; the case file beside it holds everything.
+At most 40 lines of at most 100 columns, never a whole result; the case file next to it holds everything.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def mismatch_report(
 
     Args:
         report: the check of the case.
-        finding: where the case came out of a search, how it was found.
+        finding: if the case came out of a search, how it was found.
         path: the case file to name under "Reproduce"; without one, the place where findings are kept.
         num_more: how many more cases of the run show the same fingerprint.
     """
@@ -62,7 +62,7 @@ def mismatch_report(
 
 
 def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
-    """Write the text beside a case that is no finding: a flaky one, or one on which the engine failed."""
+    """Write the text next to a case that is no finding: a flaky one, or one on which the engine failed."""
     lines = [f"{kind.upper().replace('_', ' ')}  {printable(reason)}", ""]
     lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
     lines += ["", *_indented(_capped(statement_lines(report.case.sql), _STATEMENT_LINES, "lines"))]
@@ -103,7 +103,7 @@ def difference_lines(report: CaseReport, *, max_lines: int | None = None) -> lis
 
 
 def _with_names(mismatches: tuple[Mismatch, ...]) -> list[tuple[Mismatch, str]]:
-    """Pair every mismatch with its observable's name, where the one before names another."""
+    """Pair every mismatch with its observable's name, if the one before names another."""
     names = [check_name(mismatch.check) for mismatch in mismatches]
     labels = [name if i == 0 or names[i - 1] != name else "" for i, name in enumerate(names)]
     return list(zip(mismatches, labels, strict=True))

@@ -22,7 +22,7 @@ def printable(text: str) -> str:
 
 
 def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> list[str]:
-    """Show both tables, side by side where that fits, with at most ``max_rows`` rows each."""
+    """Show both tables, side by side if that fits, with at most ``max_rows`` rows each."""
     left = _target_lines(case, max_rows)
     right = _source_lines(case, max_rows)
     left_width = max(map(len, left)) + 4
@@ -45,7 +45,7 @@ def settings_lines(case: Case) -> list[str]:
 
 
 def statement_lines(sql: str, *, width: int = 98) -> list[str]:
-    """Show a statement with every clause on its own line, numbered where there are several."""
+    """Show a statement with every clause on its own line, numbered if there are several."""
     text = cut_merge(sql)
     lines = list(text.lines())
     first = len(lines) - len(text.clauses)

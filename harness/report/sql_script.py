@@ -24,7 +24,7 @@ _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 def sql_script(case: Case) -> str:
     """Write a case as a script that sets both tables up and merges, for Spark SQL with Delta Lake.
 
-    Defaults, generated columns and NOT NULL stand in CREATE TABLE. CHECK constraints are added before the rows are
+    Defaults, generated columns and NOT NULL are in CREATE TABLE. CHECK constraints are added before the rows are
     inserted, as ALTER TABLE, the only way that Delta takes them.
     """
     lines = [f"-- case {printable(case.id)}"]

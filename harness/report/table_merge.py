@@ -31,7 +31,7 @@ class Changes:
     """What changed, as rows followed by ``_change_type``.
 
     Attributes:
-        origin: the table's change data feed or, where the table records none, the difference of its rows before and
+        origin: the table's change data feed or, if the table records none, the difference of its rows before and
             after: ``removed`` and ``added``.
         counts: number of rows by change type.
         first: the first rows.

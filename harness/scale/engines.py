@@ -73,8 +73,8 @@ def open_scale_engine(name: str, *, driver_memory: str = DEFAULT_DRIVER_MEMORY) 
         driver_memory: heap of Spark's JVM, as Spark spells it.
 
     Raises:
-        UserInputError: for another name, or where Spark's place cannot be used.
-        EngineDownError: where Spark does not start.
+        UserInputError: for another name, or if Spark's place cannot be used.
+        EngineDownError: if Spark does not start.
     """
     engines: dict[str, Callable[[SparkSession], ScaleEngine]] = {
         PySparkEngine.name: _PySpark,
@@ -147,7 +147,7 @@ class _DeltaSpark(_OnSpark):
             require_alive(self.spark, error)
             return Merged(rejection=Rejection(error_class=error_class_of(error), message=error_message(error)))
         finally:
-            with suppress(Exception):  # a JVM that is gone is found out by whoever asks next
+            with suppress(Exception):  # the next call reports a JVM that is gone
                 for name in tables:
                     self.spark.sql(f"DROP TABLE IF EXISTS {name}")
         return Merged()

@@ -33,7 +33,7 @@ class Laws:
     """Holds what a merge left behind against itself.
 
     Attributes:
-        present: (kind, action) of the statement's clauses; empty where they are not known.
+        present: (kind, action) of the statement's clauses; empty if they are not known.
     """
 
     connection: DuckDBPyConnection

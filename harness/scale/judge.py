@@ -40,9 +40,9 @@ class Merged:
     """What an engine said of a merge.
 
     Attributes:
-        rejection: how it failed; None where it succeeded.
-        metrics: what the command reports beside the history.
-        path: the execution path by its letter, None where the engine does not tell.
+        rejection: how it failed; None if it succeeded.
+        metrics: what the command itself reports.
+        path: the execution path by its letter, None if the engine does not tell.
     """
 
     rejection: Rejection | None = None
@@ -59,7 +59,7 @@ class Judgement:
         keys: keys of the first rows that differ, for a small case.
         checked: how many rows each comparison saw on the reference's side, by its name; what was not checked is 0.
         counts: what the reference counted: rows matched, changed, files rewritten.
-        path: the execution path of the reference; None where it has none.
+        path: the execution path of the reference; None if it has none.
         reported: the metrics of the engine.
         unchecked: checks that were not made, with the reason.
     """

@@ -36,7 +36,7 @@ class Judged:
 
     Attributes:
         seconds: by step, in order.
-        peak_bytes: the largest resident memory of the process; None where the system does not tell.
+        peak_bytes: the largest resident memory of the process; None if the system does not tell.
     """
 
     judgement: Judgement
@@ -64,8 +64,8 @@ def judge_apart(
         on_step: as of ``judge``.
 
     Raises:
-        UserInputError: where the memory does not suffice although DuckDB spills.
-        HarnessBugError: where the process fails otherwise.
+        UserInputError: if the memory does not suffice although DuckDB spills.
+        HarnessBugError: if the process fails otherwise.
     """
     request = {
         "spec": asdict(spec),
@@ -93,7 +93,7 @@ def judge_apart(
             f"({done.get('message')}). Give more with --memory-limit, or fewer --rows."
         )
     if child.returncode or not done:
-        raise HarnessBugError(f"the judge ended with code {child.returncode}; its message stands above")
+        raise HarnessBugError(f"the judge ended with code {child.returncode}; its message is above")
     return Judged(judgement=_judgement(done["judgement"]), seconds=done["seconds"], peak_bytes=done["peak_bytes"])
 
 
@@ -108,7 +108,7 @@ def connect(*, memory_bytes: int, spill: Path) -> duckdb.DuckDBPyConnection:
 
 
 def peak_bytes() -> int | None:
-    """Return the largest resident memory of this process so far; None where the system does not tell.
+    """Return the largest resident memory of this process so far; None if the system does not tell.
 
     Linux keeps the peak of the parent in ``ru_maxrss`` across the start of a program, so its own count goes first.
     """

@@ -36,7 +36,7 @@ class Observed:
         derived: whether the change rows are all rows of added and removed files, because there are no change files.
         hidden: whether the commit's rows are in no feed, since nothing changed (R-605).
         metrics: of the history, or what the command itself says where nothing was committed (R-502).
-        path: the execution path; None where the engine does not tell.
+        path: the execution path; None if the engine does not tell.
     """
 
     before: Files
@@ -84,7 +84,7 @@ def observe_table(path: Path, *, metrics: Mapping[str, int], taken: MergePath | 
     """Read the log of a table after at most one merge; the rows stay where they are.
 
     Raises:
-        ValueError, LookupError, OSError: where the log is not as a log must be.
+        ValueError, LookupError, OSError: if the log is not as a log must be.
     """
     version = newest_version(path)
     committed = version > 0

@@ -1,6 +1,6 @@
 """From a mismatch among millions of rows to an ordinary case of a few, kept as a finding.
 
-First the rows of the keys that differ, then small tables of the same shape, where the difference is not one of rows.
+First the rows of the keys that differ, then small tables of the same shape, if the difference is not one of rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Reduction:
     """What became of a mismatch.
 
     Attributes:
-        path: the finding; None where no small case shows a mismatch.
+        path: the finding; None if no small case shows a mismatch.
         report: the check of the minimal case.
         from_rows: target and source rows of the case that first showed it.
         num_tried: small cases that were checked before, the one that showed it included.
@@ -64,7 +64,7 @@ def reduce_mismatch(
     Args:
         spec: the case.
         tables: the folders of its tables; the target's first version is read.
-        keys: keys of rows that differ; empty where rows and change rows agree.
+        keys: keys of rows that differ; empty if rows and change rows agree.
         engine: the same engine for small cases.
         findings: where findings are kept.
     """

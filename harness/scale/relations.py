@@ -37,7 +37,7 @@ class Files:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Where the files stand."""
+        """The folder of the files."""
         return tuple(self.table / unquote(action["path"]) for action in self.actions)
 
     @property

@@ -1,4 +1,4 @@
-"""One scale case from its spec to a report: generate, merge, judge, and reduce where they differ."""
+"""One scale case from its spec to a report: generate, merge, judge, and reduce if they differ."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ScaleReport:
     Attributes:
         seconds: by phase, in order.
         disk_bytes: of all files after the merge, those that it replaced included.
-        spec_path: the spec on disk, where the case disagrees.
+        spec_path: the spec on disk, if the case disagrees.
     """
 
     spec: ScaleSpec
@@ -87,8 +87,8 @@ def run_scale(
         listener: is told each phase as it begins, and the number of rows that it is about.
 
     Raises:
-        EngineDownError: where Spark is gone.
-        UserInputError: where disk or memory do not suffice.
+        EngineDownError: if Spark is gone.
+        UserInputError: if disk or memory do not suffice.
     """
     clock = _Clock(listener)
     with _folder(limits.work, spec) as folder:

@@ -62,7 +62,7 @@ class SequenceReport:
 
     Attributes:
         num_steps: steps done, the last one included.
-        report: of the merge that ended it; its case holds the table as it was then. None where it ended otherwise.
+        report: of the merge that ended it; its case holds the table as it was then. None if it ended otherwise.
         mismatches: the differences.
         reason: why it is unsupported, or what failed.
     """

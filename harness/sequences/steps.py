@@ -41,7 +41,7 @@ class Delete:
     """Rows deleted by another writer: those whose column has the value, or is NULL.
 
     Attributes:
-        value: a whole number; None deletes where the column is NULL.
+        value: a whole number; None deletes the rows in which the column is NULL.
     """
 
     column: str
@@ -91,7 +91,7 @@ def parse_sequence(text: str, *, name: str) -> Sequence:
         name: leads messages.
 
     Raises:
-        CaseFormatError: where the text is not in the format.
+        CaseFormatError: if the text is not in the format.
     """
     try:
         document = json.loads(text)

@@ -1,6 +1,6 @@
 """Making a mismatching case smaller, in the order in which a person reads it: clauses, rows, files, settings, columns.
 
-A candidate is taken only where it shows the same fingerprint, so that shrinking never slips to another fault.
+A candidate is taken only if it shows the same fingerprint, so that shrinking never slips to another fault.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Attempts:
         return self._known[digest]
 
     def accepts(self, case: Case) -> bool:
-        """Take a case, smaller by construction, where it is new and shows the fingerprint."""
+        """Take a case, smaller by construction, if it is new and shows the fingerprint."""
         digest = content_digest(case)
         if digest in self._known:
             return False

@@ -1,4 +1,4 @@
-"""The axes that flip an outcome: the smallest set by delta debugging, where leaving out any one brings it back."""
+"""The axes that flip an outcome: the smallest set by delta debugging: leaving out any one of them brings it back."""
 
 from __future__ import annotations
 

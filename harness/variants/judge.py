@@ -65,7 +65,7 @@ class VariantReport:
 
     Attributes:
         report: the check of the variant's case; its mismatches are against ``base``, ``reference`` or ``itself``.
-        rules: by which the variant was allowed to differ, where it did.
+        rules: by which the variant was allowed to differ, if it did.
     """
 
     variant: Variant
@@ -76,7 +76,7 @@ class VariantReport:
 
 
 class Observed:
-    """A configurable engine as the check of one case wants it: where the base stands by settings of the engine's own.
+    """A configurable engine as the check of one case wants it: with the base's values by settings of the engine's own.
 
     It remembers the plans of the last merge.
     """
@@ -98,13 +98,13 @@ class Observed:
         return recorded.result
 
     def close(self) -> None:
-        """Leave the engine to whoever opened it."""
+        """Do nothing: the caller closes the engine."""
 
 
 def check_base(
     case: Case, engine: Observed, deviations: Deviations, reference: Callable[[Case], Reference]
 ) -> CaseReport:
-    """Check a case where the base stands, against the reference."""
+    """Check a case with the base's values against the reference."""
     return deviations.annotated(check_case(base_of(case), engine, reference=lambda _: reference(case)))
 
 
@@ -180,7 +180,7 @@ def _prediction(base: Outcome) -> Prediction:
         metrics=metrics,
         cdf=base.cdf,
         committed=bool(base.committed),
-        path=base.path or MergePath.C,  # not compared where the engine tells none
+        path=base.path or MergePath.C,  # not compared if the engine tells none
     )
 
 
@@ -204,7 +204,7 @@ def _both_are_right(left: Rejection, right: Rejection, reference: Reference) -> 
 def _rules(
     exemptions: tuple[Exemption, ...], mismatch: Mismatch, base: CaseReport, report: CaseReport
 ) -> tuple[str, ...]:
-    """Name the rules by which a difference from the base is allowed; none where it is not."""
+    """Name the rules by which a difference from the base is allowed; none if it is not."""
     errors = {given.error_class for given in (base.result, report.result) if isinstance(given, Rejection)}
     one_failed = isinstance(base.result, Rejection) != isinstance(report.result, Rejection)
     return tuple(

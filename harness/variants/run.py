@@ -41,8 +41,8 @@ class VariantRun:
         engine: the system under test.
         deviations: what is known of it.
         findings: where differences are kept; None keeps none.
-        only: the variants to try where a case is in their domain; without any, a selection for each case.
-        batched: puts a drawn case, by its number, among others of its statement; None where it stays alone.
+        only: the variants to try if a case is in their domain; without any, a selection for each case.
+        batched: puts a drawn case, by its number, among others of its statement; None if it stays alone.
         reference: evaluates cases.
         limits: how much shrinking one finding is worth.
         listener: told of each finding.

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def check_variant(
     case: Case, engine: Engine, deviations: Deviations, reference: Callable[[Case], Reference]
 ) -> CaseReport:
-    """Check the base of a case against the reference, and where that agrees the variant that the case names.
+    """Check the base of a case against the reference, and if that agrees the variant that the case names.
 
     Returns:
-        The report of the base where that does not agree, else the variant's; ``unsupported`` where the engine takes no
-        configuration, or where the case is outside the variant's domain, as a changed case may be.
+        The report of the base if that does not agree, else the variant's; ``unsupported`` if the engine takes no
+        configuration, or if the case is outside the variant's domain, as a changed case may be.
 
     Raises:
         UserInputError: there is no such variant.

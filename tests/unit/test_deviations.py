@@ -326,7 +326,7 @@ def test_a_typo_stops_the_run(tmp_path: Path, old: str, new: str, message: str) 
 
 
 def test_an_id_that_stands_twice_stops_the_run(tmp_path: Path) -> None:
-    with pytest.raises(UserInputError, match="stands twice"):
+    with pytest.raises(UserInputError, match="occurs twice"):
         _load(tmp_path, _ENTRY + _ENTRY)
 
 

@@ -99,8 +99,8 @@ class DeltaRsEngine:
         """Return an engine that runs a released ``deltalake`` in an environment of its own.
 
         Raises:
-            UserInputError: where there is no such version.
-            EngineDownError: where it cannot be installed here.
+            UserInputError: if there is no such version.
+            EngineDownError: if it cannot be installed here.
         """
         if not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version):
             raise UserInputError(f"{version!r} is no version of delta-rs: give a released one, such as delta-rs@1.6.0")

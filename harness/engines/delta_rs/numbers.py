@@ -1,4 +1,4 @@
-"""Which numbers a table holds, where it depends on them whether delta-rs means the same; looked for when asked."""
+"""Ranges of the numbers in a case's tables, on which the meaning of some expressions in delta-rs depends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeldNumbers:
         )
 
     def largest_integer(self, names: Collection[str]) -> int:
-        """Give the largest absolute value of an integer in some columns, named in lower case; 0 where there is none."""
+        """Give the largest absolute value of an integer in some columns, named in lower case; 0 if there is none."""
         columns = self._columns(*INTEGER_BITS).items() if names else ()
         held = (number for name, values in columns if name.lower() in names for number in _numbers(values))
         return max((abs(number) for number in held if isinstance(number, int)), default=0)

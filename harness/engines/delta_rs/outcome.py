@@ -41,7 +41,7 @@ def observed(path: Path, metrics: Mapping[str, int]) -> TableOutcome | Rejection
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
-    reported: where one was needed, the rows tell.
+    reported: if one was needed, the rows tell.
     """
     try:
         return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS})
@@ -78,7 +78,7 @@ def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
 
 
 def with_library_feed(outcome: TableOutcome, read: pa.Table) -> TableOutcome:
-    """Show the change feed as the library's own reader gives it, where that differs from what the log says."""
+    """Show the change feed as the library's own reader gives it, if that differs from what the log says."""
     typed = as_nullable(Schema((*outcome.schema.columns, Field("_change_type", STRING))))
     arrow = arrow_schema(typed)
     if missing := [name for name in arrow.names if name not in read.column_names]:

@@ -65,7 +65,7 @@ def merge_calls(case: Case) -> MergeCalls:
     """Say a case's MERGE.
 
     Raises:
-        UnsayableError: where delta-rs, or the translation, has no words for it.
+        UnsayableError: if delta-rs, or the translation, has no words for it.
     """
     try:
         resolved = resolve_case(case)
@@ -145,7 +145,7 @@ class _Writer:
                 raise UnsayableError("evolution with columns of another type")
 
     def _check_constraint(self, text: str) -> None:
-        """Refuse a constraint that delta-rs, which reads the text as it stands, would take for something else."""
+        """Refuse a constraint that delta-rs, which reads the text unchanged, would take for something else."""
         try:
             tree = read_sql(text)
         except SqlglotError:
@@ -198,7 +198,7 @@ class _Writer:
 
     def _assigned(self, path: tuple[str, ...]) -> tuple[str, DataType]:
         sides = (self._target, self._source) if self._evolution else (self._target,)
-        aliases = {side.alias.lower() for side in sides}  # with evolution, either may stand before the name (R-231)
+        aliases = {side.alias.lower() for side in sides}  # with evolution, either may precede the name (R-231)
         found = [
             (column.name, column.type, len(path) - skipped - 1)
             for side in sides

@@ -88,7 +88,7 @@ def _holds_integer(wanted: DataType, given: DataType) -> bool:
 
 
 def cast_value(said: Said, wanted: DataType) -> Said:
-    """Cast, where both systems have the same values and the same failures.
+    """Cast, if both systems have the same values and the same failures.
 
     Raises:
         UnsayableError: for any other pair of types.
@@ -110,7 +110,7 @@ def one_type(values: Sequence[Said]) -> DataType:
     """Return the type of a value that is one of several.
 
     Raises:
-        UnsayableError: where they would have to be cast.
+        UnsayableError: if they would have to be cast.
     """
     given = [value.type for value in values if value.type != VOID]
     if not given:

@@ -21,7 +21,7 @@ from deltalake import DeltaTable
 def main() -> None:
     """Answer requests until the input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever the library prints must not mix with answers
+    os.dup2(2, 1)  # output of the library must not mix with answers
     for line in sys.stdin:
         out.write(json.dumps(_answer(json.loads(line))) + "\n")
         out.flush()

@@ -39,7 +39,7 @@ _TIMEOUT = 60.0
 _ENOUGH_WORDS = 3
 _TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
 _UNREADABLE, _UNREADABLE_RETURNING = "MERGECHECK_UNREADABLE_TABLE", "MERGECHECK_UNREADABLE_RETURNING"
-_UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # whatever memory holds that nobody wrote to
+_UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # uninitialised memory
 _OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
 _RAISED = re.compile(r"Invalid Input Error: UNSUPPORTED (.*)", re.DOTALL)
 
@@ -92,8 +92,8 @@ class DuckDbEngine:
         """Return an engine that runs a released DuckDB in an environment of its own.
 
         Raises:
-            UserInputError: where there is no such version.
-            EngineDownError: where it cannot be installed here.
+            UserInputError: if there is no such version.
+            EngineDownError: if it cannot be installed here.
         """
         arrow = f"pyarrow=={importlib.metadata.version('pyarrow')}"
         return cls(version=version, python=environment_python("duckdb", version, [f"duckdb=={version}", arrow]))
@@ -132,7 +132,7 @@ class DuckDbEngine:
         self._worker.close()
 
     def _attempt(self, preparation: Preparation, plain: _Merged | None = None) -> _Merged | Rejection | Unsupported:
-        """Merge, with RETURNING where the plain merge is done."""
+        """Merge, with RETURNING if the plain merge is done."""
         request = {"steps": preparation.steps(returning=plain is not None)}
         try:
             reply = self._worker.ask(request, timeout=_TIMEOUT)

@@ -2,7 +2,7 @@
 
 Expressions are translated as the reference translates them, with their casts spelled out, so that DuckDB is held
 against the meaning of a merge and not against Spark's dialect. Everything else stays as it is written: names and their
-qualifiers, the order of clauses, conjuncts and parentheses, stars where DuckDB's mean the same, subqueries. What breaks
+qualifiers, the order of clauses, conjuncts and parentheses, stars if DuckDB's mean the same, subqueries. What breaks
 a rule of the specification is handed over as it is, for DuckDB to find.
 """
 
@@ -55,9 +55,9 @@ class MergeWriter:
 
     Attributes:
         tables: what a subquery may read, by lower-case name.
-        source_text: what stands after USING for a source that is a table, in DuckDB SQL.
-        known_only: refuse expressions whose meaning in DuckDB is not known, where the author of the case says what must
-            come out; else they are handed over as they are, since a case without an author's word is only run where the
+        source_text: the text after USING for a source that is a table, in DuckDB SQL.
+        known_only: refuse expressions whose meaning in DuckDB is not known, if the author of the case says what must
+            come out; else they are handed over as they are, since a case without an author's word is only run if the
             reference understands or refuses it.
     """
 
@@ -174,7 +174,7 @@ class MergeWriter:
         return _assignment_text(clause.action, values)
 
     def _star(self, action: Action) -> str | None:
-        """Give DuckDB's own star, where source and target have the same columns of the same types; else None."""
+        """Give DuckDB's own star, if source and target have the same columns of the same types; else None."""
         columns = {column.name.lower(): column.type for column in self.source_schema.columns}
         if columns != {column.name.lower(): column.type for column in self.target_schema.columns}:
             return None
@@ -189,7 +189,7 @@ class MergeWriter:
         return AlignedValues(names=self._names(), settings=self.settings, translator=self._translator)
 
     def _written(self, clause: WrittenClause) -> str:
-        """Hand a clause that breaks a rule over as it is written, a star as the columns that it stands for (R-201)."""
+        """Hand a clause that breaks a rule over as it is written, a star as the columns that it means (R-201)."""
         if clause.star:
             names = [identifier(column.name) for column in self.target_schema.columns]
             source = identifier(self.source_name)

@@ -22,7 +22,7 @@ class WrittenNames(Scope):
         """Resolve a written name.
 
         Raises:
-            RejectedError: where it means nothing (R-117) or more than one thing (R-118).
+            RejectedError: if it means nothing (R-117) or more than one thing (R-118).
         """
         relation, index, rest = self.column(parts)
         if len(parts) - len(rest) == _QUALIFIED:

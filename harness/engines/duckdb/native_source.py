@@ -25,8 +25,8 @@ class GivenSource:
 
     Attributes:
         steps: what makes it.
-        text: what stands for it in FROM and USING.
-        prefix: what stands before the whole statement.
+        text: its name or text in FROM and USING.
+        prefix: the text before the whole statement.
     """
 
     steps: tuple[Step, ...] = ()
@@ -35,7 +35,7 @@ class GivenSource:
 
 
 def give_source(source: Source, options: DuckDbOptions, directory: Path) -> GivenSource:
-    """Give the source in the form that the case wants; ``VALUES`` only where it can be written so."""
+    """Give the source in the form that the case wants; ``VALUES`` only if it can be written so."""
     incoming = load(_INCOMING, source.rows, source.schema)
     values = values_query(source.rows, source.schema) if options.source == "values" else None
     if values is not None:

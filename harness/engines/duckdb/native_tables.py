@@ -63,7 +63,7 @@ def load(name: str, rows: Sequence[Row], schema: Schema) -> Step:
 
 
 def rows_of(answer: dict[str, Any], schema: Schema) -> tuple[Row, ...]:
-    """Read the rows of an answer whose columns stand in the schema's order."""
+    """Read the rows of an answer whose columns are in the schema's order."""
     return table_to_rows(arrow_of(answer), schema)
 
 
@@ -179,7 +179,7 @@ def renamed(schema: Schema, incoming: str) -> str:
 
 
 def values_query(rows: Sequence[Row], schema: Schema) -> str | None:
-    """Write rows as ``VALUES``; None where they are too many, none at all, or nested."""
+    """Write rows as ``VALUES``; None if they are too many, none at all, or nested."""
     if not 0 < len(rows) <= _MAX_VALUES:
         return None
     try:

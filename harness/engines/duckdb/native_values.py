@@ -43,8 +43,8 @@ class AlignedValues:
         """Give the aligned value of every assigned column, by the column's name.
 
         Raises:
-            RejectedError: where the clause breaks a rule.
-            UnsupportedByReferenceError: where a value cannot be translated.
+            RejectedError: if the clause breaks a rule.
+            UnsupportedByReferenceError: if a value cannot be translated.
             GeneratedColumnError: for a generated column.
         """
         if len(clause.columns) != len(clause.values):

@@ -43,13 +43,13 @@ class DuckDbOptions:
     """The settings of one case, typed; an empty text is DuckDB's own default.
 
     Attributes:
-        source: what stands after USING: a table, a view, a subquery, a CTE, ``VALUES``, an Arrow table, a Parquet file.
+        source: the form of the source: a table, a view, a subquery, a CTE, ``VALUES``, an Arrow table, a Parquet file.
         transaction: what else the transaction of the merge does: nothing (``explicit``), it loads all rows of the table
             (``local-rows``) or half of them (``mixed-rows``), or changes rows and takes that back (``after-changes``);
             ``rolled-back-before`` merges twice, the first time in vain.
         database: ``file`` is read after it was opened again.
         index: an index on the key, on another column, or a primary key on the key.
-        star: how ``*`` is written, where DuckDB's own forms mean the same.
+        star: how ``*`` is written, if DuckDB's own forms mean the same.
         clauses: other words for the same clauses.
         session: DuckDB's own settings and their values, written as SQL.
     """

@@ -45,7 +45,7 @@ _DROPPED = "dropped"
 MERGE, COMMIT, ROWS, COLUMNS_BEFORE, COLUMNS = "merge", "commit", "rows", "columns before", "columns"
 """Names of the answers: of MERGE and COMMIT, the table's rows afterwards, its columns before, and afterwards."""
 MISFITS = "misfits"
-"""The answer that has a row where the table's rows hold what its generated columns do not compute."""
+"""The answer that has a row if the table's rows hold what its generated columns do not compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,10 @@ class Preparation:
 
     Attributes:
         directory: where the steps write files; it need not be there before.
-        merge: the MERGE without RETURNING; ``prefix`` is what stands before it.
+        merge: the MERGE without RETURNING; ``prefix`` is the text before it.
         key: the column that an index is made on.
-        misfits: the query of rows with values that the table would not compute; None where it computes none.
-        extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; where DuckDB merges,
+        misfits: the query of rows with values that the table would not compute; None if it computes none.
+        extension: what the statement has that DuckDB allows and Delta refuses, empty for nothing; if DuckDB merges,
             its answer cannot be held against a rule.
     """
 
@@ -232,7 +232,7 @@ def _source_schema(case: Case, statement: WrittenStatement, tables: dict[str, Ro
 
 
 def _check_evolution(target: Schema, source: Schema) -> None:
-    """Let schema evolution pass where there is nothing to evolve."""
+    """Let schema evolution pass if there is nothing to evolve."""
     known = {column.name.lower(): column.type for column in target.columns}
     given = {column.name.lower(): column.type for column in source.columns}
     if known != given or any(_nested(column.type) for column in target.columns):

@@ -59,7 +59,7 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
     """Read the answer of ``RETURNING merge_action, *``.
 
     Raises:
-        ValueError: where the columns are not those of the table.
+        ValueError: if the columns are not those of the table.
     """
     rows = table_to_rows(table.select(range(1, table.num_columns)), schema)
     return Returned(rows=tuple(zip(table.column(0).to_pylist(), rows, strict=True)))

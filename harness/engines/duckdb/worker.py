@@ -1,4 +1,4 @@
-"""The child process of the engine ``duckdb``: runs the steps of one case in whatever DuckDB its environment has.
+"""The child process of the engine ``duckdb``: runs the steps of one case in the DuckDB of its environment.
 
 It knows nothing of this project: standard library, ``duckdb`` and ``pyarrow`` only. A request is
 ``{"steps": [{"do": ..., ...}]}``, one JSON document per line; the answer is ``{"answers": {name: answer},
@@ -11,7 +11,7 @@ Arrow streams in base64, so that no value passes through text.
 ``set``           give the setting ``name`` the ``value``, written as SQL, unless it has it
 ``run``           execute ``sql``; a failure ends the request
 ``ask``           execute ``sql`` and keep its result, or its error, as the answer ``name``; an open
-                  transaction is rolled back after an error. With ``after``, only where that answer is no error
+                  transaction is rolled back after an error. With ``after``, only if that answer is no error
 ``list``          the same for a result of texts, kept as rows: a third of an Arrow table's time
 ================  =====================================================================================
 """

@@ -41,7 +41,7 @@ class WrittenClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrittenStatement:
-    """A MERGE; aliases are None where none is written, the source is a name or a query."""
+    """A MERGE; aliases are None if none is written, the source is a name or a query."""
 
     target: str
     target_alias: str | None
@@ -142,7 +142,7 @@ def _name(node: exp.Expr) -> tuple[str, ...]:
 
 
 def extension(statement: WrittenStatement) -> str:
-    """Name what a statement has that Delta refuses and DuckDB documents; empty where there is nothing."""
+    """Name what a statement has that Delta refuses and DuckDB documents; empty if there is nothing."""
     conditions = [statement.on, *(c.condition for c in statement.clauses if c.condition is not None)]
     if any(node.find(exp.Query) is not None for node in conditions):
         return "subqueries in conditions"  # R-133

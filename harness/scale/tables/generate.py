@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _TIME = 1_700_000_000_000  # milliseconds since 1970; no clock, or the log would differ
 _WRITERS = 2
 _BYTES_PER_ROW = 60  # of both tables, the rewritten files and the feed, generously
-_LEGACY_CDF = 4  # the writer version that stands for a change feed
+_LEGACY_CDF = 4  # the writer version that implies a change feed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Where the tables of a case stand, and how large they are."""
+    """The paths and sizes of a case's tables."""
 
     target: Path
     source: Path
@@ -61,7 +61,7 @@ def write_tables(spec: ScaleSpec, folder: Path) -> Tables:
     """Generate both tables of a case into ``target`` and ``source`` of a folder.
 
     Raises:
-        UserInputError: where the disk has too little room for the case.
+        UserInputError: if the disk has too little room for the case.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _require_room(spec, folder)

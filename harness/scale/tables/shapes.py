@@ -1,4 +1,4 @@
-"""The sorts of merges that the scale mode makes: a statement, and what is special about the tables."""
+"""The kinds of merges that the scale mode makes: a statement, and what is special about the tables."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Trait(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One sort of merge.
+    """One kind of merge.
 
     Attributes:
         sentence: what it is about.
-        statement: the MERGE; empty where it is drawn from the seed.
+        statement: the MERGE; empty if it is drawn from the seed.
         every: the source has keys of every n-th file of the target, beginning with the first; the others stay
-            untouched where no clause reaches them.
+            untouched if no clause reaches them.
         matched: of 1000 rows of these files, how many have a source row.
         fresh: for 1000 rows of these files, how many source rows have a key that no target row has.
     """
@@ -135,7 +135,7 @@ def shape_named(name: str) -> Shape:
     """Find a shape.
 
     Raises:
-        UserInputError: where there is none of that name.
+        UserInputError: if there is none of that name.
     """
     if name not in _BY_NAME:
         raise UserInputError(f"there is no shape {name!r}; the shapes are: {', '.join(_BY_NAME)}")

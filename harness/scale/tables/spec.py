@@ -100,7 +100,7 @@ def load_spec(path: Path) -> ScaleSpec:
     """Read a spec.
 
     Raises:
-        UserInputError: where the file is none; the message says why.
+        UserInputError: if the file is none; the message says why.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

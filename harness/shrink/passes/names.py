@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def plainer_names(case: Case) -> Iterator[Case]:
     """Yield cases in which one column that needs backticks has a letter for its name, wherever it is named.
 
-    Texts of constraints, defaults and generation expressions stay as they are; where they name the column, the case
+    Texts of constraints, defaults and generation expressions stay as they are; if they name the column, the case
     no longer shows its finding, and is not taken.
     """
     source = case.source.schema.names if case.source is not None else ()

@@ -112,7 +112,7 @@ def _without_nested(schema: Schema, path: Path) -> tuple[Schema, Callable[[Row],
 
 
 def _without_field(data_type: DataType, path: Path) -> tuple[DataType, Convert] | None:
-    """Drop a field from a type and from its values; None where it is not there or is the only one."""
+    """Drop a field from a type and from its values; None if it is not there or is the only one."""
     step, rest = path[0], path[1:]
     if isinstance(data_type, StructType):
         return _without_member(data_type, step, rest)

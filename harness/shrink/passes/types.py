@@ -30,7 +30,7 @@ def plainer_types(case: Case) -> Iterator[Case]:
     """Yield cases with INT for other types: of all columns, those of one type, those of one name, one column alone.
 
     Columns that change together share one numbering. Defaults, generation expressions and literals stay as they are;
-    where they do not fit, the case no longer shows its finding, and is not taken.
+    if they do not fit, the case no longer shows its finding, and is not taken.
     """
     for places in dict.fromkeys(_groups(case)):
         plainer = _with_integers(case, places)
@@ -76,7 +76,7 @@ def _with_integers(case: Case, places: _Places) -> Case:
 
 
 def _numbered(cells: Sequence[Value]) -> dict[str, int]:
-    """Give every value its number: the value itself where all are integers, else its place in order."""
+    """Give every value its number: the value itself if all are integers, else its place in order."""
     distinct = {_key(cell): cell for cell in cells}
     if all(_is_integer(cell) for cell in distinct.values()):
         return {key: int(cell) for key, cell in distinct.items()}

@@ -83,7 +83,7 @@ def unchanged(case: Case) -> Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AxisValue:
-    """One value of an axis, away from where the base case stands.
+    """One value of an axis other than the base case's.
 
     Attributes:
         sentence: what is different, for a list.
@@ -93,7 +93,7 @@ class AxisValue:
         domain: in words, for which cases it may be chosen. holds: tells it of a case.
         exemptions: what it may change.
         needs: places on other axes without which it would have no effect; they are taken along.
-        plan: operators of which one at least must stand in some executed plan of a run; empty where none can tell.
+        plan: operators; at least one must occur in some executed plan of a run; empty if none can tell.
     """
 
     axis: Axis

@@ -1,6 +1,6 @@
 """All places on all axes: what they set, for which cases, what they may change, and what their plans must show.
 
-Those of layouts stand in ``layouts``.
+``layouts`` has those of layouts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BASE_SETTINGS: Mapping[str, str] = {**PROFILE_SETTINGS[Profile.TINY], SOURCE_SETTING: "table"}
-"""Where the base case stands: the fast profile, its source a table. A case's own settings go before these."""
+"""Settings of the base case: the fast profile, its source a table. A case's own settings go before these."""
 
 OWN_BASE_SETTINGS: Mapping[str, str] = {conf.SINGLE_SCAN: "false"}
 """The same for an engine that has these settings: by two scans, which give Spark more to plan than a single one."""
@@ -214,7 +214,7 @@ _PLANNING = (
     ),
 )
 
-_GENERATED = ((Axis.CODEGEN, "whole-stage"),)  # without it Spark hands rows on, whatever it has read
+_GENERATED = ((Axis.CODEGEN, "whole-stage"),)  # without it Spark hands on rows in any case
 _BORDERS = (
     *(
         AxisValue(

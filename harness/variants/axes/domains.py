@@ -103,7 +103,7 @@ def unpartitioned(case: Case) -> Case:
 
 
 def is_partitioned(case: Case, _facts: Facts) -> bool:
-    """Take partitioned tables, where no empty text would be stored as NULL (R-744)."""
+    """Take partitioned tables, if no empty text would be stored as NULL (R-744)."""
     target = case.target
     texts = any(c.type == STRING for c in target.schema.columns if c.name in target.partition_by)
     return bool(target.partition_by) and not (texts and holds_empty_text(case))

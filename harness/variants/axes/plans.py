@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A line of the tree: what hangs it up, a star where the operator is part of generated code, the operator, its number.
+# A line of the tree: what hangs it up, a star if the operator is part of generated code, the operator, its number.
 _NODE = re.compile(r"^[\s:+|\-]*(?P<star>\*\s*)?(?P<text>[A-Z]\w.*?)\s+\((?P<number>\d+)\)(?:, Statistics.*)?\s*$")
 _JOIN = re.compile(r"^(?P<operator>\w*(?:Join|CartesianProduct))\s+(?P<type>\w+)")
 _INITIAL, _FINAL, _DETAILS = "== Initial Plan ==", "isFinalPlan=true", "\n\n\n"
@@ -22,7 +22,7 @@ class PlanFingerprint:
     """What was executed for a merge.
 
     Attributes:
-        operators: how often each operator stands in the plans, joins with their type (``SortMergeJoin Inner``);
+        operators: how often each operator occurs in the plans, joins with their type (``SortMergeJoin Inner``);
             ``WholeStageCodegen`` counts the operators in generated code, ``BatchedScan`` and ``RowScan`` the scans of
             files by how they read.
     """
@@ -76,6 +76,6 @@ def _operators(plan: str) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    """Name an operator: its first word, but for scans, where the second one says of what."""
+    """Return the name of an operator: its first word; of a scan, the second word, which names the format."""
     words = text.split()
     return words[1] if words[0] == "Scan" and len(words) > 1 else words[0]

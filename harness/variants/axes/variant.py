@@ -88,13 +88,13 @@ def variant_named(name: str) -> Variant:
     """Read ``axis=place`` or several of them behind commas.
 
     Raises:
-        UserInputError: where there is no such axis or place.
+        UserInputError: if there is no such axis or place.
     """
     return variant_of([_choice_named(part.strip()) for part in name.split(",")])
 
 
 def base_of(case: Case) -> Case:
-    """Return the case where the base stands; its own settings stay."""
+    """Return the case with the base's value on every axis; its own settings stay."""
     plain = without_variant(case)
     return replace(plain, conf={**BASE_SETTINGS, **plain.conf})
 
