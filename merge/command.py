@@ -12,21 +12,19 @@ from pyspark.errors import PySparkException
 from mergecheck.merge.cast_errors import explain
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.errors import ExecutionError, UncertainCommitError, from_spark
-from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
-from mergecheck.merge.executors.insert_only import write_only_inserts
-from mergecheck.merge.executors.optimizations.single_scan import merge_in_single_scan
+from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
 from mergecheck.merge.executors.run import (
     MergeRun,
     candidate_files,
     has_deletes,
     has_inserts,
     pruning_predicate,
-    split_bytes,
     uses_insert_only_path,
 )
 from mergecheck.merge.executors.source import MaterializeReason, materialization_reason, prepare_source
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
+from mergecheck.merge.plan import execute, join_strategy
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 
 # R-453: how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
 MAX_ATTEMPTS = 4
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _LOST_BLOCK = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
 _logger = logging.getLogger(__name__)
@@ -215,7 +212,6 @@ class _Command:
     def _prepare(
         self, snapshot: Snapshot, merge: ResolvedMerge, writer: TableWriter, stopwatch: Stopwatch, attempt: int
     ) -> MergeRun:
-        shuffles_to_one_task = self.spark.conf.get(SHUFFLE_PARTITIONS, None) == "1"
         with stopwatch.part(TimedPart.MATERIALIZE_SOURCE):
             reason = materialization_reason(
                 self.conf.materialize_source,
@@ -229,22 +225,22 @@ class _Command:
                 attempt=attempt,
                 num_rows=self.source_num_rows,
                 is_delta=self.source_is_delta,
-                in_one_task=shuffles_to_one_task,
+                in_one_task=self.conf.one_task and shuffles_to_one_task(self.spark),
             )
         return MergeRun(
             spark=self.spark,
             conf=self.conf,
             merge=merge,
             snapshot=snapshot,
+            candidates=candidate_files(snapshot, merge),
             source=source,
+            joins=join_strategy(self.spark, self.conf, merge, source),
             writer=writer,
             stopwatch=stopwatch,
-            shuffles_to_one_task=shuffles_to_one_task,
-            split_bytes=split_bytes(self.spark),
         )
 
     def _commit(self, run: MergeRun, result: PathResult) -> MergeResult:
-        metrics = merge_metrics(result, run.snapshot, run.stopwatch.metrics())
+        metrics = merge_metrics(result, run.snapshot, run.candidates, run.stopwatch.metrics())
         log_metric_invariants(metrics, result)
         pending = PendingCommit(
             merge=run.merge,
@@ -276,21 +272,6 @@ class _Command:
         return Transaction(app_id=self.conf.txn_app_id, version=self.conf.txn_version)
 
 
-def execute(run: MergeRun) -> PathResult:
-    """Choose the execution path and run it (R-402)."""
-    if uses_insert_only_path(run.merge, run.conf):
-        return write_only_inserts(run, filter_matched_rows=True)
-    with run.stopwatch.part(TimedPart.SCAN):
-        candidates = candidate_files(run)
-    done = merge_in_single_scan(run, candidates)
-    if done is not None:
-        return done
-    touched = find_touched_files(run, candidates)
-    if not touched.files:
-        return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
-    return write_all_changes(run, touched)
-
-
 def result_row(metrics: Mapping[str, int]) -> tuple[int, int, int, int]:
     """Build the row that the command returns (R-110)."""
     updated = metrics["numTargetRowsUpdated"]
@@ -303,7 +284,7 @@ def _read_set(run: MergeRun, result: PathResult) -> ReadSet:
     return ReadSet(
         snapshot=run.snapshot,
         predicate=pruning_predicate(run.merge),
-        files=result.candidates,
+        files=run.candidates,
         removed=result.removed,
         app_id=run.conf.txn_app_id,
     )

@@ -45,6 +45,7 @@ PRUNE_BY_SOURCE_KEYS = OWN_PREFIX + "pruneBySourceKeys.enabled"
 BROADCAST_SOURCE = OWN_PREFIX + "broadcastSource.enabled"
 LOW_SHUFFLE = OWN_PREFIX + "lowShuffle.enabled"
 SINGLE_SCAN = OWN_PREFIX + "singleScan.enabled"
+ONE_TASK = OWN_PREFIX + "oneTask.enabled"
 LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
 _DEFAULT_LARGE_TABLE_BYTES = 16 * 2**20
 
@@ -92,6 +93,7 @@ class MergeConf:
         broadcast_source: a small source is sent to every task instead of shuffling the target.
         low_shuffle: rows that a merge leaves alone are copied file by file, outside the join.
         single_scan: a merge that fits into one task finds the touched files and rewrites them in one query.
+        one_task: small merges are joined and written in one task.
         large_table_bytes: from so many bytes of files on the first three are used; for less they cost more than they
             save.
     """
@@ -123,6 +125,7 @@ class MergeConf:
     broadcast_source: bool = True
     low_shuffle: bool = True
     single_scan: bool = True
+    one_task: bool = True
     large_table_bytes: int = _DEFAULT_LARGE_TABLE_BYTES
 
     @classmethod
@@ -166,6 +169,7 @@ class MergeConf:
             broadcast_source=_flag(settings, BROADCAST_SOURCE, default=True),
             low_shuffle=_flag(settings, LOW_SHUFFLE, default=True),
             single_scan=_flag(settings, SINGLE_SCAN, default=True),
+            one_task=_flag(settings, ONE_TASK, default=True),
             large_table_bytes=_bytes(settings, LARGE_TABLE_BYTES, default=_DEFAULT_LARGE_TABLE_BYTES),
         )
 
@@ -204,6 +208,7 @@ SETTING_NAMES: tuple[str, ...] = (
     BROADCAST_SOURCE,
     LOW_SHUFFLE,
     SINGLE_SCAN,
+    ONE_TASK,
     LARGE_TABLE_BYTES,
     *_ONLY_DEFAULT,
 )

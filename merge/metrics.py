@@ -68,7 +68,6 @@ class PathResult:
     Attributes:
         num_source_rows: |S| (R-504).
         num_source_rows_in_second_scan: None where there was no second scan that reads the whole source.
-        candidates: files left by data skipping (R-503).
         removed: touched files (R-410), all rewritten.
         delete_overcount: joined rows beyond the first of each deleted target row that reached the writer (R-530).
     """
@@ -77,7 +76,6 @@ class PathResult:
     written: WriteResult
     num_source_rows: int
     num_source_rows_in_second_scan: int | None = None
-    candidates: tuple[DataFile, ...] = ()
     removed: tuple[DataFile, ...] = ()
     delete_overcount: int = 0
 
@@ -100,11 +98,20 @@ class MergeMetrics:
     internal: Mapping[str, int] = field(default_factory=dict)
 
 
-def merge_metrics(result: PathResult, snapshot: Snapshot, times: Mapping[str, int]) -> MergeMetrics:
-    """Compute every metric of a run from what it counted (R-503 to R-530)."""
+def merge_metrics(
+    result: PathResult, snapshot: Snapshot, candidates: Sequence[DataFile], times: Mapping[str, int]
+) -> MergeMetrics:
+    """Compute every metric of a run (R-503 to R-530).
+
+    Args:
+        result: what the run counted.
+        snapshot: the table before it.
+        candidates: the files left by data skipping.
+        times: the metrics of the stopwatch.
+    """
     return MergeMetrics(
         operation={**_row_metrics(result), **_file_metrics(result), **times},
-        internal=_internal_metrics(result, snapshot),
+        internal=_internal_metrics(result, snapshot, candidates),
     )
 
 
@@ -144,16 +151,16 @@ def _file_metrics(result: PathResult) -> dict[str, int]:
     }
 
 
-def _internal_metrics(result: PathResult, snapshot: Snapshot) -> dict[str, int]:
+def _internal_metrics(result: PathResult, snapshot: Snapshot, candidates: Sequence[DataFile]) -> dict[str, int]:
     written = result.written
     return {
         "numSourceRowsInSecondScan": result.num_source_rows_in_second_scan or 0,
         "operationNumSourceRows": result.num_source_rows,
         "numTargetFilesBeforeSkipping": len(snapshot.files),
-        "numTargetFilesAfterSkipping": len(result.candidates),
+        "numTargetFilesAfterSkipping": len(candidates),
         "numTargetBytesBeforeSkipping": sum(file.size for file in snapshot.files),
-        "numTargetBytesAfterSkipping": sum(file.size for file in result.candidates),
-        "numTargetPartitionsAfterSkipping": _num_partitions(snapshot, result.candidates),
+        "numTargetBytesAfterSkipping": sum(file.size for file in candidates),
+        "numTargetPartitionsAfterSkipping": _num_partitions(snapshot, candidates),
         "numTargetPartitionsRemovedFrom": _num_partitions(snapshot, result.removed),
         "numTargetPartitionsAddedTo": len({tuple(f.partition_values.items()) for f in written.data_files})
         if snapshot.partition_columns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest import mock
 
@@ -58,7 +57,7 @@ class _Stopped(BaseException):
 
 
 def _skip_files_and_stop(_command: Any, snapshot: Any, merge: Any, *_rest: Any) -> NoReturn:  # noqa: ANN401 - as _prepare
-    run.candidate_files(SimpleNamespace(snapshot=snapshot, merge=merge))  # type: ignore[arg-type]  # all that it reads of a run
+    run.candidate_files(snapshot, merge)
     raise _Stopped
 
 

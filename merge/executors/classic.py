@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 from mergecheck.merge.errors import multiple_source_rows_matched
 from mergecheck.merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
-from mergecheck.merge.executors.first_scan import scan_for_matches, touched_files, touches_every_file
-from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
-from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
+from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches, touched_files
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.rows_to_write import rows_to_write
-from mergecheck.merge.executors.run import (
-    candidate_files,
-    is_matched_only,
-    is_small,
-    is_sole_unconditional_delete,
-    runs_in_one_task,
-    source_for,
-)
+from mergecheck.merge.executors.run import is_matched_only, is_sole_unconditional_delete
+from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
@@ -30,40 +19,30 @@ from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from mergecheck.merge.executors.first_scan import TouchedFiles
+    from mergecheck.merge.executors.first_scan import FirstScan, TouchedFiles
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
 
 _logger = logging.getLogger(__name__)
 
 
-def find_touched_files(run: MergeRun, candidates: tuple[DataFile, ...] | None = None) -> TouchedFiles:
-    """Scan once for touched files, ambiguous matches and the number of source rows.
+def find_touched_files(run: MergeRun, scan: FirstScan | None = None) -> TouchedFiles:
+    """Scan once for touched files, ambiguous matches and the number of source rows (R-410, R-A01).
 
     Everything comes from aggregates and one collect, so that a retried task cannot count twice.
 
     Args:
         run: the merge under way.
-        candidates: the files left by data skipping, where they are known; they are chosen here otherwise.
+        scan: what to read; by default every candidate.
 
     Raises:
-        ExecutionError: some target row matches several source rows (R-320); nothing was written.
+        ExecutionError: a target row matches several source rows (R-320); nothing was written.
     """
+    scan = scan or plan_first_scan(run)
     with run.stopwatch.part(TimedPart.SCAN):
-        if candidates is None:
-            candidates = candidate_files(run)
-        every_file = touches_every_file(run, candidates)
-        if every_file:
-            scanned = files_with_source_keys(run, candidates)
-            query = scan_for_matches(run, scanned, join_type="inner")
-        else:
-            scanned = files_with_possible_matches(run, candidates)
-            query = scan_for_matches(run, scanned)
+        query = scan_for_matches(run, scan)
         rows = [] if query is None else query.collect()
-    touched = touched_files(rows, candidates, scanned=scanned, num_source_rows=run.source.num_rows)
-    if every_file:
-        touched = replace(touched, files=tuple(file for file in candidates if file.statistics.num_records))
+    touched = touched_files(rows, scan, num_source_rows=run.source.num_rows)
     _logger.log(TRACE, "findTouchedFiles: matched files:\n\t%s", "\n\t".join(file.path for file in touched.files))
     check_multiple_matches(run.merge, touched)
     return touched
@@ -73,11 +52,6 @@ def check_multiple_matches(merge: ResolvedMerge, touched: TouchedFiles) -> None:
     """Raise if a target row matches several source rows; clause conditions do not matter (R-320, R-321)."""
     if touched.num_multiple_matches > 0 and not is_sole_unconditional_delete(merge):
         raise multiple_source_rows_matched()
-
-
-def files_with_possible_matches(run: MergeRun, candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
-    """Choose which candidates the first scan reads; with a NOT MATCHED BY SOURCE clause every row of each counts."""
-    return candidates if run.merge.not_matched_by_source else files_with_source_keys(run, candidates)
 
 
 def rewriting_join_type(run: MergeRun) -> str:
@@ -95,8 +69,6 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         touched: what the first scan found, at least one file; whether rows of it matched several source rows decides
             about de-duplication (R-A04).
     """
-    if uses_low_shuffle(run, touched):
-        return rewrite_with_low_shuffle(run, touched)
     with run.stopwatch.part(TimedPart.REWRITE):
         deduplicates = needs_deduplication(
             run.merge, multiple_matches=touched.num_multiple_matches > 0, change_data=run.records_changes
@@ -108,8 +80,7 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         written = run.writer.write(
             output,
             change_data=run.records_changes,
-            is_small=is_small(num_source_rows=touched.num_source_rows, rewritten=touched.files),
-            in_one_task=runs_in_one_task(run, touched.files),
+            in_one_task=run.joins.writes_in_one_task(touched.files, num_source_rows=touched.num_source_rows),
             source_count=source_count,
         )
     second = touched.num_source_rows if source_count is None else written.num_source_rows
@@ -118,14 +89,13 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
         written=written,
         num_source_rows=touched.num_source_rows,
         num_source_rows_in_second_scan=second if join_type == "full_outer" else None,
-        candidates=touched.candidates,
         removed=touched.files,
         delete_overcount=0 if deduplicates else touched.overcount,
     )
 
 
 def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *, with_indexes: bool) -> DataFrame:
-    source = source_for(run, touched.files)
+    source = run.source.frame
     target = scan_files(
         run.spark,
         run.snapshot,
@@ -133,13 +103,12 @@ def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *,
         with_row_identity=with_indexes,
         constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
     )
-    if runs_in_one_task(run, touched.files):
-        target = target.coalesce(1)
     if with_indexes:
         source = source.selectExpr("*", f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
         target = target.selectExpr("*", f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")
         target = target.drop(FILE_NAME, ROW_INDEX)
-    joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
+    columns = referenced_source_columns(run.merge)
+    joined = run.joins.join(source, target, join_type, files=touched.files, source_columns=columns)
     _log_join(run, joined, source, target, join_type)
     if not with_indexes:
         return joined

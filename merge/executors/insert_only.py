@@ -5,18 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
-
 from mergecheck.merge.executors.clauses import (
     CLAUSE,
     IGNORED,
     generate_clause_output_exprs,
     generate_precomputed_conditions_and_df,
 )
-from mergecheck.merge.executors.optimizations.joins import matched_rows
-from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
 from mergecheck.merge.executors.output import OutputCols, named_output_columns
-from mergecheck.merge.executors.run import candidate_files, has_inserts, is_small, runs_in_one_task, source_for
+from mergecheck.merge.executors.run import has_inserts
+from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import scan_files
 from mergecheck.merge.table.writing.rows import ACTION, RowAction
@@ -37,7 +34,11 @@ _logger = logging.getLogger(__name__)
 
 
 def write_only_inserts(
-    run: MergeRun, *, filter_matched_rows: bool, first_scan: TouchedFiles | None = None
+    run: MergeRun,
+    *,
+    filter_matched_rows: bool,
+    files: tuple[DataFile, ...] | None = None,
+    first_scan: TouchedFiles | None = None,
 ) -> PathResult:
     """Insert source rows and leave every file of the target alone.
 
@@ -45,13 +46,14 @@ def write_only_inserts(
         run: the merge under way.
         filter_matched_rows: look for matches and insert the other source rows only (path A). Otherwise all of them are
             known to match nothing (path B); then, without an insert clause, nothing is done (path C, R-A20).
-        first_scan: what ``find_touched_files`` found, where it was asked before: no touched file.
+        files: the files that may hold matches; by default every candidate.
+        first_scan: what ``find_touched_files`` found, if it was asked before: no touched file.
     """
-    candidates = candidate_files(run) if first_scan is None else first_scan.candidates
     if not filter_matched_rows and not has_inserts(run.merge):
-        return _result(run, ExecutionPath.C, None, candidates, first_scan)
+        return _result(run, ExecutionPath.C, None, first_scan)
+    joined_files = (run.candidates if files is None else files) if filter_matched_rows else ()
+    num_source_rows = run.source.num_rows if first_scan is None else first_scan.num_source_rows
     with run.stopwatch.part(TimedPart.REWRITE):
-        joined_files = files_with_source_keys(run, candidates) if filter_matched_rows else ()
         source = prepare_rows_to_insert(run, joined_files)
         output = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
         operation = "writeInsertsOnlyWhenNoMatchedClauses" if filter_matched_rows else "writeInsertsOnlyWhenNoMatches"
@@ -59,20 +61,15 @@ def write_only_inserts(
         written = run.writer.write(
             output,
             change_data=False,  # R-620: readers of the feed take the added rows for inserts
-            is_small=first_scan is not None and is_small(num_source_rows=first_scan.num_source_rows),
-            in_one_task=runs_in_one_task(run, joined_files),
+            in_one_task=run.joins.writes_in_one_task(joined_files, num_source_rows=num_source_rows),
             source_count=run.source.counted_by_scan,
         )
     path = ExecutionPath.A if filter_matched_rows else ExecutionPath.B
-    return _result(run, path, written, candidates, first_scan)
+    return _result(run, path, written, first_scan)
 
 
 def _result(
-    run: MergeRun,
-    path: ExecutionPath,
-    written: WriteResult | None,
-    candidates: tuple[DataFile, ...],
-    first_scan: TouchedFiles | None,
+    run: MergeRun, path: ExecutionPath, written: WriteResult | None, first_scan: TouchedFiles | None
 ) -> PathResult:
     counted = run.source.num_rows
     if counted is None and written is not None:
@@ -82,7 +79,6 @@ def _result(
         written=written or WriteResult(),
         num_source_rows=counted or 0 if first_scan is None else first_scan.num_source_rows,
         num_source_rows_in_second_scan=None if first_scan is None or written is None else counted,
-        candidates=candidates,
     )
 
 
@@ -93,9 +89,9 @@ def prepare_rows_to_insert(run: MergeRun, files: tuple[DataFile, ...]) -> DataFr
 
     Args:
         run: the merge under way.
-        files: the target files that may hold matches; none where it is known that nothing matches.
+        files: the target files that may hold matches; none if it is known that nothing matches.
     """
-    source = source_for(run, files)
+    source = run.source.frame
     condition = run.merge.not_matched[0].condition if len(run.merge.not_matched) == 1 else None
     if condition is not None:
         source = source.where(f"({condition.sql}) IS TRUE")
@@ -104,14 +100,9 @@ def prepare_rows_to_insert(run: MergeRun, files: tuple[DataFile, ...]) -> DataFr
 
 def without_matches(run: MergeRun, source: DataFrame, files: tuple[DataFile, ...]) -> DataFrame:
     """Keep the source rows that match no target row (SU of R-004): a left anti join (R-404)."""
-    target = scan_files(
-        run.spark, run.snapshot, files, positions=run.merge.condition.target_columns, with_row_identity=False
-    )
-    if runs_in_one_task(run, files):
-        target = target.coalesce(1)
-        # Spark moves an anti-join below the source's coalesce, and would shuffle then; not below such a filter.
-        source = source.where("spark_partition_id() >= 0")
-    return source.join(matched_rows(run, target, files), F.expr(run.merge.condition.sql), "left_anti")
+    columns = run.merge.condition.target_columns
+    target = scan_files(run.spark, run.snapshot, files, positions=columns, with_row_identity=False)
+    return run.joins.join(source, target, "left_anti", files=files, source_columns=referenced_source_columns(run.merge))
 
 
 def generate_inserts_only_output_df(

@@ -24,10 +24,9 @@ from mergecheck.harness.spark.config import SparkPlace
 from mergecheck.harness.spark.object_store import store_root
 from mergecheck.harness.spark.session import settings_of, start_session
 from mergecheck.harness.verdict import Verdict
-from mergecheck.merge import DeltaTable, ExecutionError, merge_sql
+from mergecheck.merge import DeltaTable, ExecutionError, merge_sql, plan
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, SINGLE_SCAN
 from mergecheck.merge.errors import AnalysisError, ConcurrentModificationError, StoreError, UncertainCommitError
-from mergecheck.merge.executors import classic
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.table.commit import commit
 from mergecheck.merge.table.log.snapshot import open_snapshot
@@ -123,7 +122,7 @@ def test_a_merge_does_in_a_store_what_it_does_on_a_disk(
 ) -> None:
     """The same path, metrics, rows and actions; every object of the store is one that the log knows."""
     local, stored = twins(bucket, tmp_path, partition_by=partition_by, properties=FEED)
-    low_shuffle = mock.patch.object(classic, "rewrite_with_low_shuffle", wraps=classic.rewrite_with_low_shuffle)
+    low_shuffle = mock.patch.object(plan, "rewrite_with_low_shuffle", wraps=plan.rewrite_with_low_shuffle)
     with settings_of(spark, conf), low_shuffle as rewriting:
         there, here = (merge_sql(spark, sql, tables={"target": where}) for where in (stored, local))
     assert rewriting.call_count == (2 if conf == LARGE else 0)

@@ -17,7 +17,12 @@ from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
-from mergecheck.merge.executors.first_scan import find_touched_join_type, first_scan_columns, scan_for_matches
+from mergecheck.merge.executors.first_scan import (
+    find_touched_join_type,
+    first_scan_columns,
+    plan_first_scan,
+    scan_for_matches,
+)
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.table.writing.rows import RowAction
@@ -101,7 +106,7 @@ def test_find_touched_files_reads_few_columns(
 ) -> None:
     """The scan reads what ON, and in a matched-only merge the conditions, mention (R-422), and joins by R-404."""
     run = table.prepared(sql, [(1, "x")])
-    query = scan_for_matches(run, run.snapshot.files)
+    query = scan_for_matches(run, plan_first_scan(run))
     assert query is not None
     with settings_of(run.spark, PLANS_DESCRIBED):
         query.explain()
@@ -190,7 +195,7 @@ def test_write_all_changes_of_copies_writes_no_change_row(table: Table) -> None:
 
 def test_delta_log_messages(spark: SparkSession, table: Table, caplog: pytest.LogCaptureFixture) -> None:
     """The debug and trace messages begin as Delta's do (R-A05, R-A19, R-A23)."""
-    with settings_of(spark, {SINGLE_SCAN: "false"}), caplog.at_level(TRACE, logger="merge"):
+    with settings_of(spark, {SINGLE_SCAN: "false"}), caplog.at_level(TRACE, logger="mergecheck.merge"):
         table.merge(UPSERT, [(1, "x")])
         table.merge(INSERT, [(77, "x")])
     texts = [record.getMessage() for record in caplog.records]

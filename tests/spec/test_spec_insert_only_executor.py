@@ -45,9 +45,10 @@ def test_write_only_inserts_filters_matched_rows(table: Table) -> None:
 def test_write_only_inserts_filters_by_on_in_all_files(table: Table) -> None:
     """Path A skips files by what ON says of the target alone, and a row that matches only there stays out (R-420)."""
     sql = INSERT.replace("t.id = s.id", "t.id = s.id AND t.id >= 3")
-    result = write_only_inserts(table.prepared(sql, [(1, "in"), (3, "x")]), filter_matched_rows=True)
+    run = table.prepared(sql, [(1, "in"), (3, "x")])
+    result = write_only_inserts(run, filter_matched_rows=True)
     assert table.rows_of(result.written.data_files) == Counter([(1, "in")])
-    assert len(result.candidates) == 1
+    assert len(run.candidates) == 1
 
 
 def test_write_only_inserts_does_not_filter_where_nothing_matches(table: Table) -> None:

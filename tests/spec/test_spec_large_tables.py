@@ -14,13 +14,14 @@ import pytest
 from merge_tables import DELETE_AND_INSERT, INSERT, ON, UPSERT, arrow, create
 
 from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
+from mergecheck.merge import plan
 from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE, PRUNE_BY_SOURCE_KEYS
 from mergecheck.merge.errors import ExecutionError
-from mergecheck.merge.executors import classic, insert_only
+from mergecheck.merge.executors import insert_only
 from mergecheck.merge.executors.classic import find_touched_files
-from mergecheck.merge.executors.first_scan import scan_for_matches, touches_every_file
+from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches
 from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
-from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, plan_first_scan_by_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +81,7 @@ def test_low_shuffle_gives_what_the_classic_rewriting_gives(spark: SparkSession,
     table, other = new_table(spark, tmp_path / "low"), new_table(spark, tmp_path / "classic")
     with (
         settings_of(spark, LARGE),
-        mock.patch.object(classic, "rewrite_with_low_shuffle", wraps=classic.rewrite_with_low_shuffle) as rewriting,
+        mock.patch.object(plan, "rewrite_with_low_shuffle", wraps=plan.rewrite_with_low_shuffle) as rewriting,
     ):
         result = table.merge(sql, SOURCE)
     assert rewriting.call_count == 1
@@ -110,11 +111,9 @@ def test_low_shuffle_is_left_out_where_it_could_differ(
         assert uses_low_shuffle(run, find_touched_files(run)) is expected
 
 
-def test_low_shuffle_is_for_large_tables_unless_it_is_off(spark: SparkSession, table: Table) -> None:
-    for settings in ({}, {**LARGE, LOW_SHUFFLE: "false"}):
-        with settings_of(spark, settings):
-            run = table.prepared(UPSERT, SOURCE)
-            assert not uses_low_shuffle(run, find_touched_files(run))
+def test_low_shuffle_is_for_large_tables(table: Table) -> None:
+    run = table.prepared(UPSERT, SOURCE)
+    assert not uses_low_shuffle(run, find_touched_files(run))
 
 
 def test_low_shuffle_finds_several_matches_of_one_row(spark: SparkSession, table: Table) -> None:
@@ -151,7 +150,7 @@ def test_files_without_a_key_of_the_source_are_not_read(
     """NULL equals nothing; where ON is more than equal keys, or could fail on a row, every candidate is read."""
     with settings_of(spark, LARGE):
         run = table.prepared(sql, rows)
-        files = files_with_source_keys(run, run.snapshot.files)
+        files = files_with_source_keys(run)
     assert sorted(({row[0] for row in table.rows_of([file])} for file in files), key=repr) == read
 
 
@@ -174,21 +173,16 @@ def test_insert_only_merges_read_files_with_keys_of_the_source_only(spark: Spark
     assert table.rows()[3, "x"] == 0
 
 
-@pytest.mark.parametrize(
-    ("settings", "num_scanned", "join_type"),
-    [(LARGE, 1, "inner"), ({**LARGE, PRUNE_BY_SOURCE_KEYS: "false"}, 2, None), ({}, 2, None)],
-)
+@pytest.mark.parametrize(("settings", "num_scanned", "join_type"), [(LARGE, 1, "inner"), ({}, 2, "right_outer")])
 def test_with_a_by_source_clause_only_matches_are_looked_for(
-    spark: SparkSession, table: Table, settings: dict[str, str], num_scanned: int, join_type: str | None
+    spark: SparkSession, table: Table, settings: dict[str, str], num_scanned: int, join_type: str
 ) -> None:
     """Every file with rows is touched (R-410), whether or not the first scan reads it."""
-    with (
-        settings_of(spark, settings),
-        mock.patch.object(classic, "scan_for_matches", wraps=classic.scan_for_matches) as scanning,
-    ):
-        touched = find_touched_files(table.prepared(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x")]))
-    (call,) = scanning.call_args_list
-    assert (len(call.args[1]), call.kwargs.get("join_type")) == (num_scanned, join_type)
+    with settings_of(spark, settings):
+        run = table.prepared(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x")])
+        scan = plan_first_scan_by_keys(run)
+        touched = find_touched_files(run, scan)
+    assert (len(scan.files), scan.join_type) == (num_scanned, join_type)
     assert (len(touched.files), touched.num_source_rows, touched.num_multiple_matches) == (2, 1, 0)
 
 
@@ -205,14 +199,15 @@ def test_files_whose_rows_are_not_counted_are_scanned(spark: SparkSession, tmp_p
         run = table.prepared(ON + "WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "x")])
     known = run.snapshot.files
     unknown = (known[0], replace(known[1], statistics=replace(known[1].statistics, num_records=None)))
-    assert [touches_every_file(run, files) for files in (known, unknown)] == [True, False]
+    scans = [plan_first_scan_by_keys(replace(run, candidates=files)) for files in (known, unknown)]
+    assert [scan.touched for scan in scans] == [known, None]
 
 
 def test_a_source_that_may_change_between_scans_prunes_nothing(spark: SparkSession, table: Table) -> None:
     """Path A reads such a source once, without materialising it (R-331, R-450)."""
     with settings_of(spark, LARGE):
         run = table.prepared(INSERT, [(9, "x")])
-        assert files_with_source_keys(run, run.snapshot.files) == run.snapshot.files
+        assert files_with_source_keys(run) == run.snapshot.files
 
 
 def test_a_small_source_is_broadcast_to_large_tables(spark: SparkSession, table: Table) -> None:
@@ -221,7 +216,7 @@ def test_a_small_source_is_broadcast_to_large_tables(spark: SparkSession, table:
     for settings in (LARGE, CLASSIC):
         with settings_of(spark, {**settings, **PLANS_DESCRIBED, "spark.sql.autoBroadcastJoinThreshold": "-1"}):
             run = table.prepared(UPSERT, SOURCE)
-            query = scan_for_matches(run, run.snapshot.files)
+            query = scan_for_matches(run, plan_first_scan(run))
             assert query is not None
             plans.append(query._jdf.queryExecution().executedPlan().toString())
     assert ["BroadcastHashJoin" in plan for plan in plans] == [True, False]

@@ -228,6 +228,7 @@ def test_the_log_counts_rows_or_says_that_it_does_not(tmp_path: Path) -> None:
 
 def test_workers_import_little() -> None:
     """What a Spark worker imports to write files includes neither the parser nor the log reader."""
-    code = "import sys, merge.table.writer; print({'sqlglot', 'deltalake', 'pyspark'} & set(sys.modules))"
+    heavy = "{'sqlglot', 'deltalake', 'obstore', 'pyspark'}"
+    code = f"import sys, mergecheck.merge.table.writing.writer; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - fixed
     assert done.stdout.strip() == "set()"

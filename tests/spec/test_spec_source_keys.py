@@ -19,14 +19,15 @@ from pyspark import StorageLevel
 from pyspark.sql import types as t
 
 from mergecheck.harness.spark.session import settings_of
-from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES, LOW_SHUFFLE
+from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, key_pairs
-from mergecheck.merge.executors.run import candidate_files
 from mergecheck.merge.executors.source import MaterializeReason, prepare_source
 from mergecheck.merge.table.log.snapshot import FileStatistics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from merge_tables import Rows, Table
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.metrics import PathResult
 
 pytestmark = pytest.mark.spark
 
@@ -50,7 +52,7 @@ def read_files(spark: SparkSession, table: Table, sql: str, rows: Rows, kind: t.
     """Tell which files are read, by their numbers in the order of ``v``."""
     with settings_of(spark, LARGE):
         run = table.prepared(sql, rows, schema=keyed(kind))
-        files = files_with_source_keys(run, run.snapshot.files)
+        files = files_with_source_keys(run)
     order = sorted(run.snapshot.files, key=lambda file: min(row[1] for row in table.rows_of([file])))
     return sorted(order.index(file) for file in files)
 
@@ -99,7 +101,7 @@ def test_files_without_statistics_are_read(spark: SparkSession, tmp_path: Path) 
             run = table.prepared(ON + DELETE, [(key, "x")], schema=keyed(kind))
             known, unknown = run.snapshot.files
             bare = replace(unknown, statistics=FileStatistics())
-            assert files_with_source_keys(run, (known, bare)) == (bare,)
+            assert files_with_source_keys(replace(run, candidates=(known, bare))) == (bare,)
 
 
 def test_pairs_are_equal_columns_and_no_others() -> None:
@@ -134,32 +136,27 @@ def test_conditions_on_the_target_skip_files_but_constants_do_not(spark: SparkSe
     """R-421: where there are MATCHED clauses only. A constant must not hide several matches (R-321)."""
     table = create(spark, tmp_path / "t", arrow([(1, "a"), (2, "b")]), arrow([(7, "c")]))
     counts = {
-        condition: len(candidate_files(table.prepared(ON + f"WHEN MATCHED AND {condition} THEN DELETE", [(1, "x")])))
+        condition: len(table.prepared(ON + f"WHEN MATCHED AND {condition} THEN DELETE", [(1, "x")]).candidates)
         for condition in ("t.id > 5", "t.id > 5 AND TRUE", "FALSE", "s.id > 5")
     }
     assert counts == {"t.id > 5": 1, "t.id > 5 AND TRUE": 1, "FALSE": 2, "s.id > 5": 2}
 
 
-@pytest.mark.parametrize("low_shuffle", ["true", "false"])
+@pytest.mark.parametrize("rewrite", [rewrite_with_low_shuffle, write_all_changes])
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [(UPSERT, 7), (ON + DELETE, None)],
     ids=["upsert", "delete"],
 )
 def test_the_second_scan_counts_the_source_where_it_reads_all_of_it(
-    spark: SparkSession, tmp_path: Path, low_shuffle: str, sql: str, expected: int | None
+    spark: SparkSession, tmp_path: Path, rewrite: Callable[..., PathResult], sql: str, expected: int | None
 ) -> None:
     """R-456: what the writer counted is the number that is held against the first scan's; 7 here."""
-    settings = {
-        **LARGE,
-        LOW_SHUFFLE: low_shuffle,
-        BROADCAST_SOURCE: "false",
-        "spark.databricks.delta.merge.materializeSource": "none",
-    }
+    settings = {**LARGE, BROADCAST_SOURCE: "false", "spark.databricks.delta.merge.materializeSource": "none"}
     table = create(spark, tmp_path / "t", arrow([(1, "a"), (2, "b")]))
     with settings_of(spark, settings):
         run = table.prepared(sql, [(1, "x"), (9, "y")])
-        result = write_all_changes(_miscounting(run), find_touched_files(run))
+        result = rewrite(_miscounting(run), find_touched_files(run))
     assert result.num_source_rows == 2
     assert result.num_source_rows_in_second_scan == expected
 

@@ -9,46 +9,38 @@ import pytest
 from pyspark.sql import types as t
 
 from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
-from mergecheck.merge.executors.optimizations.single_scan import MAX_BYTES, uses_single_scan
-from mergecheck.merge.executors.run import (
+from mergecheck.merge.executors.optimizations.one_task import (
     DEFAULT_SPLIT_BYTES,
     OPEN_COST_BYTES,
     SMALL_BYTES,
     SMALL_SOURCE_ROWS,
-    MergeRun,
+    OneTaskJoins,
     fit_in_one_task,
-    is_small,
-    runs_in_one_task,
-    source_for,
     split_bytes,
 )
+from mergecheck.merge.executors.optimizations.single_scan import MAX_BYTES, uses_single_scan
+from mergecheck.merge.executors.run import MergeRun
 
 MIB = 2**20
 
 
-class Frame:
-    """A frame that knows into how many partitions it was coalesced."""
-
-    num_partitions: int | None = None
-
-    def coalesce(self, number: int) -> Frame:
-        changed = Frame()
-        changed.num_partitions = number
-        return changed
+def session(split: str | None = None) -> Any:
+    return SimpleNamespace(conf=SimpleNamespace(get=lambda _name, _default: split))
 
 
-def run(*, num_rows: int | None = 5, one_task: bool = True, **fields: Any) -> MergeRun:
+def run(*, num_rows: int | None = 5, **fields: Any) -> MergeRun:
     given: Any = {
-        "spark": None,
+        "spark": session(),
         "conf": MergeConf(),
         "merge": None,
         "snapshot": SimpleNamespace(partition_columns=("p", "n")),
-        "source": SimpleNamespace(num_rows=num_rows, frame=Frame()),
+        "candidates": (),
+        "source": SimpleNamespace(num_rows=num_rows),
+        "joins": None,
         "writer": None,
         "stopwatch": None,
-        "shuffles_to_one_task": one_task,
-        "split_bytes": 100 * MIB,
     }
     return MergeRun(**{**given, **fields})
 
@@ -71,45 +63,86 @@ def files(*sizes: int) -> Any:
     ],
 )
 def test_split_bytes_read_sparks_sizes(text: str | None, expected: int) -> None:
-    session: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda _name, _default: text))
-    assert split_bytes(session) == expected
+    assert split_bytes(session(text)) == expected
 
 
-def test_small_output_is_few_rows_and_few_bytes() -> None:
-    assert is_small(num_source_rows=SMALL_SOURCE_ROWS, rewritten=files(SMALL_BYTES - 1, 1))
-    assert not is_small(num_source_rows=SMALL_SOURCE_ROWS + 1)
-    assert is_small(num_source_rows=0)
-    assert not is_small(num_source_rows=0, rewritten=files(SMALL_BYTES, 1))
+class Frame:
+    """A frame that remembers what was done with it."""
+
+    def __init__(self, *steps: str) -> None:
+        self.steps = steps
+
+    def coalesce(self, number: int) -> Frame:
+        return Frame(*self.steps, f"coalesce {number}")
+
+    def where(self, condition: str) -> Frame:
+        return Frame(*self.steps, condition)
+
+
+class Joined:
+    """A strategy that gives the steps of both sides and writes in many tasks."""
+
+    def join(self, source: Frame, target: Frame, join_type: str, **_how: Any) -> Any:
+        return source.steps, target.steps, join_type
+
+    def writes_in_one_task(self, _files: Any, **_how: Any) -> bool:
+        return False
+
+
+def one_task(*, num_rows: int | None = 5, shuffles_to_one_task: bool = True) -> OneTaskJoins:
+    plain: Any = Joined()
+    source: Any = SimpleNamespace(num_rows=num_rows)
+    return OneTaskJoins(source=source, shuffles_to_one_task=shuffles_to_one_task, split_bytes=100 * MIB, joins=plain)
+
+
+def joined(joins: OneTaskJoins, read: Any, join_type: str = "inner") -> Any:
+    frame: Any = Frame()
+    return joins.join(frame, frame, join_type, files=read, source_columns=())
+
+
+def test_few_rows_and_few_bytes_are_written_in_one_task() -> None:
+    """In any session; where joins run in one task, more bytes are."""
+    session_of_many = one_task(shuffles_to_one_task=False)
+    for joins, num_source_rows, sizes, expected in (
+        (session_of_many, SMALL_SOURCE_ROWS, (SMALL_BYTES - 1, 1), True),
+        (session_of_many, SMALL_SOURCE_ROWS + 1, (), False),
+        (session_of_many, None, (), False),
+        (session_of_many, 0, (), True),
+        (session_of_many, 0, (SMALL_BYTES, 1), False),
+        (one_task(), 0, (SMALL_BYTES, 1), True),
+    ):
+        assert joins.writes_in_one_task(files(*sizes), num_source_rows=num_source_rows) is expected
 
 
 def test_files_fit_in_one_task_with_the_cost_of_opening_them() -> None:
     """As Spark packs them: a file counts with its bytes and the cost of opening it."""
     size = 50 * MIB - OPEN_COST_BYTES
-    assert fit_in_one_task(run(), files(size, size))
-    assert not fit_in_one_task(run(), files(size, size + 1))
-    assert fit_in_one_task(run(), files())
+    assert fit_in_one_task(files(size, size), 100 * MIB)
+    assert not fit_in_one_task(files(size, size + 1), 100 * MIB)
+    assert fit_in_one_task((), 0)
 
 
-def test_one_task_does_where_all_is_small_and_spark_would_gather_it_anyway() -> None:
+def test_one_task_joins_if_all_is_small_and_spark_would_gather_it_anyway() -> None:
     small = files(1, 1)
-    assert runs_in_one_task(run(), small)
-    assert runs_in_one_task(run(num_rows=SMALL_SOURCE_ROWS), small)
-    assert not runs_in_one_task(run(num_rows=SMALL_SOURCE_ROWS + 1), small)
-    assert not runs_in_one_task(run(num_rows=None), small)
-    assert not runs_in_one_task(run(one_task=False), small)
-    assert not runs_in_one_task(run(), files(200 * MIB))
-
-
-def test_the_source_is_gathered_for_one_task_only() -> None:
-    together: Any = source_for(run(), files(1))
-    apart: Any = source_for(run(num_rows=None), files(1))
-    assert (together.num_partitions, apart.num_partitions) == (1, None)
+    both = (("coalesce 1",), ("coalesce 1",), "inner")
+    assert joined(one_task(), small) == both
+    assert joined(one_task(num_rows=SMALL_SOURCE_ROWS), small) == both
+    for joins, read in (
+        (one_task(num_rows=SMALL_SOURCE_ROWS + 1), small),
+        (one_task(num_rows=None), small),
+        (one_task(shuffles_to_one_task=False), small),
+        (one_task(), files(200 * MIB)),
+    ):
+        assert joined(joins, read) == ((), (), "inner")
+    source, target, _ = joined(one_task(), small, "left_anti")
+    assert source == ("coalesce 1", "spark_partition_id() >= 0")
+    assert target == ("coalesce 1",)
 
 
 def test_a_table_is_large_from_the_setting_on() -> None:
     limit = MergeConf().large_table_bytes
-    assert run().is_large(files(limit - 1, 1))
-    assert not run().is_large(files(limit - 1))
+    assert are_large(MergeConf(), files(limit - 1, 1))
+    assert not are_large(MergeConf(), files(limit - 1))
 
 
 @pytest.mark.parametrize(
@@ -118,10 +151,8 @@ def test_a_table_is_large_from_the_setting_on() -> None:
         ((MAX_BYTES - 1, 1), {}, True),
         ((MAX_BYTES, 1), {}, False),
         ((), {}, False),
-        ((1,), {"conf": MergeConf(single_scan=False)}, False),
         ((1,), {"conf": MergeConf(large_table_bytes=1)}, False),
         ((1,), {"conf": MergeConf(large_table_bytes=2)}, True),
-        ((1,), {"one_task": False}, True),
         ((1,), {"num_rows": None}, False),
         ((1,), {"num_rows": SMALL_SOURCE_ROWS}, True),
         ((1,), {"num_rows": SMALL_SOURCE_ROWS + 1}, False),
@@ -129,7 +160,7 @@ def test_a_table_is_large_from_the_setting_on() -> None:
 )
 def test_what_is_merged_in_a_single_scan(sizes: tuple[int, ...], changes: dict[str, Any], *, expected: bool) -> None:
     """One task must get everything, and hold it; what counts as large is merged as large tables are."""
-    assert uses_single_scan(run(**changes), files(*sizes)) is expected
+    assert uses_single_scan(run(candidates=files(*sizes), **changes)) is expected
 
 
 def test_only_string_partition_columns_store_the_empty_string_as_null() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.selfcheck import preconditions as needs
 from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
-from mergecheck.merge import metrics
+from mergecheck.merge import command, metrics
 from mergecheck.merge.executors import cdc, classic, clauses, output
 from mergecheck.merge.executors.cdc import TARGET_ROW_INDEX
 from mergecheck.merge.executors.run import MergeRun
@@ -120,6 +120,14 @@ def _parts_swapped(_result: PathResult, found: dict[str, int]) -> Mapping[str, i
 def _dropped_as_copied(result: PathResult, found: dict[str, int]) -> Mapping[str, int]:
     copied = found["numTargetRowsCopied"]
     return {"numTargetRowsCopied": copied + found["numTargetRowsDeleted"]} if result.path is ExecutionPath.D else {}
+
+
+def _scanned_as_removed(right: Any) -> Callable[..., Any]:
+    def metrics_of(result: PathResult, snapshot: Any, candidates: Any, times: Any) -> Any:
+        found = right(result, snapshot, candidates, times)
+        return replace(found, operation={**found.operation, "numTargetFilesRemoved": len(candidates)})
+
+    return metrics_of
 
 
 CDF_FAULTS = (
@@ -350,13 +358,7 @@ METRIC_FAULTS = (
         sentence="numTargetFilesRemoved counts the files that were scanned.",
         rules=("R-510", "R-411"),
         origin="R-411",
-        edits=(
-            Edit(
-                metrics,
-                "_file_metrics",
-                _file_metrics(lambda result: {"numTargetFilesRemoved": len(result.candidates)}),
-            ),
-        ),
+        edits=(Edit(command, "merge_metrics", _scanned_as_removed),),
     ),
     Fault(
         name="change-files-counted-as-added",

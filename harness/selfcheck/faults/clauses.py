@@ -12,7 +12,6 @@ from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
 from mergecheck.merge.executors import clauses, insert_only, output
 from mergecheck.merge.executors.clauses import COPIED, IGNORED, generate_clause_output_exprs
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT, named_output_columns
-from mergecheck.merge.executors.run import source_for
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.syntax.statement import ClauseKind
 from mergecheck.merge.table.reading.scan import scan_files
@@ -102,7 +101,7 @@ def _null_inserts(right: Any) -> Callable[..., DataFrame]:
         if condition is None:
             answer: DataFrame = right(run, files)
             return answer
-        source = source_for(run, files).where(f"coalesce(({condition.sql}), TRUE)")
+        source = run.source.frame.where(f"coalesce(({condition.sql}), TRUE)")
         return insert_only.without_matches(run, source, files) if files else source
 
     return rows

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from mergecheck.harness.selfcheck import preconditions as needs
-from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, in_workers, with_other
+from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, with_other
 from mergecheck.harness.selfcheck.worker_faults import copy_but_first, report_no_deletes
-from mergecheck.merge.executors import classic
+from mergecheck.merge import plan
+from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.optimizations import low_shuffle, source_keys
 from mergecheck.merge.table.reading.data_skipping import conjuncts
 
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-_REWRITING = "rewrite_with_low_shuffle"
+def _handed_over(name: str, function: Any) -> Edit:
+    return Edit(plan, "rewrite_with_low_shuffle", with_other(low_shuffle, name, function), comparable=False)
+
+
+def _keys_alone(_right: Any) -> Callable[..., Any]:
+    return lambda run: replace(plan_first_scan(run), files=source_keys.files_with_source_keys(run))
 
 
 def _minimum_left_out(right: Any) -> Callable[..., tuple[int, int]]:
@@ -90,7 +96,7 @@ LARGE_FAULTS = (
         sentence="Rows deleted by several source rows are rewritten without de-duplication.",
         rules=("R-A04", "R-620"),
         origin="danger 2",
-        edits=(Edit(classic, "uses_low_shuffle", _whatever_the_matches),),
+        edits=(Edit(plan, "uses_low_shuffle", _whatever_the_matches),),
         needs=needs.in_a_large_table(needs.several_matches),
     ),
     Fault(
@@ -117,10 +123,7 @@ LARGE_FAULTS = (
         sentence="Files that hold no key of the source are left out, although there is a by-source clause.",
         rules=("R-410",),
         origin="pruning by join keys",
-        edits=(
-            Edit(classic, "touches_every_file", lambda _right: lambda *_: False),
-            Edit(classic, "files_with_possible_matches", lambda _right: source_keys.files_with_source_keys),
-        ),
+        edits=(Edit(plan, "plan_first_scan_by_keys", _keys_alone, comparable=False),),
         needs=needs.in_a_large_table(needs.by_source),
     ),
     Fault(
@@ -129,7 +132,7 @@ LARGE_FAULTS = (
         sentence="Rows that a clause deleted are not reported, and copied.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=(in_workers(classic, _REWRITING, "write_modified_rows", report_no_deletes),),
+        edits=(_handed_over("write_modified_rows", report_no_deletes),),
         needs=needs.counted_as_large,
     ),
     Fault(
@@ -138,7 +141,7 @@ LARGE_FAULTS = (
         sentence="Of the changed rows of a file only the first is left out of the copy.",
         rules=("R-412",),
         origin="rewriting with little to shuffle",
-        edits=(in_workers(classic, _REWRITING, "copy_groups", copy_but_first),),
+        edits=(_handed_over("copy_groups", copy_but_first),),
         needs=needs.counted_as_large,
     ),
 )

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from mergecheck.harness.selfcheck import preconditions as needs
 from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
-from mergecheck.merge import command
+from mergecheck.merge import command, plan
 from mergecheck.merge.errors import multiple_source_rows_matched
 from mergecheck.merge.executors import classic, first_scan, run
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
@@ -35,7 +35,7 @@ def _null_safe_on(right: Any) -> Callable[..., Any]:
 
 
 def _finds_by_conditions(right: Any) -> Callable[..., TouchedFiles]:
-    def found(run: MergeRun, candidates: Any) -> TouchedFiles:
+    def found(run: MergeRun, scan: Any) -> TouchedFiles:
         conditions = [clause.condition for clause in run.merge.matched]
         fires = " OR ".join("TRUE" if condition is None else f"({condition.sql})" for condition in conditions)
         pair = f"CASE WHEN {fires or 'FALSE'} THEN {SOURCE_ROW_PRESENT} END"
@@ -43,18 +43,18 @@ def _finds_by_conditions(right: Any) -> Callable[..., TouchedFiles]:
             *(condition.target_columns for condition in conditions if condition is not None)
         )
         with mock.patch.multiple(first_scan, counted_pair=lambda: pair, first_scan_columns=lambda _merge: columns):
-            answer: TouchedFiles = right(run, candidates)
+            answer: TouchedFiles = right(run, scan)
             return answer
 
     return found
 
 
 def _matches_per_file_not_row(_right: Any) -> Callable[..., Any]:
-    def query(merge_run: MergeRun, candidates: Any, join_type: str) -> Any:
+    def query(merge_run: MergeRun, scan: Any) -> Any:
         merge = merge_run.merge
         columns = first_scan.first_scan_columns(merge)
-        target = scan_files(merge_run.spark, merge_run.snapshot, candidates, positions=columns)
-        joined = merge_run.source.frame.join(target, F.expr(merge.condition.sql), join_type)
+        target = scan_files(merge_run.spark, merge_run.snapshot, scan.files, positions=columns)
+        joined = merge_run.source.frame.join(target, F.expr(merge.condition.sql), scan.join_type)
         per_file = joined.groupBy(FILE_NAME).agg(
             F.expr(f"count({SOURCE_ROW_PRESENT}) AS matches"),
             F.expr(f"coalesce(bool_or({first_scan.matched_predicate(merge)}), FALSE) AS touched"),
@@ -154,7 +154,7 @@ MATCHING_FAULTS = (
         sentence="Only pairs on which a clause may fire count as matches of a row.",
         rules=("R-321",),
         origin="danger 6, T27",
-        edits=(Edit(command, "find_touched_files", _finds_by_conditions, comparable=False),),
+        edits=(Edit(plan, "find_touched_files", _finds_by_conditions, comparable=False),),
         needs=needs.several_matches,
     ),
     Fault(
@@ -277,7 +277,7 @@ MATCHING_FAULTS = (
         sentence="A merge of inserts and NOT MATCHED BY SOURCE clauses takes the insert-only route.",
         rules=("R-402", "R-006"),
         origin="R-402",
-        edits=(Edit(command, "uses_insert_only_path", _insert_only_with_others),),
+        edits=tuple(Edit(caller, "uses_insert_only_path", _insert_only_with_others) for caller in (command, plan)),
     ),
     Fault(
         name="insert-only-route-although-off",
@@ -286,6 +286,6 @@ MATCHING_FAULTS = (
         rules=("R-402", "R-320"),
         origin="danger 7",
         needs=needs.only_inserts,
-        edits=(Edit(command, "uses_insert_only_path", _insert_only_always),),
+        edits=tuple(Edit(caller, "uses_insert_only_path", _insert_only_always) for caller in (command, plan)),
     ),
 )

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.selfcheck import preconditions as needs
-from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, in_workers
+from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, with_other
 from mergecheck.harness.selfcheck.worker_faults import (
     write_change_files_of_inserts,
     write_doubled_matches,
     write_untouched_rows_too,
 )
-from mergecheck.merge import command
+from mergecheck.merge import plan
 from mergecheck.merge.executors.optimizations import single_scan
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 
@@ -42,7 +42,9 @@ def _every_file(right: Any) -> Callable[..., tuple[str, ...]]:
 
 
 def _handed_over(function: Any) -> tuple[Edit, ...]:
-    return (in_workers(command, "merge_in_single_scan", "write_touched_files", function),)
+    return (
+        Edit(plan, "merge_in_single_scan", with_other(single_scan, "write_touched_files", function), comparable=False),
+    )
 
 
 SINGLE_SCAN_FAULTS = (

@@ -175,7 +175,7 @@ VARIANT_FAULTS: tuple[VariantFault, ...] = (
     _planted(
         "ungathered-copies-lost",
         "copied rows are lost where rows are not gathered before the write",
-        Edit(writing.TableWriter, "_task", _copies_only_gathered, comparable=False),
+        Edit(writing.TableWriter, "task", _copies_only_gathered, comparable=False),
         case="upsert",
         variant="repartition=off,row-groups=1,source-batch=2",
         axes={"repartition", "optimize-write"},

@@ -107,7 +107,7 @@ WRITING_FAULTS = (
         sentence="NULL is written to NOT NULL columns.",
         rules=("R-741",),
         origin="R-741",
-        edits=(Edit(writing.TableWriter, "_task", _task(not_null=())),),
+        edits=(Edit(writing.TableWriter, "task", _task(not_null=())),),
         needs=needs.constraints,
     ),
     Fault(

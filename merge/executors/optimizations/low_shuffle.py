@@ -1,43 +1,53 @@
-"""Path D with little to shuffle: changed rows by a join of what they need, all others copied file by file.
+"""Rewrite touched files with little to shuffle: join what changes, copy the rest (``lowShuffle.enabled``).
 
 The classic rewriting scan sends every row of every touched file through a full outer join. Here the join gives only
-rows that a clause changes, so it reads only the columns that these need; the workers report which rows of which files
-these were, and a second query copies the others (an optimisation; Delta Lake has none like it).
+rows that a clause changes, so it reads only the columns that these need. The workers report which rows of which files
+these were, and a second query copies the others, file by file.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 from pyspark.sql import types as t
 
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
-from mergecheck.merge.executors.optimizations.joins import joined_source, matched_rows, may_broadcast
+from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
+from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.rows_to_write import rows_to_write
-from mergecheck.merge.executors.run import has_inserts, is_small
+from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
-from mergecheck.merge.table.writing.copied_rows import FileToCopy
-from mergecheck.merge.table.writing.modified_rows import MODIFIED_FILE, MODIFIED_ROW
-from mergecheck.merge.table.writing.write import OutputRows
+from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
+from mergecheck.merge.table.writing.modified_rows import (
+    MODIFIED_FILE,
+    MODIFIED_ROW,
+    MODIFIED_ROWS,
+    write_modified_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.merge.executors.first_scan import TouchedFiles
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.log.snapshot import DataFile
+    from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_ROWS = 1_000_000_000
 """Rows of the touched files, beyond which positions of changed rows might be too many for the driver."""
+# What one task copies, since it leaves a file: small files would make every later scan slower.
+LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_FEW_TASKS = 8
 
 
 def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
@@ -50,9 +60,8 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     merge = run.merge
     rows = [file.statistics.num_records or 0 for file in touched.files]
     return (
-        run.conf.low_shuffle
-        and run.is_large(touched.files)
-        and (not merge.not_matched_by_source or _joins_all_rows(run, touched.files))
+        are_large(run.conf, touched.files)
+        and (not merge.not_matched_by_source or _broadcasts_source(run, touched.files))
         and not run.snapshot.partition_columns
         and not run.writer.checks
         and touched.num_multiple_matches == 0
@@ -62,9 +71,10 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     )
 
 
-def _joins_all_rows(run: MergeRun, files: Sequence[DataFile]) -> bool:
+def _broadcasts_source(run: MergeRun, files: Sequence[DataFile]) -> bool:
     """Tell whether every row of the files can be joined without a shuffle, and the source be scanned once more."""
-    return run.source.is_stable and may_broadcast(run, files, referenced_source_columns(run.merge))
+    columns = referenced_source_columns(run.merge)
+    return run.source.is_stable and may_broadcast(run.conf, run.merge, run.source, files, columns)
 
 
 def _is_flat(merge: ResolvedMerge) -> bool:
@@ -83,58 +93,74 @@ def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult
         touched: what the first scan found, at least one file.
     """
     with run.stopwatch.part(TimedPart.REWRITE):
-        small = is_small(num_source_rows=touched.num_source_rows, rewritten=touched.files)
+        in_one_task = run.joins.writes_in_one_task(touched.files, num_source_rows=touched.num_source_rows)
         scans_all = has_inserts(run.merge) or bool(run.merge.not_matched_by_source)
         source_count = run.source.counted_by_scan if scans_all else None
         changed = run.writer.write(
             modified_rows(run, touched),
             change_data=run.records_changes,
-            is_small=small,
+            in_one_task=in_one_task,
             source_count=source_count,
-            rows=OutputRows.MODIFIED,
+            function=write_modified_rows,
         )
-        positions: dict[str, list[str]] = {}
-        for name, packed in changed.modified:
-            positions.setdefault(location_of(name), []).append(packed)
-        copied = run.writer.copy(
-            run.spark,
-            [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ()))) for f in touched.files],
-            num_bytes=sum(file.size for file in touched.files),
-            is_small=small,
-        )
-        if positions:
-            raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
+        copied = _copy_other_rows(run, touched.files, changed, in_one_task=in_one_task)
     second = touched.num_source_rows if source_count is None else changed.num_source_rows
     return PathResult(
         path=ExecutionPath.D,
         written=changed.plus(copied),
         num_source_rows=touched.num_source_rows,
         num_source_rows_in_second_scan=second if scans_all else None,
-        candidates=touched.candidates,
         removed=touched.files,
     )
+
+
+def _copy_other_rows(
+    run: MergeRun, files: Sequence[DataFile], changed: WriteResult, *, in_one_task: bool
+) -> WriteResult:
+    """Copy the rows of files that were not changed, into new files."""
+    positions: dict[str, list[str]] = {}
+    for name, packed in changed.reported(MODIFIED_ROWS):
+        positions.setdefault(location_of(name), []).append(packed or "")
+    copies = [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ()))) for f in files]
+    if positions:
+        raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
+    num_tasks = 1 if in_one_task else _num_copying_tasks(run.spark, files)
+    groups = tuple(tuple(copies[i::num_tasks]) for i in range(num_tasks))
+    stored = frozenset(run.snapshot.schema.names)
+    function = functools.partial(copy_groups, run.writer.task(change_data=False), stored, groups)
+    return run.writer.run(run.spark.range(0, num_tasks, 1, num_tasks), function)
+
+
+def _num_copying_tasks(spark: SparkSession, files: Sequence[DataFile]) -> int:
+    """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
+    num_bytes = sum(file.size for file in files)
+    at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
+    by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
+    return max(1, min(len(files), max(at_least, min(at_most, by_setting))))
 
 
 def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     """Build the rows that a clause changes: ``_action_``, the columns of the final schema, and which row it was.
 
-    Full outer joins cannot broadcast a side. So where target rows without a match and source rows without a match are
+    Full outer joins cannot broadcast a side. So if target rows without a match and source rows without a match are
     both wanted, the latter come from a join of their own.
     """
-    target = scan_files(
-        run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",), positions=None
+    merge = run.merge
+    target = scan_files(run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",))
+    columns = referenced_source_columns(merge)
+    joined = run.joins.join(
+        run.source.frame, target, _modifying_join_type(merge), files=touched.files, source_columns=columns
     )
-    condition = F.expr(run.merge.condition.sql)
-    if run.merge.not_matched_by_source:
-        source = joined_source(run, touched.files, referenced_source_columns(run.merge))
-        changed = _changed_rows(run, source.join(target, condition, "right_outer"))
-        return changed.unionAll(_inserted_rows(run, touched)) if has_inserts(run.merge) else changed
-    if has_inserts(run.merge):
-        joined = run.source.frame.join(matched_rows(run, target, touched.files), condition, "left_outer")
-    else:
-        source = joined_source(run, touched.files, referenced_source_columns(run.merge))
-        joined = source.join(target, condition, "inner")
-    return _changed_rows(run, joined)
+    changed = _changed_rows(run, joined)
+    if merge.not_matched_by_source and has_inserts(merge):
+        return changed.unionAll(_inserted_rows(run, touched))
+    return changed
+
+
+def _modifying_join_type(merge: ResolvedMerge) -> str:
+    if merge.not_matched_by_source:
+        return "right_outer"
+    return "left_outer" if has_inserts(merge) else "inner"
 
 
 def _changed_rows(run: MergeRun, joined: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
-"""Paths B, C and D in one query, for merges so small that one task does all of it.
+"""Paths B, C and D in one query, for merges so small that one task does all of it (``singleScan.enabled``).
 
 ``findTouchedFiles`` and the query after it plan, read and join the same rows twice. A task that gets all rows of the
-join can see for itself which files are touched, and write these alone (an optimisation; Delta Lake has none like it).
-It must not write a row before it has seen the last one, so it holds all of them.
+join can see for itself which files are touched, and write these alone. It must not write a row before it has seen the
+last one, so it holds all of them.
 
 Whatever could come out otherwise than by two scans is left to these: ambiguous matches (R-320, R-530), and every error,
 since one query evaluates actions on rows that the first scan alone would not get to (R-312).
@@ -20,21 +20,20 @@ from mergecheck.merge.errors import MergeError
 from mergecheck.merge.executors.classic import rewriting_join_type
 from mergecheck.merge.executors.clauses import precompute_clauses
 from mergecheck.merge.executors.first_scan import files_of_names
+from mergecheck.merge.executors.optimizations.large_tables import are_large
+from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, has_few_rows, split_bytes
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.rows_to_write import rows_to_write
-from mergecheck.merge.executors.run import fit_in_one_task, has_inserts, has_small_source, is_matched_only
+from mergecheck.merge.executors.run import has_inserts, is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
-from mergecheck.merge.table.writing.write import OutputRows
+from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
-    from mergecheck.merge.table.log.snapshot import DataFile
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_BYTES = 4 * 2**20
@@ -44,46 +43,42 @@ _IS_MATCHED = f"({SOURCE_ROW_PRESENT} IS NOT NULL AND {TARGET_ROW_PRESENT} IS NO
 _logger = logging.getLogger(__name__)
 
 
-def uses_single_scan(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
+def uses_single_scan(run: MergeRun) -> bool:
     """Tell whether one task can do the whole merge at once."""
+    files = run.candidates
     return (
-        run.conf.single_scan
-        and bool(candidates)
-        and sum(file.size for file in candidates) <= MAX_BYTES
-        and not run.is_large(candidates)
-        and has_small_source(run)
-        and fit_in_one_task(run, candidates)
+        bool(files)
+        and sum(file.size for file in files) <= MAX_BYTES
+        and not are_large(run.conf, files)
+        and has_few_rows(run.source)
+        and fit_in_one_task(files, split_bytes(run.spark))
     )
 
 
-def merge_in_single_scan(run: MergeRun, candidates: tuple[DataFile, ...]) -> PathResult | None:
+def merge_in_single_scan(run: MergeRun) -> PathResult | None:
     """Run the one query, if the merge is small enough.
 
-    Args:
-        run: the merge under way.
-        candidates: the files left by data skipping.
-
     Returns:
-        None where two scans have to decide; nothing of this query is used then.
+        None if two scans have to decide; nothing of this query is used then.
     """
-    if not uses_single_scan(run, candidates):
+    if not uses_single_scan(run):
         return None
     join_type = rewriting_join_type(run)
     with run.stopwatch.part(TimedPart.SCAN):
         constants = (f"TRUE AS {TARGET_ROW_PRESENT}",)
-        target = scan_files(run.spark, run.snapshot, candidates, constants=constants).coalesce(1)
+        target = scan_files(run.spark, run.snapshot, run.candidates, constants=constants).coalesce(1)
         # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
         source = run.source.frame.coalesce(1).hint("merge")
         joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
         output = rows_to_write(run, joined, further_columns=identity_columns(run.merge))
         try:
             written = run.writer.write(
-                output, change_data=run.records_changes, in_one_task=True, rows=OutputRows.OF_CANDIDATES
+                output, change_data=run.records_changes, in_one_task=True, function=write_touched_files
             )
         except (MergeError, PySparkException) as error:
             _logger.debug("The single scan failed, so two scans tell what is wrong: %s", error)
             return None
-    return None if written.is_ambiguous else _result(run, candidates, written, join_type)
+    return None if written.reported(AMBIGUOUS) else _result(run, written, join_type)
 
 
 def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
@@ -101,8 +96,8 @@ def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
     return (FILE_NAME, ROW_INDEX, f"{_IS_MATCHED} AS _is_matched_", f"({touches}) AS _touches_")
 
 
-def _result(run: MergeRun, candidates: tuple[DataFile, ...], written: WriteResult, join_type: str) -> PathResult:
-    removed = files_of_names(written.touched, candidates)
+def _result(run: MergeRun, written: WriteResult, join_type: str) -> PathResult:
+    removed = files_of_names((name for name, _ in written.reported(TOUCHED_FILE)), run.candidates)
     _logger.log(TRACE, "mergeInSingleScan: matched files:\n\t%s", "\n\t".join(file.path for file in removed))
     num_source_rows = run.source.num_rows
     if num_source_rows is None:
@@ -119,6 +114,5 @@ def _result(run: MergeRun, candidates: tuple[DataFile, ...], written: WriteResul
         written=written,
         num_source_rows=num_source_rows,
         num_source_rows_in_second_scan=num_source_rows if scanned_again else None,
-        candidates=candidates,
         removed=removed,
     )

@@ -1,7 +1,7 @@
-"""Leaving out candidate files that hold no key of the source (an optimisation; Delta Lake has none like it).
+"""Leave out candidate files that hold no key of the source (``pruneBySourceKeys.enabled``).
 
 The source's keys are looked up once, in Spark's workers, in the files' key ranges. Files without a hit cannot hold a
-match, so neither the first scan nor the anti-join of path A has to read them. Metrics and conflicts still speak of
+match, so neither the first scan nor the anti join of path A has to read them. Metrics and conflicts still speak of
 the candidates of R-420 and R-421: they say what the statement depends on, not what was read.
 """
 
@@ -11,11 +11,14 @@ import datetime as dt
 import functools
 import logging
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import types as t
 from sqlglot import exp
 
+from mergecheck.merge.executors.first_scan import FirstScan, plan_first_scan
+from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.safe_conditions import cannot_fail, column_types
 from mergecheck.merge.expressions.resolved import source_column, target_column
 from mergecheck.merge.table.reading.bounds import INTEGRAL_TYPES, column_bounds
@@ -24,7 +27,7 @@ from mergecheck.merge.table.reading.key_ranges import POSITION_DDL, KeyRanges, h
 from mergecheck.merge.table.storage.workers import run_in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.expressions.resolved import ResolvedMerge
@@ -39,25 +42,37 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _logger = logging.getLogger(__name__)
 
 
-def files_with_source_keys(run: MergeRun, candidates: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
-    """Keep the candidates into whose key ranges some source row falls; all of them where that cannot be told.
+def plan_first_scan_by_keys(run: MergeRun) -> FirstScan:
+    """Plan to read only files that may hold matches.
 
-    Args:
-        run: the merge under way.
-        candidates: the files left by data skipping; with a NOT MATCHED BY SOURCE clause the others count as well, but
-            not for matches.
+    With a NOT MATCHED BY SOURCE clause every file that has rows is touched (R-410), so that only matches have to be
+    looked for, if the log counts the rows of all files.
     """
-    if not _is_worthwhile(run, candidates):
-        return candidates
-    pairs = [pair for pair in key_pairs(run.merge) if _has_bounds(run, candidates, pair)]
+    if not run.merge.not_matched_by_source:
+        return replace(plan_first_scan(run), files=files_with_source_keys(run))
+    counts = [file.statistics.num_records for file in run.candidates]
+    if not are_large(run.conf, run.candidates) or None in counts:
+        return plan_first_scan(run)
+    return FirstScan(
+        files=files_with_source_keys(run),
+        join_type="inner",
+        touched=tuple(file for file, count in zip(run.candidates, counts, strict=True) if count),
+    )
+
+
+def files_with_source_keys(run: MergeRun) -> tuple[DataFile, ...]:
+    """Keep the candidates into whose key ranges some source row falls; all of them if that is unknown."""
+    if not _is_worthwhile(run):
+        return run.candidates
+    pairs = [pair for pair in key_pairs(run.merge) if _has_bounds(run, pair)]
     if not pairs:
-        return candidates
-    keys = [_ranges(run, candidates, pair) for pair in pairs]
+        return run.candidates
+    keys = [_ranges(run, pair) for pair in pairs]
     frame = run.source.frame.selectExpr(*(_key(run.merge, source, i) for i, (_, source) in enumerate(pairs)))
     rows = run_in_workers(frame, functools.partial(hit_positions, keys), POSITION_DDL).collect()
     hits = {row["position"] for row in rows}
-    _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(candidates))
-    return tuple(file for position, file in enumerate(candidates) if position in hits)
+    _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(run.candidates))
+    return tuple(file for position, file in enumerate(run.candidates) if position in hits)
 
 
 def key_pairs(merge: ResolvedMerge) -> tuple[tuple[int, int], ...]:
@@ -95,18 +110,17 @@ def _is_ordered(target: t.DataType, source: t.DataType) -> bool:
     return isinstance(target, t.DateType) and isinstance(source, t.DateType)
 
 
-def _is_worthwhile(run: MergeRun, candidates: Sequence[DataFile]) -> bool:
+def _is_worthwhile(run: MergeRun) -> bool:
     return (
-        run.conf.prune_by_source_keys
-        and run.source.is_stable  # another scan of it must give the same keys
-        and len(candidates) > 1
-        and run.is_large(candidates)
+        run.source.is_stable  # another scan of it must give the same keys
+        and len(run.candidates) > 1
+        and are_large(run.conf, run.candidates)
         and (run.source.num_rows or 0) <= MAX_SOURCE_ROWS
     )
 
 
-def _has_bounds(run: MergeRun, files: Sequence[DataFile], pair: tuple[int, int]) -> bool:
-    return any(_range(run, file, pair[0]) != (_LEAST, _MOST) for file in files)
+def _has_bounds(run: MergeRun, pair: tuple[int, int]) -> bool:
+    return any(_range(run, file, pair[0]) != (_LEAST, _MOST) for file in run.candidates)
 
 
 def _range(run: MergeRun, file: DataFile, position: int) -> tuple[int, int]:
@@ -124,9 +138,9 @@ def _whole(value: int | dt.date) -> int:
     return (value - _EPOCH).days if isinstance(value, dt.date) else value
 
 
-def _ranges(run: MergeRun, files: Sequence[DataFile], pair: tuple[int, int]) -> KeyRanges:
+def _ranges(run: MergeRun, pair: tuple[int, int]) -> KeyRanges:
     target, source = pair
-    ranges = [_range(run, file, target) for file in files]
+    ranges = [_range(run, file, target) for file in run.candidates]
     is_double = isinstance(run.merge.source_schema.fields[source].dataType, t.DoubleType)
     as_key = _rounded if is_double else int
     return KeyRanges(

@@ -7,7 +7,6 @@ import logging
 import uuid
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.errors import AnalysisError, ExecutionError
@@ -18,10 +17,7 @@ from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.checks import Check, with_violations
 from mergecheck.merge.table.writing.constraints import not_null_paths
-from mergecheck.merge.table.writing.copied_rows import copy_groups
-from mergecheck.merge.table.writing.modified_rows import MODIFIED_ROWS, write_modified_rows
 from mergecheck.merge.table.writing.rows import RowAction, routes
-from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 from mergecheck.merge.table.writing.writer import (
     CHANGE_FILE,
     CHECK_VIOLATION,
@@ -34,31 +30,23 @@ from mergecheck.merge.table.writing.writer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row
     from pyspark.sql.types import StructType
 
     from mergecheck.merge.table.log.snapshot import Snapshot
-    from mergecheck.merge.table.writing.copied_rows import FileToCopy
+
+    BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    WriteFunction = Callable[[WriteTask, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 SOURCE_COUNT = "source"
-# What one task copies, since it leaves a file: small files would make every later scan slower.
-LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-_FEW_TASKS = 8
+_COUNTED = (DATA_FILE, CHANGE_FILE, ROW_COUNT, SOURCE_COUNT)
 _NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 _DEFAULT_INDEXED_COLUMNS = 32
 
 _logger = logging.getLogger(__name__)
-
-
-class OutputRows(Enum):
-    """Which rows an output has; what runs in the workers goes by it."""
-
-    REWRITTEN = "the rows of touched files, and inserted ones"
-    MODIFIED = "only rows that a clause changes or inserts; which ones these were is reported (``modified_rows``)"
-    OF_CANDIDATES = "the rows of all candidates, in one task, which finds out which are touched (``touched_rows``)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +72,19 @@ class WriteResult:
 
     Attributes:
         counts: rows by action, whether or not they went to a file.
-        num_source_rows: rows of the source, where the query was asked to count them.
-        modified: names of files and packed positions of their rows that were changed, where these were asked for.
-        touched: names of the files that were found to be touched, where that was asked for.
-        is_ambiguous: some target row matches several source rows, so that nothing was written; the same.
+        num_source_rows: rows of the source, if the query was asked to count them.
+        reports: kind, name and text of the other records that the worker function yielded.
     """
 
     data_files: tuple[WrittenFile, ...] = ()
     change_files: tuple[WrittenFile, ...] = ()
     counts: Mapping[RowAction, int] = field(default_factory=dict)
     num_source_rows: int | None = None
-    modified: tuple[tuple[str, str], ...] = ()
-    touched: tuple[str, ...] = ()
-    is_ambiguous: bool = False
+    reports: tuple[tuple[str, str, str | None], ...] = ()
+
+    def reported(self, kind: str) -> list[tuple[str, str | None]]:
+        """List name and text of the reports of a kind."""
+        return [(name, text) for found, name, text in self.reports if found == kind]
 
     def plus(self, other: WriteResult) -> WriteResult:
         """Add what another query of the same merge wrote."""
@@ -132,27 +120,24 @@ class TableWriter:
         output: DataFrame,
         *,
         change_data: bool,
-        is_small: bool = False,
         in_one_task: bool = False,
         source_count: DataFrame | None = None,
-        rows: OutputRows = OutputRows.REWRITTEN,
+        function: WriteFunction = write_partition,
     ) -> WriteResult:
-        """Run the writing query.
+        """Run the query that writes an output.
 
         Args:
-            output: ``_action_`` and the table's columns in order.
+            output: ``_action_``, the table's columns in order and whatever columns the worker function takes besides.
             change_data: whether change data files are written.
-            is_small: one task is enough, so that a small merge into an unpartitioned table leaves one file (R-542).
-            in_one_task: one task makes all of the output already; it writes one file per partition tuple (R-543).
+            in_one_task: one task writes everything: a file per partition tuple (R-542, R-543).
             source_count: a relation of one BIGINT, the number of source rows, counted in the same query.
-            rows: which rows the output has; it ends with the columns that the kind of rows demands. ``MODIFIED`` is
-                only for a table without checks.
+            function: what the workers run.
 
         Raises:
             AnalysisError: the table has partition columns only (R-745).
             ExecutionError: a NOT NULL column would hold a NULL (R-741), or a row violates a CHECK (R-742).
         """
-        task = self._task(change_data=change_data)
+        task = self.task(change_data=change_data)
         unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
         output = with_violations(output, self.checks, unwritten=unwritten)
         if in_one_task:
@@ -161,36 +146,18 @@ class TableWriter:
             names = output.columns[1:]
             columns = [names[self.schema.names.index(column)] for column in task.partition_columns]
             output = output.repartition(*columns)
-        elif is_small:
-            output = output.coalesce(1)
-        in_workers = {
-            OutputRows.REWRITTEN: write_partition,
-            OutputRows.MODIFIED: write_modified_rows,
-            OutputRows.OF_CANDIDATES: write_touched_files,
-        }
-        records = run_in_workers(output, functools.partial(in_workers[rows], task), RECORD_DDL)
+        return self.run(output, functools.partial(function, task), source_count=source_count)
+
+    def run(self, rows: DataFrame, function: BatchFunction, *, source_count: DataFrame | None = None) -> WriteResult:
+        """Hand rows to a function in the workers and collect the records that it yields; see ``write``.
+
+        Raises:
+            ExecutionError: a record tells of a violation.
+        """
+        records = run_in_workers(rows, function, RECORD_DDL)
         if source_count is not None:
             records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
         return _result(records.collect())
-
-    def copy(self, spark: SparkSession, files: Sequence[FileToCopy], *, num_bytes: int, is_small: bool) -> WriteResult:
-        """Copy rows of data files into new ones, unchanged, for an unpartitioned table without checks.
-
-        Args:
-            spark: the session that runs the query.
-            files: what to copy from, and which rows to leave out.
-            num_bytes: size of the files, by which they are spread over tasks.
-            is_small: one task is enough.
-
-        Raises:
-            ExecutionError: a NOT NULL column holds a NULL (R-741).
-        """
-        num_tasks = 1 if is_small else _num_copying_tasks(spark, len(files), num_bytes)
-        groups = tuple(tuple(files[i::num_tasks]) for i in range(num_tasks))
-        numbers = spark.range(0, num_tasks, 1, num_tasks)
-        stored = frozenset(self.snapshot.schema.names)
-        function = functools.partial(copy_groups, self._task(change_data=False), stored, groups)
-        return _result(run_in_workers(numbers, function, RECORD_DDL).collect())
 
     def remove_orphans(self) -> None:
         """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest.
@@ -206,7 +173,8 @@ class TableWriter:
         for path, reason in failed.items():
             _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
 
-    def _task(self, *, change_data: bool) -> WriteTask:
+    def task(self, *, change_data: bool) -> WriteTask:
+        """Tell a worker what it must know to write into the table; raises as ``write`` does."""
         partition_columns = self.snapshot.partition_columns
         if len(partition_columns) == len(self.schema.fields):
             raise AnalysisError(
@@ -232,13 +200,6 @@ class TableWriter:
         return int(self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS))
 
 
-def _num_copying_tasks(spark: SparkSession, num_files: int, num_bytes: int) -> int:
-    """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
-    at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
-    by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
-    return max(1, min(num_files, max(at_least, min(at_most, by_setting))))
-
-
 def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
     count = source_count.columns[0]
     return (
@@ -262,9 +223,7 @@ def _result(records: list[Row]) -> WriteResult:
         data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
         change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
         counts=counts,
-        modified=tuple((r["name"], r["stats"]) for r in records if r["kind"] == MODIFIED_ROWS),
-        touched=tuple(r["name"] for r in records if r["kind"] == TOUCHED_FILE),
-        is_ambiguous=any(r["kind"] == AMBIGUOUS for r in records),
+        reports=tuple((r["kind"], r["name"], r["stats"]) for r in records if r["kind"] not in _COUNTED),
         num_source_rows=next((r["num_records"] for r in records if r["kind"] == SOURCE_COUNT), None),
     )
 

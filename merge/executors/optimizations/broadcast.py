@@ -1,0 +1,91 @@
+"""Broadcast a small source to large tables, so that the target is not shuffled (``broadcastSource.enabled``).
+
+Spark estimates a source by its files, all columns included, and shuffles both sides if the estimate is above
+``spark.sql.autoBroadcastJoinThreshold``. Here the number of rows is known, and which columns the join needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
+from pyspark.sql import types as t
+
+from mergecheck.merge.executors.optimizations.large_tables import are_large
+from mergecheck.merge.expressions.resolved import source_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.executors.joins import JoinStrategy
+    from mergecheck.merge.executors.source import PreparedSource
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import DataFile
+
+MAX_BROADCAST_ROWS = 500_000
+"""Rows of a source that every task may hold in memory, given that no column of the join is of variable length."""
+
+_FIXED_LENGTH = (t.NumericType, t.BooleanType, t.DateType, t.TimestampType, t.TimestampNTZType)
+_SOURCE_IS_BROADCAST = ("inner", "right_outer")
+_TARGET_IS_REDUCED = ("left_anti", "left_outer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastJoins:
+    """Broadcasts the source of inner and right outer joins.
+
+    Spark cannot broadcast the source of an anti join or a left outer join. In these, target rows that match nothing
+    are left out by a broadcast semi join before the rest is shuffled.
+
+    Attributes:
+        joins: the strategy that joins the sides arranged here.
+    """
+
+    conf: MergeConf
+    merge: ResolvedMerge
+    source: PreparedSource
+    joins: JoinStrategy
+
+    def join(
+        self,
+        source: DataFrame,
+        target: DataFrame,
+        join_type: str,
+        *,
+        files: Sequence[DataFile],
+        source_columns: Iterable[int],
+    ) -> DataFrame:
+        """See ``JoinStrategy``."""
+        if join_type in _SOURCE_IS_BROADCAST and self._may_broadcast(files, source_columns):
+            source = F.broadcast(source)
+        elif join_type in _TARGET_IS_REDUCED and self.source.is_stable:
+            columns = self.merge.condition.source_columns
+            if self._may_broadcast(files, columns):
+                keys = self.source.frame.select(*(source_column(i) for i in sorted(columns)))
+                target = target.join(F.broadcast(keys), F.expr(self.merge.condition.sql), "left_semi")
+        return self.joins.join(source, target, join_type, files=files, source_columns=source_columns)
+
+    def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
+        """See ``JoinStrategy``."""
+        return self.joins.writes_in_one_task(files, num_source_rows=num_source_rows)
+
+    def _may_broadcast(self, files: Sequence[DataFile], columns: Iterable[int]) -> bool:
+        return may_broadcast(self.conf, self.merge, self.source, files, columns)
+
+
+def may_broadcast(
+    conf: MergeConf, merge: ResolvedMerge, source: PreparedSource, files: Sequence[DataFile], columns: Iterable[int]
+) -> bool:
+    """Tell whether sending some columns of the source to every task is cheap, and the files are worth it."""
+    fields = merge.source_schema.fields
+    return (
+        conf.broadcast_source
+        and source.num_rows is not None
+        and source.num_rows <= MAX_BROADCAST_ROWS
+        and are_large(conf, files)
+        and all(isinstance(fields[i].dataType, _FIXED_LENGTH) for i in columns)
+    )

@@ -1,0 +1,74 @@
+"""Which executor does a merge, and which optimisation takes its place (R-402).
+
+Delta Lake has none of these optimisations. Each has one setting (see ``conf``); with all of them off the executors run
+alone. They change how a merge runs, never its rows, change rows, errors or row metrics.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.first_scan import plan_first_scan
+from mergecheck.merge.executors.insert_only import write_only_inserts
+from mergecheck.merge.executors.joins import PlainJoins
+from mergecheck.merge.executors.optimizations.broadcast import BroadcastJoins
+from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
+from mergecheck.merge.executors.optimizations.one_task import OneTaskJoins, shuffles_to_one_task, split_bytes
+from mergecheck.merge.executors.optimizations.single_scan import merge_in_single_scan
+from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, plan_first_scan_by_keys
+from mergecheck.merge.executors.run import uses_insert_only_path
+from mergecheck.merge.metrics import TimedPart
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from mergecheck.merge.conf import MergeConf
+    from mergecheck.merge.executors.first_scan import TouchedFiles
+    from mergecheck.merge.executors.joins import JoinStrategy
+    from mergecheck.merge.executors.run import MergeRun
+    from mergecheck.merge.executors.source import PreparedSource
+    from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.metrics import PathResult
+
+
+def join_strategy(spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: PreparedSource) -> JoinStrategy:
+    """Choose how the executors join both tables."""
+    joins: JoinStrategy = PlainJoins(merge.condition)
+    if conf.one_task:
+        joins = OneTaskJoins(
+            source=source,
+            shuffles_to_one_task=shuffles_to_one_task(spark),
+            split_bytes=split_bytes(spark),
+            joins=joins,
+        )
+    if conf.broadcast_source:
+        joins = BroadcastJoins(conf=conf, merge=merge, source=source, joins=joins)
+    return joins
+
+
+def execute(run: MergeRun) -> PathResult:
+    """Choose the execution path and run it (R-402)."""
+    if uses_insert_only_path(run.merge, run.conf):
+        return _insert_without_first_scan(run)
+    done = merge_in_single_scan(run) if run.conf.single_scan else None
+    if done is not None:
+        return done
+    touched = _first_scan(run)
+    if not touched.files:
+        return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
+    if run.conf.low_shuffle and uses_low_shuffle(run, touched):
+        return rewrite_with_low_shuffle(run, touched)
+    return write_all_changes(run, touched)
+
+
+def _insert_without_first_scan(run: MergeRun) -> PathResult:
+    with run.stopwatch.part(TimedPart.REWRITE):
+        files = files_with_source_keys(run) if run.conf.prune_by_source_keys else run.candidates
+    return write_only_inserts(run, filter_matched_rows=True, files=files)
+
+
+def _first_scan(run: MergeRun) -> TouchedFiles:
+    with run.stopwatch.part(TimedPart.SCAN):
+        scan = plan_first_scan_by_keys(run) if run.conf.prune_by_source_keys else plan_first_scan(run)
+    return find_touched_files(run, scan)
