@@ -28,7 +28,6 @@ from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.coverage.statistics import Statistics
 from mergecheck.harness.deviations.registry import load_deviations
 from mergecheck.harness.engines import delta_spark, pyspark
-from mergecheck.harness.search.garbage import spare_what_is_loaded
 from mergecheck.harness.search.job_pools import jobs_on
 from mergecheck.harness.search.parallel import DrawsAhead
 from mergecheck.harness.search.prefetch import prepared
@@ -177,7 +176,6 @@ def main() -> None:
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
-        spare_what_is_loaded()  # as a run does
         for mode in modes:
             mode.turn()  # the compilers' share
             mode.forget()

@@ -16,7 +16,6 @@ from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
 from mergecheck.harness.oracles.dispatch import ask
 from mergecheck.harness.oracles.reference_oracle import refusal
-from mergecheck.harness.search.garbage import spare_what_is_loaded
 from mergecheck.harness.search.job_pools import jobs_on
 from mergecheck.harness.search.loop import Search
 from mergecheck.harness.search.parallel import DrawsAhead
@@ -139,7 +138,6 @@ def fuzz_engine(
         UserInputError: where findings cannot be written, or the engine cannot run several cases at once.
     """
     engine.run(WARM_UP)  # start-up is not the budget's business
-    spare_what_is_loaded()
     reference = Remembered(evaluate)
     check_on = functools.partial(
         check_one, deviations=deviations, reference=reference, oracle=oracle, skip_reference_if_unsupported=True

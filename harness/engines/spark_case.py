@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.session import Profile, settings_of, spare_stack_traces
+from mergecheck.harness.spark.session import Profile, settings_of
 from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
 from mergecheck.reference.case.arrow import rows_to_table
 
@@ -105,9 +105,9 @@ def local_relation(spark: SparkSession, source: Source) -> None:
 def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
     """Hold the session at the case's settings for a while."""
     settings = {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
-    with down_if_gone(spark):
-        spare_stack_traces(spark)
-    with settings_of(spark, settings):
+    with ExitStack() as stack:
+        with down_if_gone(spark):
+            stack.enter_context(settings_of(spark, settings))
         yield
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.engine import FactoryEngine, ForkingEngine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import RunningCase
-from mergecheck.harness.search.garbage import spare_what_is_loaded
 from mergecheck.harness.search.parallel import Jobs
 
 if TYPE_CHECKING:
@@ -114,7 +113,6 @@ def _begin_work(factory: Callable[[], Engine], check: Check) -> None:
     global _own  # noqa: PLW0603 - one engine per process of the pool, made before its first case
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
     _own = _Worker(factory(), RunningCase()), check
-    spare_what_is_loaded()
 
 
 def _work(case: Case) -> CaseReport:

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place, note_use
 from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
-from mergecheck.harness.spark.java_arguments import quicken_arguments
-from mergecheck.harness.spark.java_classes import remember_classes
 from mergecheck.harness.spark.java_home import check_java
 from mergecheck.harness.spark.packages import extra_settings, give_secrets
 from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.spark.config import SparkPlace
 
-_CALL_SITE = "callSite.long"  # Spark's own local property
 _LOG_TAIL = 8  # lines of Spark's log that an error shows
 
 
@@ -161,8 +158,6 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
     session.sparkContext.setLogLevel("ERROR")
-    remember_classes(session)
-    quicken_arguments(session)
     give_secrets(session, place)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     if not place.is_here:
@@ -191,15 +186,6 @@ def apply_profile(session: SparkSession, profile: Profile) -> None:
     """Switch a session's SQL settings to a profile."""
     for name, value in PROFILE_SETTINGS[profile].items():
         session.conf.set(name, value)
-
-
-def spare_stack_traces(session: SparkSession) -> None:
-    """Keep Spark from looking up, for every step of this thread's queries, where in its own code that step comes from.
-
-    That is a stack trace each, of which PySpark replaces the short form only.
-    """
-    if not is_remote(session):
-        session.sparkContext.setLocalProperty(_CALL_SITE, "mergecheck")
 
 
 @contextmanager

@@ -70,8 +70,7 @@ class FakeSpark:
 
     def __init__(self) -> None:
         self.conf = FakeConf()
-        self.catalog = self.sparkContext = self
-        self.properties: dict[str, str] = {}
+        self.catalog = self
         self.views: set[str] = set()
         self.gone = False
 
@@ -84,10 +83,6 @@ class FakeSpark:
 
     def dropTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
         self.views.remove(name)
-
-    def setLocalProperty(self, name: str, value: str) -> None:  # noqa: N802 - Spark's name
-        self.schema  # noqa: B018 - a call of the JVM
-        self.properties[name] = value
 
     def range(self, _end: int) -> FakeSpark:
         return self
@@ -285,7 +280,6 @@ def test_a_jvm_that_dies_during_the_merge_is_no_answer(spark: FakeSpark, merge_w
     merge_with(die)
     with pytest.raises(EngineDownError, match="Spark is gone"):
         engine_on(spark).run(CASE)
-    assert spark.properties == {"callSite.long": "mergecheck"}
 
 
 @pytest.mark.parametrize("effect", [lambda _: None, AnalysisError("DELTA_X", "no")], ids=["merged", "failed"])

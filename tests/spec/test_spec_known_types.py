@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import types as t
@@ -123,3 +123,20 @@ def test_a_number_beyond_its_type_is_refused_by_spark(spark: SparkSession) -> No
     asked = SparkExpressionTypes(spark, target_schema=SCHEMA, source_schema=SCHEMA)
     with pytest.raises(AnalysisError, match="INVALID_NUMERIC_LITERAL_RANGE"):
         asked.of(["300Y"])
+
+
+def test_spark_gets_the_columns_in_use_alone(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question about a wide table costs no more than one about a narrow table."""
+    asked: list[str] = []
+    sql = type(spark).sql
+
+    def listening(self: SparkSession, text: str) -> Any:
+        asked.append(text)
+        return sql(self, text)
+
+    monkeypatch.setattr(type(spark), "sql", listening)
+    types = SparkExpressionTypes(spark, target_schema=SCHEMA, source_schema=SCHEMA)
+    assert types.of(["target_2 + 1", "concat(`source_4`, 'x')", "1.5"])[:2] == (t.IntegerType(), t.StringType())
+    names = [f"{side}_{index}" for side in ("target", "source") for index in range(len(SCHEMA))]
+    (text,) = asked
+    assert [name for name in names if f"{name}`" in text or f"{name} " in text] == ["target_2", "source_4"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import gc
 import threading
 import warnings
 from typing import TYPE_CHECKING
@@ -34,17 +32,4 @@ def run_in_workers(
     with _WARNINGS, warnings.catch_warnings():
         # mapInArrow checks the installed pandas on the way, although it does not use it here.
         warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
-        return frame.mapInArrow(functools.partial(_with_modules_frozen, function), ddl)
-
-
-def _with_modules_frozen(
-    function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Run a function in a worker, and keep what the worker has imported out of its garbage collections.
-
-    Spark's worker collects garbage after every task. That takes some 20 ms where pyarrow and pandas are loaded, which
-    never are garbage, and the next task waits for it.
-    """
-    if not gc.get_freeze_count():
-        gc.freeze()
-    yield from function(batches)
+        return frame.mapInArrow(function, ddl)
