@@ -11,6 +11,7 @@ import pytest
 from cli_cases import ECHO, case_document
 
 from mergecheck import reference
+from mergecheck.harness.cli.verbs import fuzz, rules
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.session import check_one
 from mergecheck.reference.outcome import Facts, Reference, Unsupported
@@ -49,9 +50,9 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         reached = {"R-301", *(("R-320",) if answer.facts.multi_matched else ())}
         return replace(answer, facts=replace(answer.facts, rules=frozenset(reached)))
 
-    for verb in ("rules", "fuzz"):  # by module: the package's own names are the commands
-        monkeypatch.setattr(sys.modules[f"mergecheck.harness.cli.{verb}"], "known_rules", lambda: RULES)
-    monkeypatch.setattr(reference, "evaluate", evaluate)
+    for verb in (rules, fuzz):
+        monkeypatch.setattr(verb, "known_rules", lambda: RULES)
+    monkeypatch.setattr(rules, "evaluate", evaluate)
     monkeypatch.setattr(sys.modules["mergecheck.harness.session"], "evaluate", evaluate)
     for check in (check_case, check_one):
         monkeypatch.setitem(check.__kwdefaults__ or {}, "reference", evaluate)
@@ -101,7 +102,7 @@ def test_a_rule_that_was_not_reached_fails_on_demand(mergecheck: Mergecheck, cor
 def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seed names the cases; where only what is out of reach is missing, --require-all ends with 0."""
     answer = Reference(answer=Unsupported("why"), facts=Facts(rules=frozenset({"R-202", "R-301", "R-320"})))
-    monkeypatch.setattr(reference, "evaluate", lambda _: answer)
+    monkeypatch.setattr(rules, "evaluate", lambda _: answer)
     ended = mergecheck("rules", "--seed", "3", "--max-cases", "5", "--require-all")
     assert ended.code == 0
     assert ended.out.splitlines()[-3:-1] == [

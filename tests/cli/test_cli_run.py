@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from cli_cases import DOWN, ECHO, FAULTY, SQL, case_document, write_case
@@ -91,7 +91,7 @@ def test_a_bug_is_no_mismatch(mergecheck: Mergecheck, case_file: str, monkeypatc
     def broken(*_: object) -> None:
         raise ZeroDivisionError("surprise")
 
-    monkeypatch.setattr(sys.modules["mergecheck.harness.cli.run"], "explain_lines", broken)
+    monkeypatch.setattr(importlib.import_module("mergecheck.harness.cli.verbs.run"), "explain_lines", broken)
     ended = mergecheck("run", case_file, "--engine", ECHO)
     assert ended.code == 3
     assert "ZeroDivisionError: surprise" in ended.err
@@ -104,7 +104,7 @@ def test_an_interrupt(mergecheck: Mergecheck, case_file: str, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["mergecheck.harness.cli.run"], "explain_lines", interrupted)
+    monkeypatch.setattr(importlib.import_module("mergecheck.harness.cli.verbs.run"), "explain_lines", interrupted)
     assert mergecheck("run", case_file, "--engine", ECHO).code == 130
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck.harness.cli.verbs import scale
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.scale import engines, reduce
+from mergecheck.harness.scale import reduce
 from mergecheck.harness.scale.judge import Merged
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.reference.case.case_file import load_cases
@@ -53,7 +54,7 @@ class Never:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Never:
     never = Never()
-    monkeypatch.setattr(engines, "open_scale_engine", lambda *_args, **_options: never)
+    monkeypatch.setattr(scale, "open_scale_engine", lambda *_args, **_options: never)
     monkeypatch.setattr(reduce, "LIMITS", ShrinkLimits(max_runs=15, max_seconds=600))
     return never
 

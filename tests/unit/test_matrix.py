@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.cli.matrix import exit_code
-from mergecheck.harness.cli.terminal import show_table
+from mergecheck.harness.cli.output.terminal import show_table
+from mergecheck.harness.cli.verbs.matrix import exit_code
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError, ExitCode

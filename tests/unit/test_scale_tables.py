@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from mergecheck.harness.cli.scale import parse_size
+from mergecheck.harness.cli.verbs.scale import parse_size
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.read import read_table
 from mergecheck.harness.errors import UserInputError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.cli.variants import exit_code
+from mergecheck.harness.cli.verbs.variants.variants import exit_code
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
 from mergecheck.harness.engines.pyspark import PySparkEngine

@@ -8,22 +8,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.status_line import StatusLine
+from mergecheck.harness.cli.output.status_line import StatusLine
+from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.coverage.statistics import Statistics
+from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.engines import engines_with
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.session import WARM_UP, cases_for, open_engine
+from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.run import LIMITS, VariantRun
 from mergecheck.harness.verdict import Verdict
+from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.engine import ConfigurableEngine, Engine
+    from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.store import FindingsDirectory
-    from mergecheck.harness.search.stream import Draws
     from mergecheck.harness.shrink.shrinker import ShrinkLimits
     from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
-    from mergecheck.harness.variants.run import VariantRun
     from mergecheck.reference.case.model import Case
 
 variant_option = click.option(
@@ -37,8 +46,6 @@ variant_option = click.option(
 
 def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
     """Tell what a run's process ends with; what was to be executed and was not is never green."""
-    from mergecheck.harness.variants.judge import Ending  # noqa: PLC0415 - a slow import that --help need not wait for
-
     counts = run.counts
     if run.found:
         return ExitCode.MISMATCH
@@ -75,13 +82,6 @@ def run_variants(
         UserInputError: where the engine takes no Spark settings.
         EngineDownError: where it does not start.
     """
-    from mergecheck.harness.core.interrupts import interrupts_kept  # noqa: PLC0415 - the same
-    from mergecheck.harness.search.remembered import Remembered  # noqa: PLC0415 - the same
-    from mergecheck.harness.search.stream import Draws  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.session import WARM_UP, cases_for, open_engine  # noqa: PLC0415 - the same
-    from mergecheck.harness.variants.run import LIMITS, VariantRun  # noqa: PLC0415 - the same
-    from mergecheck.reference import evaluate  # noqa: PLC0415 - the same
-
     with _Progress() as progress, open_engine(engine_name) as engine:
         reference = Remembered(evaluate)
         draws = Draws(cases_for(engine), seed=seed, first=first, reference=reference, batch_size=batch_size)
@@ -134,18 +134,12 @@ class _Progress(StatusLine):
 
 
 def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
-    from mergecheck.harness.core.case_id import with_content_id  # noqa: PLC0415 - slow imports, as above
-    from mergecheck.harness.coverage.statistics import Statistics  # noqa: PLC0415 - the same
-
     for _ in itertools.count() if max_cases is None else range(max_cases):
         index, case = draws.draw(Statistics(seed=draws.seed))
         yield index, with_content_id(case)
 
 
 def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
-    from mergecheck.harness.engine import ConfigurableEngine  # noqa: PLC0415 - slow imports, as above
-    from mergecheck.harness.engines import engines_with  # noqa: PLC0415 - the same
-
     if isinstance(engine, ConfigurableEngine):
         return engine
     raise UserInputError(

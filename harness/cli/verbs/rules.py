@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show, stdout
+from mergecheck.harness.cli.options import findings_option, json_option
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show, stdout
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.reference import evaluate
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from mergecheck.harness.coverage.rule_counts import RuleCount, Tally
     from mergecheck.reference.case.model import Case
@@ -30,15 +33,7 @@ DEFAULT_MAX_CASES = 500
 @click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Random cases to draw.  [default: 500]")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same random cases.")
 @click.option("--require-all", is_flag=True, help="End with 4 where a rule that can be reached was not.")
-@click.option(
-    "--findings",
-    "findings_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where ids of findings are looked up.",
-)
+@findings_option("Where ids of findings are looked up.")
 @json_option
 def rules(
     *,
@@ -92,14 +87,10 @@ def _tally_saved(paths: tuple[str, ...], findings: FindingsDirectory) -> tuple[T
 
 
 def _random_cases(seed: int, number: int) -> Iterator[Case]:
-    from mergecheck.strategies import samples  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
-
     return (drawn.case for drawn in itertools.islice(samples(seed), number))
 
 
 def _tally(cases: Iterator[Case]) -> Tally:
-    from mergecheck.reference import evaluate  # noqa: PLC0415 - DuckDB takes a moment, too
-
     return tally(cases, evaluate)
 
 

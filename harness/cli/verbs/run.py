@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.terminal import (
+from mergecheck.harness.cli.options import (
+    case_id_option,
     deviation_options,
-    emit_json,
     json_option,
     known_deviations,
-    show,
     spark_options,
 )
+from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
+from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
+from mergecheck.harness.report.table_merge import real_json, real_lines
+from mergecheck.harness.session import check_one, open_engine
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases, parse_cases
 
@@ -53,7 +57,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     metavar="NAME",
     help="A registered engine, or package.module:Class; given several times, the odd one out is named.",
 )
-@click.option("--id", "case_id", metavar="ID", help="The case to run, where the file holds several.")
+@case_id_option
 @click.option("--target", type=click.Path(path_type=Path), metavar="DELTA_DIR", help="A real table; it is only read.")
 @click.option(
     "--source", type=click.Path(path_type=Path), metavar="FILE", help="A .parquet or .csv file, or a Delta folder."
@@ -119,9 +123,6 @@ def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations
 
 
 def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
-    from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged  # noqa: PLC0415 - deltalake and DuckDB load slowly
-    from mergecheck.harness.report.table_merge import real_json, real_lines  # noqa: PLC0415 - the same
-
     with unchanged(target):
         report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name)
     if as_json:
@@ -134,9 +135,6 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
 def _check_all(
     case: Case, engine_names: tuple[str, ...], deviations: Deviations
 ) -> list[tuple[CaseReport, Capabilities]]:
-    from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - DuckDB and the engines load slowly
-    from mergecheck.harness.session import check_one  # noqa: PLC0415 - the same
-
     engines: list[Engine] = []
     try:
         for name in engine_names:  # all of them first: those on Spark agree on one session then
@@ -148,8 +146,6 @@ def _check_all(
 
 
 def _check(case: Case, engine_name: str) -> CaseReport:
-    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - DuckDB and the engine load slowly
-
     with open_engine(engine_name) as engine:
         return check_one(case, engine)
 

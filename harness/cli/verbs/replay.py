@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.terminal import (
+from mergecheck.harness.cli.options import (
     deviation_options,
-    emit_json,
     engine_option,
+    findings_option,
     json_option,
     known_deviations,
-    notice,
     oracle_option,
-    show,
     spark_options,
 )
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.json import rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
+from mergecheck.harness.session import check_one, open_engine
 from mergecheck.harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.verdict import CaseReport
@@ -36,16 +38,8 @@ MAX_SHORT_LINES = 4
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@engine_option()
-@click.option(
-    "--findings",
-    "findings_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where ids of findings are looked up.",
-)
+@engine_option
+@findings_option("Where ids of findings are looked up.")
 @oracle_option
 @spark_options
 @deviation_options
@@ -95,9 +89,6 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 def _check_all(
     corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
-    from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
-    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - slow imports that --help need not wait for
-
     oracle = Oracle(oracle_name)
     reports: list[tuple[SavedCase, CaseReport]] = []
     with open_engine(engine_name) as engine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.cli.status_line import StatusLine
+from mergecheck.harness.cli.output.status_line import StatusLine
 from mergecheck.harness.report import events
 
 if TYPE_CHECKING:

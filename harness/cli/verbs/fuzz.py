@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.progress import Progress
-from mergecheck.harness.cli.terminal import (
+from mergecheck.harness.cli.options import (
     batch_option,
     deviation_options,
-    emit_json,
     engine_option,
+    findings_option,
     json_option,
     known_deviations,
-    notice,
+    max_cases_option,
+    max_time_option,
     oracle_option,
-    show,
+    seed_option,
     spark_options,
 )
+from mergecheck.harness.cli.output.progress import Progress
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import (
     Stop,
@@ -31,44 +32,34 @@ from mergecheck.harness.coverage.statistics import (
     not_checked_line,
     space_line,
 )
+from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json, summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.session import fuzz_engine, keep_crashed_cases, open_engine
 from mergecheck.harness.spark.config import place_flags
 from mergecheck.harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.search.loop import Budget
 
 DEFAULT_MAX_CASES = 500
 DEFAULT_FLOOR = 0.6
 
 
 @click.command()
-@engine_option()
-@click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
-@click.option(
-    "--max-time",
-    "max_seconds",
-    type=click.FloatRange(min=0),
-    metavar="S",
-    help="Stop after S seconds; the engine's start is not counted, and one case runs at least.",
-)
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
+@engine_option
+@max_cases_option
+@max_time_option
+@seed_option
 @click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
-@click.option(
-    "--findings",
-    "findings_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where findings are kept.",
-)
+@findings_option("Where findings are kept.")
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1),
@@ -109,8 +100,6 @@ def fuzz(
     as_json: bool,
 ) -> int:
     """Run random cases until the budget is spent (500 cases where none is given)."""
-    from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - Hypothesis takes a moment that --help need not wait for
-
     if steer and num_jobs > 1:
         raise click.UsageError(
             "--steer chooses a case by what all cases before it reached, so there is one at a time: "
@@ -189,9 +178,6 @@ def _run(
     batch_size: int,
     num_jobs: int,
 ) -> Summary:
-    from mergecheck.harness.deviations.audit import confirm, warn_of_unused  # noqa: PLC0415 - slow imports, as above
-    from mergecheck.harness.session import fuzz_engine, keep_crashed_cases, open_engine  # noqa: PLC0415 - slow imports, as above
-
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
             saved.append(event)

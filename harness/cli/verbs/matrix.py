@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.terminal import (
+from mergecheck.harness.cli.options import (
     deviation_options,
-    emit_json,
+    findings_option,
     json_option,
     known_deviations,
-    notice,
-    show,
-    show_table,
-    write_page,
+    markdown_option,
+    max_cases_option,
+    max_time_option,
+    seed_option,
 )
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
+from mergecheck.harness.engines import engine_names as registered
+from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.matrix.run import Answer, MatrixRun
+from mergecheck.harness.matrix.text import markdown as page
+from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
+from mergecheck.reference import evaluate
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.matrix.run import Column, Matrix
@@ -41,21 +49,11 @@ _EVERY = 25  # cases between two progress lines
     metavar="NAME",
     help="An engine, as for fuzz; give the option once for each. Without it: all that are registered.",
 )
-@click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
-@click.option("--max-time", "max_seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after S seconds.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
-@click.option(
-    "--findings",
-    "findings_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where the minimal case of each difference is kept.",
-)
-@click.option(
-    "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the table for the docs."
-)
+@max_cases_option
+@max_time_option
+@seed_option
+@findings_option("Where the minimal case of each difference is kept.")
+@markdown_option
 @deviation_options
 @json_option
 def matrix(
@@ -71,12 +69,6 @@ def matrix(
     as_json: bool,
 ) -> int:
     """Run one stream of random cases on several engines: what each agrees on, deviates in, cannot do."""
-    from mergecheck.harness.engines import engine_names as registered  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.matrix.run import MatrixRun  # noqa: PLC0415 - the same
-    from mergecheck.harness.matrix.text import markdown as page  # noqa: PLC0415 - the same
-    from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines  # noqa: PLC0415 - the same
-    from mergecheck.reference import evaluate  # noqa: PLC0415 - the same
-
     names = engine_names or registered()
     if len(set(names)) < len(names):
         raise UserInputError(f"an engine is named twice: {', '.join(names)}")
@@ -109,8 +101,6 @@ def matrix(
 
 def exit_code(result: Matrix) -> ExitCode:
     """Tell what the process ends with: unexplained differences weigh more than an engine that is down."""
-    from mergecheck.harness.matrix.run import Answer  # noqa: PLC0415 - slow import, as above
-
     if result.interrupted:
         return ExitCode.INTERRUPTED
     if any(column.totals[Answer.MISMATCH] for column in result.columns):
@@ -123,8 +113,6 @@ def exit_code(result: Matrix) -> ExitCode:
 
 def _started(names: tuple[str, ...]) -> list[Engine]:
     """Make every engine before the first one runs: those on Spark agree on one session then."""
-    from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - slow import, as above
-
     engines: list[Engine] = []
     try:
         for name in names:
@@ -137,8 +125,6 @@ def _started(names: tuple[str, ...]) -> list[Engine]:
 
 
 def _stream(seed: int) -> Iterator[tuple[Case, frozenset[str]]]:
-    from mergecheck.strategies import samples  # noqa: PLC0415 - slow import, as above
-
     for drawn in samples(seed):
         yield drawn.case, drawn.features
 

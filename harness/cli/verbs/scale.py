@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.run import EXIT_CODES
-from mergecheck.harness.cli.status_line import StatusLine
-from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show
+from mergecheck.harness.cli.options import findings_option, json_option
+from mergecheck.harness.cli.output.status_line import StatusLine
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.verbs.run import EXIT_CODES
 from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.scale.engines import open_scale_engine
+from mergecheck.harness.scale.run import Limits, run_scale
+from mergecheck.harness.scale.tables.shapes import SHAPES
+from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
+from mergecheck.harness.scale.text import report_json, report_lines, summary_line
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -60,14 +65,7 @@ _MIN_MEMORY = 2**29
     metavar="DIR",
     help="Where tables are made, and removed again.  [default: the system's folder for temporary files]",
 )
-@click.option(
-    "--findings",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where small cases of mismatches are kept.",
-)
+@findings_option("Where small cases of mismatches are kept.")
 @json_option
 def scale(
     *,
@@ -80,18 +78,16 @@ def scale(
     memory_limit: str,
     driver_memory: str,
     work: Path | None,
-    findings: Path,
+    findings_directory: Path,
     as_json: bool,
 ) -> int:
     """Merge large generated tables and hold rows, change rows, metrics and laws against the reference.
 
     SPEC is the file of a scale case that disagreed; without it, cases are made by shape, size and seed.
     """
-    from mergecheck.harness.scale.engines import open_scale_engine  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.scale.run import Limits, run_scale  # noqa: PLC0415 - the same
-    from mergecheck.harness.scale.text import report_json, report_lines, summary_line  # noqa: PLC0415 - the same
-
-    limits = Limits(memory_bytes=parse_size(memory_limit), work=work or Path(tempfile.gettempdir()), findings=findings)
+    limits = Limits(
+        memory_bytes=parse_size(memory_limit), work=work or Path(tempfile.gettempdir()), findings=findings_directory
+    )
     specs = _specs(spec_path, rows=rows, files=files, seed=seed, shapes=shapes)
     reports: list[ScaleReport] = []
     notice(f"starting {engine_name} ...")
@@ -128,9 +124,6 @@ def parse_size(text: str) -> int:
 def _specs(
     path: Path | None, *, rows: int | None, files: int | None, seed: int | None, shapes: tuple[str, ...]
 ) -> list[ScaleSpec]:
-    from mergecheck.harness.scale.tables.shapes import SHAPES  # noqa: PLC0415 - the same
-    from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec  # noqa: PLC0415 - the same
-
     if path is not None:
         if any(option is not None for option in (rows, files, seed)) or shapes:
             raise click.UsageError("a SPEC says rows, files, seed and shape itself: give either it or these options")

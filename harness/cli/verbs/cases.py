@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.cli.options import case_id_option, findings_option, json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.sql_script import sql_script
 from mergecheck.reference.case.case_file import case_to_json, load_cases
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.group()
@@ -22,17 +26,9 @@ def cases() -> None:
 
 @cases.command(name="show")
 @click.argument("name", metavar="ID|FILE")
-@click.option("--id", "case_id", metavar="ID", help="The case to show, where the file holds several.")
+@case_id_option
 @click.option("--sql", "as_sql", is_flag=True, help="A script for Spark SQL with Delta Lake.")
-@click.option(
-    "--findings",
-    "findings_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where ids of findings are looked up.",
-)
+@findings_option("Where ids of findings are looked up.")
 @json_option
 def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_directory: Path, as_json: bool) -> None:
     """Show one case: its tables and statement, the same as SQL, or the case file's JSON."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from rich.live import Live
 from rich.text import Text
 
-from mergecheck.harness.cli.terminal import notice, stderr
+from mergecheck.harness.cli.output.terminal import notice, stderr
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import WORK_DIRECTORY

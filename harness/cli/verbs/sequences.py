@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, engine_option, json_option, notice, show
+from mergecheck.harness.cli.options import engine_option, findings_option, json_option
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.report.json import mismatches_json
+from mergecheck.harness.sequences.draw import sequences as drawn
+from mergecheck.harness.sequences.run import Ending, run_sequence
+from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
+from mergecheck.harness.session import open_engine
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -28,7 +34,7 @@ MAX_LINES = 12
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE]...")
-@engine_option()
+@engine_option
 @click.option(
     "--max-sequences",
     type=click.IntRange(min=1),
@@ -41,14 +47,7 @@ MAX_LINES = 12
     "--steps", type=click.IntRange(min=2), default=DEFAULT_STEPS, show_default=True, help="Steps of each sequence."
 )
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same sequences.")
-@click.option(
-    "--findings",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY / "sequences",
-    show_default=True,
-    metavar="DIR",
-    help="Where sequences that disagree are kept.",
-)
+@findings_option("Where sequences that disagree are kept.", default=FINDINGS_DIRECTORY / "sequences")
 @json_option
 def sequences(
     *,
@@ -57,13 +56,10 @@ def sequences(
     max_sequences: int,
     steps: int,
     seed: int | None,
-    findings: Path,
+    findings_directory: Path,
     as_json: bool,
 ) -> int:
     """Run sequences of merges, appends, deletes, rewrites and new columns; saved ones, or random ones without FILE."""
-    from mergecheck.harness.sequences.run import run_sequence  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.session import open_engine  # noqa: PLC0415 - the same
-
     if seed is None:
         seed = secrets.randbelow(2**31)
     given = _read(paths) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
@@ -73,7 +69,7 @@ def sequences(
             report = run_sequence(sequence, engine)
             reports.append(report)
             if report.mismatches and not paths:
-                notice(f"kept: {_keep(sequence, findings)}")
+                notice(f"kept: {_keep(sequence, findings_directory)}")
     if as_json:
         emit_json(_json(reports, engine_name=engine_name, seed=None if paths else seed))
     else:
@@ -82,8 +78,6 @@ def sequences(
 
 
 def _read(paths: tuple[Path, ...]) -> list[Sequence]:
-    from mergecheck.harness.sequences.steps import parse_sequence  # noqa: PLC0415 - slow import, as above
-
     found = []
     for path in paths:
         try:
@@ -96,14 +90,10 @@ def _read(paths: tuple[Path, ...]) -> list[Sequence]:
 
 
 def _drawn(seed: int, steps: int) -> Iterator[Sequence]:
-    from mergecheck.harness.sequences.draw import sequences as drawn  # noqa: PLC0415 - slow import, as above
-
     return drawn(seed, num_steps=steps)
 
 
 def _keep(sequence: Sequence, folder: Path) -> Path:
-    from mergecheck.harness.sequences.steps import dump_sequence  # noqa: PLC0415 - slow import, as above
-
     path = folder / f"{sequence.id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,8 +132,6 @@ def _lines(report: SequenceReport) -> list[str]:
 
 
 def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) -> dict[str, Any]:
-    from mergecheck.harness.report.json import mismatches_json  # noqa: PLC0415 - slow import, as above
-
     return {
         "engine": engine_name,
         "seed": seed,
@@ -162,8 +150,6 @@ def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) 
 
 
 def _exit_code(reports: list[SequenceReport]) -> ExitCode:
-    from mergecheck.harness.sequences.run import Ending  # noqa: PLC0415 - slow import, as above
-
     endings = {report.ending for report in reports}
     if Ending.MISMATCH in endings:
         return ExitCode.MISMATCH

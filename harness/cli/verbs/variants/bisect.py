@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, engine_option, json_option, known_deviations, show
-from mergecheck.harness.cli.variant_runs import exit_code, run_variants, variant_option
+from mergecheck.harness.cli.options import engine_option, json_option, known_deviations
+from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
+from mergecheck.harness.variants.text import run_document
 from mergecheck.reference.case.case_file import load_cases
 
 
 @click.command()
 @click.argument("case", metavar="CASE")
-@engine_option()
+@engine_option
 @variant_option
 @json_option
 def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool) -> int:
@@ -22,10 +26,6 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool
     CASE is a case file or the id of a finding. A finding of the verb variants names its variant; for any other case,
     --variant says which one to take apart.
     """
-    from mergecheck.harness.shrink.shrinker import ShrinkLimits  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named  # noqa: PLC0415 - the same
-    from mergecheck.harness.variants.text import run_document  # noqa: PLC0415 - the same
-
     loaded = load_cases(find_case_file(case))
     if len(loaded) != 1:
         raise UserInputError(f"{case} holds {len(loaded)} cases, bisect takes one")

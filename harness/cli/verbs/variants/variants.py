@@ -9,20 +9,32 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from mergecheck.harness.cli.terminal import (
+from mergecheck.harness.cli.options import (
     batch_option,
     deviation_options,
-    emit_json,
     engine_option,
+    findings_option,
     json_option,
     known_deviations,
-    show,
-    show_table,
+    max_cases_option,
+    max_time_option,
+    seed_option,
 )
-from mergecheck.harness.cli.variant_runs import exit_code, run_variants, variant_option
+from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
+from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
-from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, FindingsDirectory
+from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.variants.axes.variant import variant_named
+from mergecheck.harness.variants.text import (
+    COLUMNS,
+    axis_values_json,
+    finding_report,
+    list_lines,
+    rows_of,
+    run_document,
+    summary_lines,
+)
 
 if TYPE_CHECKING:
     from mergecheck.harness.variants.run import VariantRun
@@ -33,10 +45,10 @@ DEFAULT_MAX_CASES = 50
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[CASE]...")
-@engine_option()
-@click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
-@click.option("--max-time", "max_seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after S seconds.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same cases.")
+@engine_option
+@max_cases_option
+@max_time_option
+@seed_option
 @click.option(
     "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the seed's case to begin with."
 )
@@ -50,14 +62,7 @@ DEFAULT_MAX_CASES = 50
     help="Inconclusive (exit 4) where no plan of the run shows this operator, such as BroadcastHashJoin.",
 )
 @click.option("--list", "lists", is_flag=True, help="List axes and places, with domains and exceptions; run nothing.")
-@click.option(
-    "--findings",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=FINDINGS_DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where differences are kept, and ids of findings are looked up.",
-)
+@findings_option("Where differences are kept, and ids of findings are looked up.")
 @deviation_options
 @json_option
 def variants(
@@ -72,7 +77,7 @@ def variants(
     names: tuple[str, ...],
     required: tuple[str, ...],
     lists: bool,
-    findings: Path,
+    findings_directory: Path,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     as_json: bool,
@@ -82,9 +87,6 @@ def variants(
     CASE is a case file, a folder of them or the id of a finding: saved cases run under every variant, one saved by this
     verb under its own. Without CASE, random cases run under eight variants each (50 cases where no limit is given).
     """
-    from mergecheck.harness.variants.axes.variant import variant_named  # noqa: PLC0415 - the same
-    from mergecheck.harness.variants.text import axis_values_json, list_lines, run_document  # noqa: PLC0415 - slow imports
-
     if lists:
         if as_json:
             emit_json({"variants": axis_values_json()})
@@ -92,7 +94,7 @@ def variants(
             show("\n".join(list_lines()))
         return ExitCode.AGREE
     only = tuple(variant_named(name) for name in names)
-    given = _given(paths, findings)
+    given = _given(paths, findings_directory)
     if given is not None and batch_size > 1:
         raise UserInputError("--batch is for random cases: leave it out, or the cases")
     if seed is None:
@@ -109,7 +111,7 @@ def variants(
         max_cases=max_cases,
         max_seconds=max_seconds,
         only=only,
-        findings=FindingsDirectory(findings),
+        findings=FindingsDirectory(findings_directory),
         deviations=deviations,
     )
     code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=required)
@@ -138,8 +140,6 @@ def _given(paths: tuple[str, ...], findings: Path) -> list[Case] | None:
 
 
 def _show(run: VariantRun, *, required: tuple[str, ...]) -> None:
-    from mergecheck.harness.variants.text import COLUMNS, finding_report, rows_of, summary_lines  # noqa: PLC0415 - slow, as above
-
     for finding in run.found:
         show(finding_report(finding, path=finding.path or Path(f"{finding.report.case.id}.json")) + "\n")
     table = Table(box=None, pad_edge=False)

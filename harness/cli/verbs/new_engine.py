@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, show
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.conformance.new_engine import write_new_engine
 from mergecheck.harness.errors import ExitCode
 

@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, show, show_table
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
+from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
+from mergecheck.harness.conformance import conform as run_suite
+from mergecheck.harness.deviations.registry import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.report.mismatch import difference_lines
+from mergecheck.harness.session import check_one, open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +38,6 @@ _MOST_LINES = 4
 @json_option
 def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -> int:
     """Run a fixed suite over every feature of MERGE on ENGINE: what it passes, fails, cannot do."""
-    from mergecheck.harness.conformance import certificate  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.conformance import conform as run_suite  # noqa: PLC0415 - the same
-    from mergecheck.harness.deviations.registry import load_deviations  # noqa: PLC0415 - the same
-    from mergecheck.harness.session import check_one, open_engine  # noqa: PLC0415 - the same
-
     deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} is there already; give --certificate another name, or move it away")
@@ -54,8 +56,6 @@ def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -
 
 def exit_code(results: Sequence[Result]) -> ExitCode:
     """Tell what the process ends with: a failure weighs more than an engine error, that more than too little passed."""
-    from mergecheck.harness.conformance import Mark  # noqa: PLC0415 - slow import, as above
-
     marks = {result.mark for result in results}
     if Mark.FAIL in marks:
         return ExitCode.MISMATCH
@@ -65,11 +65,6 @@ def exit_code(results: Sequence[Result]) -> ExitCode:
 
 
 def _print_result(title: str, results: Sequence[Result]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - only the terminal needs it
-
-    from mergecheck.harness.conformance import Mark, counts, failed_checks  # noqa: PLC0415 - slow import, as above
-    from mergecheck.harness.report.mismatch import difference_lines  # noqa: PLC0415 - the same
-
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for heading in ("feature", *(mark.value for mark in Mark)):
         table.add_column(heading, justify="left" if heading == "feature" else "right")

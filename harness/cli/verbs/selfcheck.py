@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.terminal import emit_json, json_option, notice, show, show_table, write_page
+from mergecheck.harness.cli.options import json_option, markdown_option
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.selfcheck import score_text
+from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.pool import run_seeds, shrink_faults
+from mergecheck.harness.selfcheck.results import KeptResults
+from mergecheck.harness.selfcheck.score import score, score_json
+from mergecheck.harness.spark.config import require_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,9 +75,7 @@ DEFAULT_FLOOR = 0.95
     metavar="FILE",
     help="Keep each seed's result in this file, and take from it what the same code has done already.",
 )
-@click.option(
-    "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the page for the docs."
-)
+@markdown_option
 @json_option
 def selfcheck(
     *,
@@ -88,9 +93,6 @@ def selfcheck(
     as_json: bool,
 ) -> int:
     """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
-    from mergecheck.harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - slow imports that --help need not wait for
-    from mergecheck.harness.spark.config import require_place  # noqa: PLC0415 - the same
-
     faults = chosen(names)
     if as_list:
         _list(faults, as_json=as_json)
@@ -119,10 +121,6 @@ def _run(
     with_shrinking: bool,
     path: Path | None,
 ) -> Score:
-    from mergecheck.harness.selfcheck.pool import run_seeds, shrink_faults  # noqa: PLC0415 - slow import, as above
-    from mergecheck.harness.selfcheck.results import KeptResults  # noqa: PLC0415 - the same
-    from mergecheck.harness.selfcheck.score import score  # noqa: PLC0415 - the same
-
     kept = None if path is None else KeptResults.of(path, faults, max_cases=max_cases)
     known = [result for result in (kept.read() if kept else ()) if result.seed in seeds]
 
@@ -155,9 +153,6 @@ def _run(
 
 
 def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
-    from mergecheck.harness.selfcheck import score_text  # noqa: PLC0415 - slow import, as above
-    from mergecheck.harness.selfcheck.score import score_json  # noqa: PLC0415 - the same
-
     if markdown is not None:
         date = dt.datetime.now(dt.UTC).date().isoformat()
         write_page(markdown, score_text.markdown(found, date=date, version=importlib.metadata.version("mergecheck")))

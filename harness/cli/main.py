@@ -1,0 +1,115 @@
+"""The command line's entry point: the table of verbs, and exit codes for errors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.cli.output.terminal import error_line, make_streams_safe
+from mergecheck.harness.errors import ExitCode, MergecheckError
+from mergecheck.reference.errors import CaseFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = """Find correctness bugs in MERGE INTO: compare an engine with a DuckDB reference on random and saved cases.
+
+\b
+Exit codes
+  0    agree
+  1    mismatch
+  2    usage or bad input
+  3    engine or infrastructure
+  4    inconclusive: too few cases were verified
+  130  interrupted
+"""
+
+# Sections of the help, and for each verb what it does.
+VERBS = {
+    "Check an engine": {
+        "run": "Check one case, or one merge of your own tables, and explain it.",
+        "fuzz": "Check random cases until a budget is spent.",
+        "replay": "Check saved cases and findings again.",
+        "sequences": "Check several merges and other writes on one table.",
+        "variants": "Check cases under configurations that must not change them.",
+        "bisect": "Name the configuration that changes the outcome of a case.",
+        "scale": "Check merges of large generated tables.",
+    },
+    "Compare and certify engines": {
+        "matrix": "Compare several engines, feature by feature.",
+        "conform": "Run the fixed conformance suite and write a certificate.",
+        "new-engine": "Write the template of an engine of your own.",
+    },
+    "Inspect": {
+        "cases": "Show saved cases.",
+        "rules": "Count the cases that reach each rule of the specification.",
+        "selfcheck": "Measure how fast planted faults are found.",
+        "doctor": "Check that this machine has what a run needs.",
+    },
+}
+_MODULES = {"variants": "variants.variants", "bisect": "variants.bisect", "new-engine": "new_engine"}
+
+
+class VerbGroup(click.Group):
+    """The verbs of ``VERBS``, each imported when it is asked for, since engines and libraries load slowly."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all verbs."""
+        return [name for section in VERBS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a verb; None if there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"mergecheck.harness.cli.verbs.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the verbs by section, without importing them."""
+        for title, section in VERBS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()))
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=_HELP)
+@click.version_option(package_name="mergecheck", message="mergecheck %(version)s")
+def cli() -> None:
+    """Run one verb."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. A mistake of the user is reported in one message, without a traceback.
+
+    Args:
+        arguments: what follows the program's name; None means those of this process.
+
+    Returns:
+        The exit code (``ExitCode``).
+    """
+    make_streams_safe()
+    try:
+        answer = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        error_line("interrupted")
+        return ExitCode.INTERRUPTED
+    except CaseFormatError as error:
+        error_line(str(error))
+        return ExitCode.USAGE
+    except MergecheckError as error:
+        error_line(str(error))
+        return error.exit_code
+    except Exception:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
+        traceback.print_exc(file=sys.stderr)
+        error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")
+        return ExitCode.ENGINE
+    return int(answer) if isinstance(answer, int) else ExitCode.AGREE

@@ -1,0 +1,158 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mergecheck.harness.cli.output.terminal import notice
+from mergecheck.harness.deviations.registry import Deviations, load_deviations
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
+from mergecheck.harness.spark.config import (
+    DEFAULT_MASTER,
+    MASTER_VARIABLE,
+    REMOTE_VARIABLE,
+    TABLE_ROOT_VARIABLE,
+    require_place,
+    spark_place,
+    use_place,
+    was_used,
+)
+from mergecheck.harness.verdict import Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document on stdout, and nothing else there."
+)
+
+engine_option = click.option(
+    "--engine",
+    "engine_name",
+    default="pyspark",
+    show_default=True,
+    metavar="NAME",
+    help="The engine to check: a registered name, or package.module:Class.",
+)
+
+max_cases_option = click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Stop after N cases.")
+
+max_time_option = click.option(
+    "--max-time",
+    "max_seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Stop after S seconds. Start-up does not count, and at least one case runs.",
+)
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same seed gives the same cases. Drawn and printed if left out.",
+)
+
+batch_option = click.option(
+    "--batch",
+    "batch_size",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check N pairs of tables in one merge, if the statement allows it.",
+)
+
+case_id_option = click.option("--id", "case_id", metavar="ID", help="Which case to take, if the file holds several.")
+
+oracle_option = click.option(
+    "--oracle",
+    "oracle_name",
+    type=click.Choice([oracle.value for oracle in Oracle]),
+    default=Oracle.REFERENCE.value,
+    show_default=True,
+    help="What judges the engine: the reference, metamorphic relations between its own answers, or both.",
+)
+
+markdown_option = click.option(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the result to FILE as Markdown.",
+)
+
+
+def findings_option(purpose: str, *, default: Path = FINDINGS_DIRECTORY) -> Callable[[Any], Any]:
+    """Return the option ``--findings``, whose help says what the folder is used for."""
+    return click.option(
+        "--findings",
+        "findings_directory",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=default,
+        show_default=True,
+        metavar="DIR",
+        help=purpose,
+    )
+
+
+def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where Spark runs and where tables are created, and apply them to this process."""
+
+    @functools.wraps(command)
+    def with_place(*, master: str | None, remote: str | None, table_root: str | None, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
+        use_place(spark_place(master=master, remote=remote, table_root=table_root))
+        require_place()
+        answer = command(**values)
+        if (master or remote or table_root) and not was_used():
+            notice("--master, --remote and --table-root had no effect: no engine of this run uses Spark")
+        return answer
+
+    for option in (
+        click.option(
+            "--table-root",
+            metavar="PLACE",
+            help="Where tables are created: a directory that all Spark workers share, or s3a://BUCKET/PREFIX. "
+            f"[env: {TABLE_ROOT_VARIABLE}]",
+        ),
+        click.option(
+            "--remote", metavar="URL", help=f"A Spark Connect server, sc://HOST:PORT. [env: {REMOTE_VARIABLE}]"
+        ),
+        click.option(
+            "--master",
+            metavar="URL",
+            help=f"A Spark master: spark://HOST:PORT or local[N]. [env: {MASTER_VARIABLE}; default: {DEFAULT_MASTER}]",
+        ),
+    ):
+        with_place = option(with_place)
+    return with_place
+
+
+def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which known deviations of engines apply."""
+    for option in (
+        click.option("--no-deviations", is_flag=True, help="Report known deviations as ordinary mismatches."),
+        click.option(
+            "--deviations",
+            "deviation_files",
+            type=click.Path(path_type=Path, dir_okay=False),
+            multiple=True,
+            metavar="FILE",
+            help="Known deviations to add to the packaged ones (docs/deviations.md); may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def known_deviations(files: tuple[Path, ...], *, none: bool) -> Deviations:
+    """Read the known deviations that the options of ``deviation_options`` ask for.
+
+    Raises:
+        UserInputError: a file is not a valid list of deviations.
+    """
+    if none and files:
+        raise click.UsageError("give either --deviations or --no-deviations")
+    return Deviations() if none else load_deviations(files)

@@ -1,0 +1,1 @@
+"""What the command line writes: results on stdout, progress and messages on stderr."""

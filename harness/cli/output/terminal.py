@@ -1,0 +1,106 @@
+"""Writing to the terminal: results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.report.render import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.table import Table
+
+_MAX_TABLE_WIDTH = 1_000  # columns
+_STYLES = {
+    "AGREE": "bold green",
+    "BOTH REJECTED": "bold green",
+    "OK": "bold green",
+    "MISMATCH": "bold red",
+    "DEVIATES": "bold yellow",
+    "CRASHED": "bold red",
+    "FIX": "bold red",
+    "UNSUPPORTED": "bold yellow",
+    "ENGINE ERROR": "bold yellow",
+    "FLAKY": "bold yellow",
+}
+
+
+def make_streams_safe() -> None:
+    """Write characters that the terminal cannot encode as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def stdout() -> Console:
+    """Return the console for results."""
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def stderr() -> Console:
+    """Return the console for progress, notices and errors."""
+    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def show(text: str, *, console: Console | None = None) -> None:
+    """Print lines of a result and colour a verdict that begins a line."""
+    (console or stdout()).print(styled(text))
+
+
+def show_table(table: Table) -> None:
+    """Print a table at its full width: no cell is cut, a narrow terminal wraps the lines."""
+    console = stdout()
+    console.width = max(
+        console.width, console.measure(table, options=console.options.update(max_width=_MAX_TABLE_WIDTH)).maximum
+    )
+    console.print(table)
+
+
+def styled(text: str) -> Text:
+    """Colour the verdicts at the start of lines; the word itself stays, for terminals without colour."""
+    lines = [_styled_line(line) for line in text.split("\n")]
+    return Text("\n").join(lines)
+
+
+def emit_json(document: dict[str, Any]) -> None:
+    """Write the one JSON document of a ``--json`` run."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write the file that ``--markdown`` names.
+
+    Raises:
+        UserInputError: the file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error
+
+
+def error_line(message: str) -> None:
+    """Print an error on stderr."""
+    text = "\n".join(printable(line) for line in message.split("\n"))
+    stderr().print(Text.assemble(("error: ", "bold red"), text))
+
+
+def notice(message: str) -> None:
+    """Print a message on stderr."""
+    stderr().print(Text("\n".join(printable(line) for line in message.split("\n"))))
+
+
+def _styled_line(line: str) -> Text:
+    for word, style in _STYLES.items():
+        if line.startswith(word + " ") or line == word:
+            return Text.assemble((word, style), line[len(word) :])
+    return Text(line)

@@ -1,0 +1,1 @@
+"""The verbs ``variants`` and ``bisect``, and the run that they share."""
