@@ -193,65 +193,38 @@ def _settings(attempts: Attempts) -> None:
     _reduce(attempts, properties, lambda kept: _with_target(attempts, properties=dict(kept)))
 
 
-def _layouts(attempts: Attempts) -> None:
-    _exhaust(attempts, plainer_layouts)
+def _statements(candidates: Callable[[str], Iterator[str]]) -> Callable[[Case], Iterator[Case]]:
+    """Turn candidates for a statement into candidates for a case."""
+    return lambda case: (replace(case, sql=sql) for sql in candidates(case.sql))
 
 
-def _head(attempts: Attempts) -> None:
-    _exhaust(attempts, lambda case: (replace(case, sql=sql) for sql in head_candidates(case.sql)))
+def _exhausting(candidates: Callable[[Case], Iterator[Case]]) -> Callable[[Attempts], None]:
+    """Return the pass that takes candidates until the best case offers none that is taken."""
 
+    def reduce(attempts: Attempts) -> None:
+        progress = True
+        while progress and not attempts.is_spent():
+            progress = any(attempts.accepts(candidate) for candidate in candidates(attempts.best.case))
 
-def _conditions(attempts: Attempts) -> None:
-    _exhaust(attempts, lambda case: (replace(case, sql=sql) for sql in condition_candidates(case.sql)))
-
-
-def _own_values(attempts: Attempts) -> None:
-    _exhaust(attempts, without_own_values)
-
-
-def _columns(attempts: Attempts) -> None:
-    _exhaust(attempts, without_columns)
-
-
-def _fields(attempts: Attempts) -> None:
-    _exhaust(attempts, without_fields)
-
-
-def _types(attempts: Attempts) -> None:
-    _exhaust(attempts, plainer_types)
-
-
-def _values(attempts: Attempts) -> None:
-    _exhaust(attempts, simpler_values)
-
-
-def _names(attempts: Attempts) -> None:
-    _exhaust(attempts, plainer_names)
+    return reduce
 
 
 _PASSES = (
     _clauses,
-    _head,
+    _exhausting(_statements(head_candidates)),
     _files,
     _target_rows,
     _source_rows,
     _settings,
-    _layouts,
-    _conditions,
-    _own_values,
-    _columns,
-    _fields,
-    _types,
-    _values,
-    _names,
+    _exhausting(plainer_layouts),
+    _exhausting(_statements(condition_candidates)),
+    _exhausting(without_own_values),
+    _exhausting(without_columns),
+    _exhausting(without_fields),
+    _exhausting(plainer_types),
+    _exhausting(simpler_values),
+    _exhausting(plainer_names),
 )
-
-
-def _exhaust(attempts: Attempts, candidates: Callable[[Case], Iterator[Case]]) -> None:
-    """Take candidates until none of those that the best case offers is taken."""
-    progress = True
-    while progress and not attempts.is_spent():
-        progress = any(attempts.accepts(candidate) for candidate in candidates(attempts.best.case))
 
 
 def _reduce(
