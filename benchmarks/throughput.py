@@ -27,7 +27,7 @@ from unittest import mock
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.coverage.statistics import Statistics
 from mergecheck.harness.deviations.registry import load_deviations
-from mergecheck.harness.engines import delta_spark, pyspark
+from mergecheck.harness.engines import delta_spark, pyspark, spark_engine
 from mergecheck.harness.search.job_pools import jobs_on
 from mergecheck.harness.search.parallel import DrawsAhead
 from mergecheck.harness.search.prefetch import prepared
@@ -52,15 +52,10 @@ _TURN, _TURN_OF_JOBS = 10, 50
 _SECONDS, _SECONDS_OF_JOBS = 1.0, 10.0
 """How long a turn lasts at least; the jobs of a mode wait for each other at its end."""
 # What the engines on Spark spend a case on; the rest is their settings and the reading of errors.
-_PARTS: dict[str, tuple[ModuleType, dict[str, str]]] = {
-    "pyspark": (
-        pyspark,
-        {"write_target": "set-up", "write_source": "set-up", "merge_sql": "merge", "observe": "read back"},
-    ),
-    "delta-spark": (
-        delta_spark,
-        {"write_target": "set-up", "write_source": "set-up", "observe": "read back"},
-    ),
+_SET_UP = ((spark_engine, "write_target", "set-up"), (spark_engine, "write_source", "set-up"))
+_PARTS: dict[str, tuple[tuple[ModuleType, str, str], ...]] = {
+    "pyspark": (*_SET_UP, (pyspark, "merge_sql", "merge"), (pyspark, "observe", "read back")),
+    "delta-spark": (*_SET_UP, (delta_spark, "observe", "read back")),
 }
 
 
@@ -231,9 +226,8 @@ def _table(modes: list[Mode]) -> Iterator[str]:
 @contextlib.contextmanager
 def _timed(engine: str, seconds: defaultdict[str, float]) -> Iterator[None]:
     """Measure the parts of an engine on Spark while a case runs."""
-    module, parts = _PARTS.get(engine, (None, {}))
     with contextlib.ExitStack() as stack:
-        for name, part in parts.items():
+        for module, name, part in _PARTS.get(engine, ()):
             stack.enter_context(mock.patch.object(module, name, _measured(getattr(module, name), part, seconds)))
         yield
 

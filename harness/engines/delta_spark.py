@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
@@ -15,42 +15,33 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
-from mergecheck.harness.delta.read import newest_version
-from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
-from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.spark_case import (
     SOURCE_VIEW,
-    case_settings,
     class_of,
-    down_if_gone,
     draw,
     full_name,
-    is_for_harness,
-    local_relation,
-    profile_of,
-    reads_source_from_table,
     require_alive,
 )
+from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.spark.config import current_place, require_place, table_folder
+from mergecheck.harness.spark.config import current_place
 from mergecheck.harness.spark.connect import is_remote
 from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
 from mergecheck.harness.spark.packages import has_delta, request_delta
-from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
-from mergecheck.harness.spark.staging import staged_tables
+from mergecheck.harness.spark.session import another_session
 from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
+from mergecheck.reference.outcome import Outcome, Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from mergecheck.harness.spark.staging import PlacedTables
-    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.harness.engines.spark_engine import StagedCase
+    from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
@@ -67,130 +58,79 @@ _SESSION_SETTINGS = {
 }
 
 
-class DeltaSparkEngine:
+class DeltaSparkEngine(SparkEngine):
     """Runs a case through ``MERGE INTO`` of Delta Lake on a fresh table that the harness writes.
 
     Metrics come from DESCRIBE HISTORY, change rows from ``readChangeFeed``. The rows of the table are read from its
-    files; for one case in four Spark reads them as well, and two readers that differ are a rejection of class
-    ``MERGECHECK_UNREADABLE_TABLE``. Profile and source are chosen as for ``pyspark``, so that both engines can be
-    held against each other.
+    files. For one case in four Spark reads them as well, and two readers that differ are a rejection of class
+    ``MERGECHECK_UNREADABLE_TABLE``.
 
     Args:
         spark: the session to use, started with Delta Lake; without one, the session of this process.
-
-    Raises:
-        UserInputError: without a session, if Spark's place or the table root cannot be used.
+        owns_session: stop the given session with ``close``.
+        database: the current database of the session if it is the engine's own; dropped by ``close``.
     """
 
     name = "delta-spark"
     capabilities = Capabilities(exact_metric_names=True, reasons={"path": _NO_PATH})
 
-    def __init__(self, spark: SparkSession | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession | None = None, *, owns_session: bool = False, database: str | None = None
+    ) -> None:
+        super().__init__(spark, owns_session=owns_session)
         self.version = delta_version()
-        self._spark = spark
-        self._owns_session = spark is None
-        self._profile: Profile | None = None
-        self._database: str | None = None
+        self._is_set_up = False
+        self._database = database
         if spark is None:
-            require_place()
             request_delta()
 
-    def run(self, case: Case) -> EngineResult:
-        """Run one case in a table of its own, which is gone afterwards.
+    def takes_setting(self, name: str) -> bool:
+        """Tell whether a setting is one of Spark's or Delta's."""
+        return full_name(name).startswith("spark.")
+
+    def session(self) -> SparkSession:
+        """Return the engine's session, which has Delta Lake.
 
         Raises:
-            EngineDownError: when Spark does not start or is gone, or was started without Delta Lake.
+            EngineDownError: when it has not.
         """
-        return self._run(case, table=None)
+        session = super().session()
+        if not self._is_set_up:
+            if not has_delta(session):
+                raise EngineDownError(_without_delta(session))
+            for name, value in _SESSION_SETTINGS.items():
+                session.conf.set(name, value)
+            self._is_set_up = True
+        return session
 
-    def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table that is there, and stays; the case's target says what it holds now.
-
-        Raises:
-            EngineDownError: as for ``run``.
-        """
-        return self._run(case, table=table)
-
-    def run_recorded(self, case: Case) -> Recorded:
-        """Run one case as ``run`` does, and record the plans of the merge.
-
-        Raises:
-            EngineDownError: as for ``run``.
-        """
-        plans: list[str] = []
-        result = self._run(case, table=None, plans=plans)
-        return Recorded(result=result, plans=tuple(plans))
-
-    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None = None) -> EngineResult:
-        for name in case.conf:
-            if not full_name(name).startswith("spark.") and not is_for_harness(name):
-                return Unsupported(f"setting {name}")
-        spark = self._session()
-        self._switch(spark, profile_of(case))
-        with ExitStack() as stack:
-            directory = stack.enter_context(table_folder())
-            placed = stack.enter_context(staged_tables())
-            path = table or directory / _TARGET
-            try:
-                if table is None:
-                    write_target(case.target, path)
-            except UnwritableTableError as error:
-                return Unsupported(f"table: {error}")
-            stack.enter_context(case_settings(spark, case))
-            since = newest_version(path)
-            place = placed.publish(path)
-            try:
-                stack.enter_context(_tables(spark, case, directory, place, placed))
-                with recording(spark, plans):
-                    spark.sql(in_sql_order(case.sql))
-            except EngineDownError:
-                raise
-            except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
-                placed.download(path)
-                return _rejection(spark, case, path, error, since)
-            placed.download(path)
-            return _observed(spark, case, path, place, since)
-
-    def fork(self) -> DeltaSparkEngine:
-        """Return another engine on the same Spark, for another thread; its tables have a database of their own.
-
-        Raises:
-            EngineDownError: as for ``run``.
-        """
-        session = another_session(self._session())
+    def fork(self) -> Self:
+        """Return another engine on the same Spark, for another thread; its tables have a database of their own."""
+        session = another_session(self.session())
         database = f"mergecheck_{uuid.uuid4().hex}"
         session.sql(f"CREATE DATABASE {database}")
         session.sql(f"USE {database}")
-        other = DeltaSparkEngine(session)
-        other._database = database
-        other._owns_session = is_remote(session)
-        return other
+        return type(self)(session, owns_session=is_remote(session), database=database)
 
     def close(self) -> None:
-        """Stop the session, if this engine started it; a database of its own goes."""
+        """Drop the engine's own database, and stop the session if this engine started it."""
         if self._spark is not None and self._database is not None:
             with suppress(Exception):  # a lost session has nothing left to clean up
                 self._spark.sql(f"DROP DATABASE IF EXISTS {self._database} CASCADE")
-        if self._spark is not None and self._owns_session:
-            with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
-                self._spark.stop()
-        self._spark = None
+        super().close()
 
-    def _session(self) -> SparkSession:
-        if self._spark is None:
-            self._spark = start_session()
-        if self._profile is None:
-            if not has_delta(self._spark):
-                raise EngineDownError(_without_delta(self._spark))
-            for name, value in _SESSION_SETTINGS.items():
-                self._spark.conf.set(name, value)
-        return self._spark
-
-    def _switch(self, spark: SparkSession, profile: Profile) -> None:
-        if profile is not self._profile:
-            with down_if_gone(spark):
-                apply_profile(spark, profile)
-            self._profile = profile
+    def merge(self, staged: StagedCase) -> EngineResult:
+        """Merge by SQL over the tables ``target`` and ``source``, and read the table by Delta Lake."""
+        spark = staged.spark
+        try:
+            with _tables(staged), recording(spark, staged.plans):
+                spark.sql(in_sql_order(staged.case.sql))
+        except EngineDownError:
+            raise
+        except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
+            staged.staged.download(staged.path)
+            return _rejection(staged, error)
+        staged.staged.download(staged.path)
+        return _observed(staged)
 
 
 def _without_delta(spark: SparkSession) -> str:
@@ -207,12 +147,13 @@ def _without_delta(spark: SparkSession) -> str:
 
 
 @contextmanager
-def _tables(spark: SparkSession, case: Case, directory: Path, target: str, placed: PlacedTables) -> Iterator[None]:
+def _tables(staged: StagedCase) -> Iterator[None]:
     """Name the case's tables ``target`` and ``source`` while this lasts."""
-    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{target}'")
+    spark = staged.spark
+    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{staged.location}'")
     try:
-        if case.source is not None:
-            _source(spark, case, directory, placed)
+        if (source := staged.publish_source()) is not None:
+            spark.read.format("delta").load(source).createOrReplaceTempView(SOURCE_VIEW)
         yield
     finally:
         with suppress(Exception):  # the next call reports a JVM that is gone
@@ -220,22 +161,9 @@ def _tables(spark: SparkSession, case: Case, directory: Path, target: str, place
             spark.catalog.dropTempView(SOURCE_VIEW)
 
 
-def _source(spark: SparkSession, case: Case, directory: Path, placed: PlacedTables) -> None:
-    source = case.source
-    if source is None:
-        return
-    if reads_source_from_table(case):
-        with suppress(UnwritableTableError):  # a local relation holds what no table can: VOID, two columns of one name
-            write_source(source, directory / SOURCE_VIEW)
-            path = placed.publish(directory / SOURCE_VIEW)
-            spark.read.format("delta").load(path).createOrReplaceTempView(SOURCE_VIEW)
-            return
-    local_relation(spark, source)
-
-
-def _rejection(spark: SparkSession, case: Case, path: Path, error: Exception, since: int) -> Rejection:
-    require_alive(spark, error)
-    unchanged = is_unchanged(case.target, path, since=since)
+def _rejection(staged: StagedCase, error: Exception) -> Rejection:
+    require_alive(staged.spark, error)
+    unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
     return Rejection(error_class=error_class_of(error), message=error_message(error), unchanged=unchanged)
 
 
@@ -273,16 +201,17 @@ def error_message(error: Exception) -> str:
     return text.split("\n\tat ")[0]
 
 
-def _observed(spark: SparkSession, case: Case, path: Path, place: str, since: int) -> Outcome | Rejection:
-    seen = observe(path, metrics={}, taken=None, since=since)
+def _observed(staged: StagedCase) -> Outcome | Rejection:
+    spark, place = staged.spark, staged.location
+    seen = observe(staged.path, metrics={}, taken=None, since=staged.since)
     if isinstance(seen, Rejection):
         return seen
     try:
-        if draw(case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
+        if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
             return other
         if not seen.committed:
             return seen
-        changes = _change_feed(spark, seen, place, version=since + 1)
+        changes = _change_feed(spark, seen, place, version=staged.since + 1)
         return replace(seen, metrics=_history_metrics(spark, place), cdf=changes)
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 
-class PlacedTables(Protocol):
+class StagedTables(Protocol):
     """Where Spark finds tables that lie in local directories."""
 
     def publish(self, table: Path) -> str:
@@ -38,7 +38,7 @@ class PlacedTables(Protocol):
 
 
 @contextmanager
-def staged_tables() -> Iterator[PlacedTables]:
+def staged_tables() -> Iterator[StagedTables]:
     """Make a place for the tables of one case under the table root; a place in a store is emptied afterwards.
 
     Raises:

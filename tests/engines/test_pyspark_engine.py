@@ -14,11 +14,8 @@ import pytest
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
 from mergecheck.harness.engines import pyspark as engine_module
-from mergecheck.harness.engines.pyspark import (
-    PySparkEngine,
-    profile_of,
-    reads_source_from_table,
-)
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.spark.java_home import check_java

@@ -1,0 +1,196 @@
+"""What the engines on Spark have in common: the session, the tables of a case, its settings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from py4j.protocol import Py4JError
+
+from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.harness.engine import Recorded
+from mergecheck.harness.engines.spark_case import (
+    case_settings,
+    down_if_gone,
+    is_for_harness,
+    local_relation,
+    profile_of,
+    reads_source_from_table,
+)
+from mergecheck.harness.spark.config import require_place, table_folder
+from mergecheck.harness.spark.connect import is_remote
+from mergecheck.harness.spark.session import Profile, another_session, apply_profile, start_session
+from mergecheck.harness.spark.staging import staged_tables
+from mergecheck.reference.outcome import Unsupported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from mergecheck.harness.engine import Capabilities
+    from mergecheck.harness.spark.staging import StagedTables
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedCase:
+    """A case whose target is a table that Spark can read.
+
+    Attributes:
+        directory: local folder of the case's tables.
+        path: local folder of the target.
+        location: path of the target for Spark.
+        staged: publishes further tables.
+        since: newest version of the target before the merge.
+        plans: takes the plans of the merge; None if nobody asked for them.
+    """
+
+    spark: SparkSession
+    case: Case
+    directory: Path
+    path: Path
+    location: str
+    staged: StagedTables
+    since: int
+    plans: list[str] | None
+
+    def publish_source(self) -> str | None:
+        """Make the source a Delta table and return its path for Spark.
+
+        Returns:
+            None if the source is the view ``source`` instead: the case wants a local relation, or no table can hold
+            its columns (VOID, two columns of one name).
+        """
+        source = self.case.source
+        if source is None:
+            return None
+        if reads_source_from_table(self.case):
+            with suppress(UnwritableTableError):
+                write_source(source, self.directory / "source")
+                return self.staged.publish(self.directory / "source")
+        with down_if_gone(self.spark):
+            local_relation(self.spark, source)
+        return None
+
+
+class SparkEngine(ABC):
+    """Runs cases on Spark, each on a table of its own.
+
+    A case always runs the same way. Its statement and schema decide its profile of Spark settings (one case in three
+    runs under ``production``), and if the source is a Delta table or, for one case in four, a local relation, which
+    the merge has to materialise (R-451). A setting in the case's ``conf`` overrides the profile's.
+
+    Args:
+        spark: the session to use; without one, a session starts with the first case and stops with ``close``.
+        owns_session: stop the given session with ``close``.
+
+    Raises:
+        UserInputError: without a session, if Spark's place or the table root cannot be used.
+    """
+
+    name: str
+    version: str
+    capabilities: Capabilities
+
+    def __init__(self, spark: SparkSession | None = None, *, owns_session: bool = False) -> None:
+        self._spark = spark
+        self._owns_session = owns_session or spark is None
+        self._profile: Profile | None = None
+        if spark is None:
+            require_place()
+
+    @abstractmethod
+    def takes_setting(self, name: str) -> bool:
+        """Tell whether the engine obeys a setting of a case."""
+
+    @abstractmethod
+    def merge(self, staged: StagedCase) -> EngineResult:
+        """Run the merge of a case whose settings are set, and read what it did."""
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case in a table of its own, which is gone afterwards.
+
+        Raises:
+            EngineDownError: when Spark does not start or is gone, or lacks what the engine needs.
+        """
+        return self._run(case, table=None, plans=None)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        return self._run(case, table=table, plans=None)
+
+    def run_recorded(self, case: Case) -> Recorded:
+        """Run one case as ``run`` does, and record the plans of the merge.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        plans: list[str] = []
+        result = self._run(case, table=None, plans=plans)
+        return Recorded(result=result, plans=tuple(plans))
+
+    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None) -> EngineResult:
+        for name in case.conf:
+            if not self.takes_setting(name) and not is_for_harness(name):
+                return Unsupported(f"setting {name}")
+        spark = self.session()
+        self._apply_profile(spark, profile_of(case))
+        with ExitStack() as stack:
+            directory = stack.enter_context(table_folder())
+            staged = stack.enter_context(staged_tables())
+            path = table or directory / "target"
+            try:
+                if table is None:
+                    write_target(case.target, path)
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            stack.enter_context(case_settings(spark, case))
+            return self.merge(
+                StagedCase(
+                    spark=spark,
+                    case=case,
+                    directory=directory,
+                    path=path,
+                    location=staged.publish(path),
+                    staged=staged,
+                    since=newest_version(path),
+                    plans=plans,
+                )
+            )
+
+    def fork(self) -> Self:
+        """Return another engine on the same Spark, for another thread.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        session = another_session(self.session())
+        return type(self)(session, owns_session=is_remote(session))
+
+    def close(self) -> None:
+        """Stop the session, if this engine started it."""
+        if self._spark is not None and self._owns_session:
+            with suppress(OSError, Py4JError):  # a JVM that is gone has nothing left to stop
+                self._spark.stop()
+        self._spark = None
+
+    def session(self) -> SparkSession:
+        """Return the engine's session, started if need be."""
+        if self._spark is None:
+            self._spark = start_session()
+        return self._spark
+
+    def _apply_profile(self, spark: SparkSession, profile: Profile) -> None:
+        if profile is not self._profile:
+            with down_if_gone(spark):
+                apply_profile(spark, profile)
+            self._profile = profile
