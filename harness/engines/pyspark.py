@@ -60,7 +60,7 @@ class PySparkEngine(SparkEngine):
             staged.staged.download(staged.path)
             return _answer(staged, result)
         finally:
-            if source is None:
+            if source is None and staged.case.source is not None:
                 staged.spark.catalog.dropTempView(SOURCE_VIEW)
 
 
