@@ -32,6 +32,7 @@ class Axis(Enum):
     REPARTITION = "repartition"
     OPTIMIZE_WRITE = "optimize-write"
     SINGLE_SCAN = "single-scan"
+    ONE_TASK = "one-task"
     LARGE_TABLES = "large-tables"
     SOURCE_KEYS = "source-keys"
     BROADCAST_SOURCE = "broadcast-source"

@@ -32,6 +32,7 @@ BASE_NAMES: Mapping[Axis, str] = {
     Axis.REPARTITION: "on",
     Axis.OPTIMIZE_WRITE: "unset",
     Axis.SINGLE_SCAN: "off",
+    Axis.ONE_TASK: "on",
     Axis.LARGE_TABLES: "from 16 MiB",
     Axis.SOURCE_KEYS: "looked up",
     Axis.BROADCAST_SOURCE: "on",
@@ -109,6 +110,13 @@ _FLAGS = (
         name="on",
         sentence="the task that writes finds out which files are touched",
         settings={conf.SINGLE_SCAN: "true"},
+    ),
+    AxisValue(
+        axis=Axis.ONE_TASK,
+        name="off",
+        sentence="small merges are joined and written in as many tasks as Spark likes",
+        settings={conf.ONE_TASK: "false"},
+        exemptions=(_FILES_WRITTEN,),
     ),
     AxisValue(
         axis=Axis.MATERIALIZE,
