@@ -140,7 +140,7 @@ def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[A
         seen = False
         if problem is None:
             storage = importlib.import_module("mergecheck.merge.table.storage.storage")
-            with contextlib.suppress(Exception), storage.local_copy(token, access) as path:
+            with contextlib.suppress(Exception), storage.open_storage(token, access).local_copy(token) as path:
                 seen = os.path.isfile(path)  # noqa: PTH113 - the same
         yield pa.RecordBatch.from_pydict(
             {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}

@@ -91,7 +91,7 @@ def rows_of(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
 
 def actions_of(spark: SparkSession, path: str, version: int) -> list[dict[str, Any]]:
     location = open_snapshot(spark, path).location
-    return list(LogStore(location=location, access=store_access(spark, path)).read(version))
+    return list(LogStore(location, access=store_access(spark, path)).read(version))
 
 
 def objects_of(bucket: Bucket, path: str) -> list[str]:
@@ -212,7 +212,7 @@ def _with_another_first(spark: SparkSession, table: str, sql: str, other: str) -
 
 def test_a_commit_whose_answer_was_lost_is_known_again(bucket: Bucket) -> None:
     """A client that asks twice is told that the file exists: its own file, which is no other's commit."""
-    log = LogStore(location=f"s3a://{bucket.name}/lost", access=_access(bucket))
+    log = LogStore(f"s3a://{bucket.name}/lost", access=_access(bucket))
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
     assert log.try_create(0, [{"commitInfo": {"txnId": "mine"}}])
     assert not log.try_create(0, [{"commitInfo": {"txnId": "another's"}}])
@@ -242,7 +242,7 @@ def test_what_a_store_refuses_is_named(spark: SparkSession, bucket: Bucket) -> N
         StoreError, match=r"s3a://no-such-bucket/t cannot be used: .*Check that the bucket exists"
     ) as no:
         merge_sql(spark, UPSERT, tables={"target": "s3a://no-such-bucket/t"})
-    gone = LogStore(location="s3a://b/t", access=StoreAccess(endpoint="http://127.0.0.1:9", credentials=_keys()))
+    gone = LogStore("s3a://b/t", access=StoreAccess(endpoint="http://127.0.0.1:9", credentials=_keys()))
     with (
         mock.patch.object(object_store, "_RETRIES", {"max_retries": 0}, create=True),
         pytest.raises(StoreError) as none,
@@ -258,16 +258,19 @@ def test_files_that_cannot_be_put_are_discarded(bucket: Bucket, tmp_path: Path) 
     access = _access(bucket)
     folder = mock.patch("tempfile.tempdir", str(tmp_path))
     with folder:
-        file = object_store.NewObject(location=f"s3a://{bucket.name}/t", relative="p=a%20b/f.parquet", access=access)
+        storage = object_store.ObjectStorage(f"s3a://{bucket.name}/t", access)
+        file = storage.new_file("p=a%20b/f.parquet")
         Path(file.begin()).write_bytes(b"12345")
         assert file.finish() == 5
         assert bucket.keys("t") == ["p=a%20b/f.parquet"]
-        with object_store.fetched(f"s3a://{bucket.name}/t/p=a%20b/f.parquet", access) as copy:
-            assert Path(copy).read_bytes() == b"12345"
+        elsewhere = object_store.ObjectStorage(f"s3a://{bucket.name}/u", access)
+        for one in (storage, elsewhere):
+            with one.local_copy(f"s3a://{bucket.name}/t/p=a%20b/f.parquet") as copy:
+                assert Path(copy).read_bytes() == b"12345"
         file.discard()
         assert bucket.keys("t") == []
 
-        refused = object_store.NewObject(location="s3a://no-such-bucket/t", relative="f.parquet", access=access)
+        refused = object_store.ObjectStorage("s3a://no-such-bucket/t", access).new_file("f.parquet")
         Path(refused.begin()).write_bytes(b"12345")
         with pytest.raises(object_store.STORE_ERRORS):
             refused.finish()

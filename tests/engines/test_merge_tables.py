@@ -78,7 +78,7 @@ def rows_of(path: str) -> list[tuple[Any, ...]]:
 
 
 def kinds_of(path: str, version: int) -> list[str]:
-    return [next(iter(action)) for action in LogStore(location=path).read(version)]
+    return [next(iter(action)) for action in LogStore(path).read(version)]
 
 
 def files_of(path: Path) -> list[str]:

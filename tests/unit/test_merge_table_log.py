@@ -163,7 +163,7 @@ def test_commit_writes_one_version(tmp_path: Path) -> None:
     """A commit is one file: commitInfo first, metrics as strings, paths percent-encoded, removes with the old path."""
     todo = pending(table(tmp_path))
     assert commit(todo, skip_empty=True) == 1
-    actions = LogStore(location=str(tmp_path)).read(1)
+    actions = LogStore(str(tmp_path)).read(1)
     assert [next(iter(action)) for action in actions] == ["commitInfo", "remove", "add"]
     info = actions[0]["commitInfo"]
     assert info["operation"] == "MERGE"

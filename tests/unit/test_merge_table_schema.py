@@ -83,9 +83,9 @@ def test_a_new_column_alone_makes_a_commit(tmp_path: Path) -> None:
     snapshot = table(tmp_path, KEY, DOUBLED, properties={**PROPERTIES, "delta.appendOnly": "true"})
     schema = evolved(snapshot.schema, t.StructField("n", t.ArrayType(t.IntegerType())))
     assert commit(pending(snapshot, schema), skip_empty=True) == 1
-    info, metadata = LogStore(location=str(tmp_path)).read(1)
+    info, metadata = LogStore(str(tmp_path)).read(1)
     assert (info["commitInfo"]["isolationLevel"], info["commitInfo"]["dataChange"]) == ("Serializable", False)
-    old = LogStore(location=str(tmp_path)).read(0)[1]["metaData"]
+    old = LogStore(str(tmp_path)).read(0)[1]["metaData"]
     new = metadata["metaData"]
     assert {key for key in old if old[key] != new[key]} == {"schemaString"}
     array = {"type": "array", "elementType": "integer", "containsNull": True}
@@ -141,7 +141,7 @@ def test_a_timestamp_without_zone_upgrades_the_protocol(
     nested = t.StructField("s", t.MapType(t.StringType(), t.ArrayType(t.StructType([NTZ]))))
     schema = evolved(snapshot.schema, nested)
     assert commit(pending(snapshot, schema), skip_empty=True) == 1
-    assert [next(iter(action)) for action in LogStore(location=str(tmp_path)).read(1)] == [
+    assert [next(iter(action)) for action in LogStore(str(tmp_path)).read(1)] == [
         "commitInfo",
         "protocol",
         "metaData",

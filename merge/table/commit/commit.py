@@ -100,7 +100,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
         return None
     _check_append_only(pending)
     snapshot = pending.read.snapshot
-    log = LogStore(location=snapshot.location, access=snapshot.access)
+    log = LogStore(snapshot.location, snapshot.access)
     actions = pending.actions()
     version = snapshot.version + 1
     for _ in range(MAX_COMMIT_ATTEMPTS):

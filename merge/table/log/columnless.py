@@ -47,7 +47,7 @@ def read_columnless(location: str, access: StoreAccess | None = None) -> Columnl
         UnsupportedTableError: the log does not begin with version 0, or the table has columns or files after all.
     """
     table = ColumnlessTable()
-    for version, actions in _versions(LogStore(location=location, access=access)):
+    for version, actions in _versions(LogStore(location, access)):
         table.version = version
         for action in actions:
             _apply(table, action)

@@ -20,8 +20,7 @@ from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
 from mergecheck.merge.table.log.protocol import Protocol
 from mergecheck.merge.table.storage.object_store import store_errors
-from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, table_location
-from mergecheck.merge.table.storage.storage import is_in_store
+from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, is_in_store, table_location
 from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
 
 if TYPE_CHECKING:

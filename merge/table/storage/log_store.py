@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -12,28 +11,28 @@ from obstore.exceptions import AlreadyExistsError
 
 from mergecheck.merge.errors import StoreError, UncertainCommitError
 from mergecheck.merge.table.storage.object_store import store_errors
-from mergecheck.merge.table.storage.storage import open_store
+from mergecheck.merge.table.storage.paths import is_in_store
+from mergecheck.merge.table.storage.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from obstore.store import LocalStore, S3Store
 
     from mergecheck.merge.table.storage.store_access import StoreAccess
 
 Action = dict[str, Any]  # one line of a log file: {"add": {...}} and so on
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogStore:
     """The log of the table in a directory.
 
-    Attributes:
-        access: how the store is reached; None for a local table.
+    Args:
+        location: of the table.
+        access: how its store is reached; None for a local table.
     """
 
-    location: str
-    access: StoreAccess | None = None
+    def __init__(self, location: str, access: StoreAccess | None = None) -> None:
+        self._location = location
+        self._client = open_storage(location, access).client()
 
     def read(self, version: int) -> tuple[Action, ...]:
         """Read the actions of a version.
@@ -64,21 +63,18 @@ class LogStore:
         lines = "\n".join(json.dumps(action, separators=(",", ":"), ensure_ascii=False) for action in actions)
         content = lines.encode()
         try:
-            with store_errors(self.location):
-                obstore.put(self._store(), log_file(version), content, mode="create", use_multipart=False)
+            with store_errors(self._location):
+                obstore.put(self._client, log_file(version), content, mode="create", use_multipart=False)
         except StoreError as error:
             raise UncertainCommitError(error.reason, where=error.where) from error
         except AlreadyExistsError:
             # A client whose first request was answered by an error asks again, although it may have been heard.
-            return self.access is not None and self._content(version) == content
+            return is_in_store(self._location) and self._content(version) == content
         return True
 
     def _content(self, version: int) -> bytes:
-        with store_errors(self.location):
-            return bytes(obstore.get(self._store(), log_file(version)).bytes())
-
-    def _store(self) -> LocalStore | S3Store:
-        return open_store(self.location, self.access)
+        with store_errors(self._location):
+            return bytes(obstore.get(self._client, log_file(version)).bytes())
 
 
 def log_file(version: int) -> str:

@@ -6,7 +6,6 @@ A new file is written beside the worker and put into the store when it is comple
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 import tempfile
@@ -20,31 +19,73 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from mergecheck.merge.errors import StoreError
-from mergecheck.merge.table.storage.paths import bucket_and_key
-from mergecheck.merge.table.storage.storage import is_in_store
+from mergecheck.merge.table.storage.paths import bucket_and_key, is_in_store
 from mergecheck.merge.table.storage.store_access import StoreAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from obstore import GetResult
+
 STORE_ERRORS = (BaseError, OSError)
 """What the client of a store raises."""
 
-_OPEN_STORES = 16
 _MAX_REASON = 400
 _NOT_TEXT = re.compile(r"\x1b\[\d*m|↳")  # delta-rs draws a tree in colours
 
 
-def open_objects(location: str, access: StoreAccess | None) -> S3Store:
-    """Open a directory of a store; without ``access`` by the environment alone."""
-    bucket, key = bucket_and_key(location)
-    return _open_bucket(bucket, key or None, access or StoreAccess())
+class ObjectStorage:
+    """A prefix of a bucket; see ``storage.Storage``. Its client keeps its connections.
 
+    Args:
+        location: of the table.
+        access: how the store is reached; without it, by the environment alone.
+    """
 
-@functools.lru_cache(maxsize=_OPEN_STORES)
-def _open_bucket(bucket: str, prefix: str | None, access: StoreAccess) -> S3Store:
-    """Open a store, or take the one that is open: its connections last."""
-    return new_client(bucket, prefix, access)
+    def __init__(self, location: str, access: StoreAccess | None) -> None:
+        self._location = location
+        self._access = access or StoreAccess()
+        bucket, key = bucket_and_key(location)
+        self._client = new_client(bucket, key or None, self._access)
+
+    def new_file(self, relative: str) -> NewObject:
+        """See ``Storage``."""
+        return NewObject(client=self._client, relative=relative)
+
+    @contextlib.contextmanager
+    def local_copy(self, location: str) -> Iterator[str]:
+        """See ``Storage``."""
+        path = _temporary_file()
+        try:
+            with Path(path).open("wb") as copy:
+                copy.writelines(self._get(location).stream())
+            yield path
+        finally:
+            _remove(path)
+
+    def _get(self, location: str) -> GetResult:
+        relative = location.removeprefix(f"{self._location}/")
+        if relative != location:
+            return obstore.get(self._client, relative)
+        bucket, key = bucket_and_key(location)  # a file that lies elsewhere
+        return obstore.get(new_client(bucket, None, self._access), key)
+
+    def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
+        """See ``Storage``."""
+        failed: dict[str, str] = {}
+        for path in [entry["path"] for batch in obstore.list(self._client) for entry in batch]:
+            name = path.rpartition("/")[2]
+            if not name.startswith("part-") or containing not in name or path in kept:
+                continue
+            try:
+                obstore.delete(self._client, path)
+            except STORE_ERRORS as error:
+                failed[path] = brief(error)
+        return failed
+
+    def client(self) -> S3Store:
+        """See ``Storage``."""
+        return self._client
 
 
 def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: Any) -> S3Store:  # noqa: ANN401 - obstore's own
@@ -59,36 +100,6 @@ def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: 
     client_options = {"allow_http": access.allows_http, **options.pop("client_options", {})}
     config = cast("Any", access.client_settings(bucket))  # the names of variables are not in its type
     return S3Store(bucket, prefix=prefix, config=config, client_options=cast("Any", client_options), **options)
-
-
-@contextlib.contextmanager
-def fetched(location: str, access: StoreAccess | None) -> Iterator[str]:
-    """Copy an object to a local file, which goes afterwards; gives its path."""
-    bucket, key = bucket_and_key(location)
-    path = _temporary_file()
-    try:
-        with Path(path).open("wb") as copy:
-            copy.writelines(obstore.get(_open_bucket(bucket, None, access or StoreAccess()), key).stream())
-        yield path
-    finally:
-        _remove(path)
-
-
-def delete_objects(
-    location: str, *, containing: str, access: StoreAccess | None, kept: frozenset[str]
-) -> Mapping[str, str]:
-    """Do in a store what ``storage.delete_files`` says."""
-    store = open_objects(location, access)
-    failed: dict[str, str] = {}
-    for path in [entry["path"] for batch in obstore.list(store) for entry in batch]:
-        name = path.rpartition("/")[2]
-        if not name.startswith("part-") or containing not in name or path in kept:
-            continue
-        try:
-            obstore.delete(store, path)
-        except STORE_ERRORS as error:
-            failed[path] = brief(error)
-    return failed
 
 
 @contextlib.contextmanager
@@ -117,11 +128,10 @@ def brief(error: Exception) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class NewObject:
-    """A file in the making that becomes an object; see ``storage.NewFile``."""
+    """A local file that becomes an object when it is complete; see ``storage.NewFile``."""
 
-    location: str
+    client: S3Store
     relative: str
-    access: StoreAccess
     _path: str = field(init=False, default="")
     _may_be_stored: bool = field(init=False, default=False)
 
@@ -133,17 +143,17 @@ class NewObject:
     def finish(self) -> int:
         """Put the file into the store."""
         size = os.path.getsize(self._path)  # noqa: PTH202 - a plain string, as of a local table
-        self._may_be_stored = True  # also where the client fails
-        obstore.put(open_objects(self.location, self.access), self.relative, Path(self._path))
+        self._may_be_stored = True  # also if the client fails
+        obstore.put(self.client, self.relative, Path(self._path))
         _remove(self._path)
         return size
 
     def discard(self) -> None:
-        """Delete the local file, and the object where there may be one."""
+        """Delete the local file, and the object if there may be one."""
         _remove(self._path)
         if self._may_be_stored:
             with contextlib.suppress(*STORE_ERRORS):  # the driver, too, looks for what is left
-                obstore.delete(open_objects(self.location, self.access), self.relative)
+                obstore.delete(self.client, self.relative)
 
 
 def _temporary_file() -> str:

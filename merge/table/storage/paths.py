@@ -17,6 +17,11 @@ SPARK_SCHEMES = {"s3a": "s3a", "s3": "s3a"}
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<bucket>[^/]*)(?P<key>.*)", re.DOTALL)
 
 
+def is_in_store(location: str) -> bool:
+    """Tell whether a location is one of an object store."""
+    return "://" in location
+
+
 def table_location(path: str) -> str:
     """Make a location of a path, a ``file:`` URI or a URI of a store, such as ``s3a://bucket/table``.
 

@@ -1,7 +1,7 @@
-"""The seam between tables on a local disk and tables in an object store: new files, old ones, the log, deletion.
+"""Files of a table on a local disk or in an object store: new ones, copies of old ones, deletion.
 
-A file of a local table is written where it belongs. Whatever concerns a store is in ``object_store``, which is
-imported only for a table that lies in one: Spark's workers need no client of a store otherwise.
+``open_storage`` chooses. A file of a local table is written where it belongs. Whatever concerns a store is in
+``object_store``, which is imported only for a table in one: Spark's workers need no client of a store otherwise.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from mergecheck.merge.table.storage.paths import is_in_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,16 +23,11 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.store_access import StoreAccess
 
 
-def is_in_store(location: str) -> bool:
-    """Tell whether a location is one of an object store."""
-    return "://" in location
-
-
 class NewFile(Protocol):
     """A file in the making."""
 
     def begin(self) -> str:
-        """Return the local path at which the file is written; its directory is there."""
+        """Return the local path at which the file is written; its directory exists."""
         ...
 
     def finish(self) -> int:
@@ -41,71 +39,82 @@ class NewFile(Protocol):
         ...
 
 
-def new_file(location: str, relative: str, access: StoreAccess | None) -> NewFile:
-    """Plan a file of a table; nothing is done before it begins.
+class Storage(Protocol):
+    """The place of one table."""
+
+    def new_file(self, relative: str) -> NewFile:
+        """Plan a file by its decoded path in the table; nothing is done before it begins."""
+        ...
+
+    def local_copy(self, location: str) -> AbstractContextManager[str]:
+        """Give the local path of a data file: its own, or that of a copy which is deleted afterwards."""
+        ...
+
+    def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
+        """Delete data and change files whose name contains a text.
+
+        Args:
+            containing: the text.
+            kept: decoded relative paths of files that stay.
+
+        Returns:
+            Why files could not be deleted, by their paths.
+        """
+        ...
+
+    def client(self) -> LocalStore | S3Store:
+        """Return a client of the table's directory whose methods are the same for both places."""
+        ...
+
+
+def open_storage(location: str, access: StoreAccess | None) -> Storage:
+    """Open the place of a table.
 
     Args:
         location: of the table.
-        relative: the file's path in it, decoded.
-        access: how the store is reached; None for a local table.
+        access: how its store is reached; without it, by the environment alone.
     """
-    if access is None:
-        return _NewLocalFile(path=os.path.join(location, relative))  # noqa: PTH118 - a plain string for pyarrow
-    from mergecheck.merge.table.storage.object_store import NewObject  # noqa: PLC0415 - see the module's first words
-
-    return NewObject(location=location, relative=relative, access=access)
-
-
-def local_copy(location: str, access: StoreAccess | None) -> AbstractContextManager[str]:
-    """Give the local path of a data file: its own, or that of a copy which goes afterwards."""
     if not is_in_store(location):
+        return LocalStorage(location)
+    from mergecheck.merge.table.storage.object_store import ObjectStorage  # noqa: PLC0415 - see the module's docstring
+
+    return ObjectStorage(location, access)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStorage:
+    """A directory of a local disk."""
+
+    location: str
+
+    def new_file(self, relative: str) -> NewFile:
+        """See ``Storage``."""
+        return _NewLocalFile(path=os.path.join(self.location, relative))  # noqa: PTH118 - a plain string for pyarrow
+
+    def local_copy(self, location: str) -> AbstractContextManager[str]:
+        """See ``Storage``; a local table may name files of a store."""
+        if is_in_store(location):
+            return open_storage(location, None).local_copy(location)
         return contextlib.nullcontext(location)
-    from mergecheck.merge.table.storage.object_store import fetched  # noqa: PLC0415 - the same
 
-    return fetched(location, access)
+    def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
+        """See ``Storage``."""
+        failed: dict[str, str] = {}
+        root = Path(self.location)
+        for path in root.rglob(f"part-*{containing}*"):
+            if str(path.relative_to(root)) in kept:
+                continue
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                failed[str(path)] = str(error)
+        return failed
 
+    def client(self) -> LocalStore:
+        """See ``Storage``."""
+        from obstore.store import LocalStore  # noqa: PLC0415 - see the module's docstring
 
-def open_store(location: str, access: StoreAccess | None) -> LocalStore | S3Store:
-    """Open a directory, local or of a store, by a client whose words are the same for both."""
-    if is_in_store(location):
-        from mergecheck.merge.table.storage.object_store import open_objects  # noqa: PLC0415 - the same
-
-        return open_objects(location, access)
-    from obstore.store import LocalStore  # noqa: PLC0415 - the same
-
-    return LocalStore(prefix=location)
-
-
-def delete_files(
-    location: str, *, containing: str, access: StoreAccess | None, kept: frozenset[str]
-) -> Mapping[str, str]:
-    """Delete data and change files of a table whose name contains a text.
-
-    Args:
-        location: of the table.
-        containing: the text.
-        access: how the store is reached; None for a local table.
-        kept: decoded relative paths of files that stay.
-
-    Returns:
-        Why files could not be deleted, by their paths.
-    """
-    if is_in_store(location):
-        from mergecheck.merge.table.storage.object_store import delete_objects  # noqa: PLC0415 - the same
-
-        return delete_objects(location, containing=containing, access=access, kept=kept)
-    from pathlib import Path  # noqa: PLC0415 - for the driver only
-
-    failed: dict[str, str] = {}
-    root = Path(location)
-    for path in root.rglob(f"part-*{containing}*"):
-        if str(path.relative_to(root)) in kept:
-            continue
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            failed[str(path)] = str(error)
-    return failed
+        return LocalStore(prefix=self.location)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mergecheck.merge.table.storage.paths import bucket_and_key, table_location
-from mergecheck.merge.table.storage.storage import is_in_store
+from mergecheck.merge.table.storage.paths import bucket_and_key, is_in_store, table_location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

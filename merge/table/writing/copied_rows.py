@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mergecheck.merge.table.storage.storage import local_copy
+from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.row_positions import unpack
 from mergecheck.merge.table.writing.rows import ACTION, RowAction
 from mergecheck.merge.table.writing.writer import as_type, write_tables
@@ -20,6 +20,7 @@ from mergecheck.merge.table.writing.writer import as_type, write_tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mergecheck.merge.table.storage.storage import Storage
     from mergecheck.merge.table.writing.writer import WriteTask
 
 
@@ -48,15 +49,16 @@ def copy_groups(
         batches: the groups' numbers.
     """
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+    storage = open_storage(task.location, task.access)
     yield from write_tables(
-        task, (rows for number in numbers for file in groups[number] for rows in _rows(task, stored, file))
+        task, (rows for number in numbers for file in groups[number] for rows in _rows(task, storage, stored, file))
     )
 
 
-def _rows(task: WriteTask, stored: frozenset[str], file: FileToCopy) -> Iterator[pa.Table]:
+def _rows(task: WriteTask, storage: Storage, stored: frozenset[str], file: FileToCopy) -> Iterator[pa.Table]:
     left_out = unpack(file.left_out)
     with (
-        local_copy(file.location, task.access) as path,
+        storage.local_copy(file.location) as path,
         pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet,
     ):
         first = 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mergecheck.merge.errors import AnalysisError, ExecutionError
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS, brief
-from mergecheck.merge.table.storage.storage import delete_files
+from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.checks import Check, with_violations
@@ -166,8 +166,8 @@ class TableWriter:
         """
         location, access = self.snapshot.location, self.snapshot.access
         try:
-            kept = LogStore(location=location, access=access).paths_after(self.snapshot.version)
-            failed = delete_files(location, containing=self.write_id, access=access, kept=kept)
+            kept = LogStore(location, access).paths_after(self.snapshot.version)
+            failed = open_storage(location, access).delete_files(containing=self.write_id, kept=kept)
         except STORE_ERRORS as error:  # a store that is gone; the merge has failed for a reason of its own
             failed = {f"*{self.write_id}*": brief(error)}
         for path, reason in failed.items():

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from mergecheck.merge.table.log.partition_values import directory
 from mergecheck.merge.table.log.statistics import StatisticsCollector
-from mergecheck.merge.table.storage.storage import new_file
+from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.constraints import first_violation
 from mergecheck.merge.table.writing.partition_split import split_by_partition
 from mergecheck.merge.table.writing.rows import ACTION, Route
@@ -26,7 +26,7 @@ from mergecheck.merge.table.writing.rows import ACTION, Route
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mergecheck.merge.table.storage.storage import NewFile
+    from mergecheck.merge.table.storage.storage import NewFile, Storage
     from mergecheck.merge.table.storage.store_access import StoreAccess
     from mergecheck.merge.table.writing.partition_split import PartitionKey
 
@@ -111,6 +111,7 @@ def write_tables(task: WriteTask, tables: Iterable[pa.Table]) -> Iterator[pa.Rec
 class _TaskOutput:
     def __init__(self, task: WriteTask) -> None:
         self._task = task
+        self._storage = open_storage(task.location, task.access)
         self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
         self._counts: dict[int, int] = {}
         self._name = _file_name_prefix(task.write_id)
@@ -157,7 +158,9 @@ class _TaskOutput:
             file = self._files.get((kind, key))
             if file is None:  # opened by its first row, so that no file is empty
                 number = len(self._files)
-                file = _OpenFile(self._task, kind, key, name=f"{self._name}.c{number:03d}.snappy.parquet")
+                file = _OpenFile(
+                    self._task, self._storage, kind, key, name=f"{self._name}.c{number:03d}.snappy.parquet"
+                )
                 self._files[kind, key] = file
             file.add(part)
 
@@ -177,6 +180,7 @@ class _TaskOutput:
 @dataclass(slots=True)
 class _OpenFile:
     task: WriteTask
+    storage: Storage
     kind: str
     key: PartitionKey
     name: str
@@ -196,7 +200,7 @@ class _OpenFile:
             # nothing, since the log has the partition values, so it is spelled with plain characters only.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
         self._relative = "/".join([*directories, self.name])
-        self._file = new_file(self.task.location, self._relative, self.task.access)
+        self._file = self.storage.new_file(self._relative)
 
     def add(self, rows: pa.Table) -> None:
         self._buffered.append(rows)
