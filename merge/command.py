@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from mergecheck.merge.cast_errors import explain
 from mergecheck.merge.conf import MergeConf
-from mergecheck.merge.errors import ExecutionError, UncertainCommitError, from_spark
+from mergecheck.merge.errors import ExecutionError, UncertainCommitError
 from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
 from mergecheck.merge.executors.run import (
     MergeRun,
@@ -22,7 +21,10 @@ from mergecheck.merge.executors.run import (
     uses_insert_only_path,
 )
 from mergecheck.merge.executors.source import MaterializeReason, materialization_reason, prepare_source
+from mergecheck.merge.executors.validation import check_source_is_stable, log_metric_invariants
+from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
 from mergecheck.merge.plan import execute, join_strategy
 from mergecheck.merge.resolution.resolve import resolve
@@ -34,7 +36,6 @@ from mergecheck.merge.table.commit.new_schema import check_new_schema
 from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
 from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
-from mergecheck.merge.validation import check_source_is_stable, log_metric_invariants
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

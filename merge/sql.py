@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from mergecheck.merge.command import run_merge
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, from_spark
-from mergecheck.merge.subqueries import bind_subqueries
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.expressions.spark_errors import from_spark
+from mergecheck.merge.resolution.subqueries import bind_subqueries
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.source_query import plan_query

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from pyspark.errors import PySparkException
 
-from mergecheck.merge.errors import AnalysisError, MergeError, from_spark
+from mergecheck.merge.errors import AnalysisError, MergeError
 from mergecheck.merge.expressions.resolved import source_column, target_column
+from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import quote_name
 from mergecheck.merge.types.type_sql import type_sql
 

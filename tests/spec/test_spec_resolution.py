@@ -10,8 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
 from mergecheck.merge.conf import ANSI_ENABLED, MergeConf, StoreAssignmentPolicy
-from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, from_spark
+from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
+from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.types.type_sql import type_sql

@@ -9,8 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from mergecheck.merge.cast_errors import explain
 from mergecheck.merge.errors import MergeError
+from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 

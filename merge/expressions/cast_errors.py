@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, from_spark, spark_condition
+from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError
+from mergecheck.merge.expressions.spark_errors import from_spark, spark_condition
 from mergecheck.merge.syntax.dialect import MergeDialect, parse_expression, quote_name
 
 if TYPE_CHECKING:
