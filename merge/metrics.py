@@ -115,14 +115,9 @@ def merge_metrics(
     )
 
 
-def copied_rows(result: PathResult) -> int:
-    """Count the unchanged rows that were rewritten."""
-    return result.count(RowAction.COPY)
-
-
 def _row_metrics(result: PathResult) -> dict[str, int]:
     inserted, updated = result.count(RowAction.INSERT), result.count(*UPDATES)
-    copied = copied_rows(result)
+    copied = result.count(RowAction.COPY)
     return {
         "numSourceRows": result.num_source_rows,
         "numTargetRowsInserted": inserted,

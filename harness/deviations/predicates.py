@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mergecheck.harness.core.schema_json import is_constraint
 from mergecheck.harness.coverage.rule_counts import known_rules
 from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -17,10 +18,22 @@ from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, St
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case, Value
+    from mergecheck.reference.outcome import Reference
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import DataType
+
+
+class EvaluatedCase(Protocol):
+    """A case and what the reference says of it: what a report knows, and others."""
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+
+    @property
+    def reference(self) -> Reference:
+        """Its reference result."""
 
 
 class BadPredicateError(ValueError):
@@ -33,7 +46,7 @@ class Predicate:
 
     words: Mapping[str, Any]
 
-    def holds(self, report: CaseReport) -> bool:
+    def holds(self, report: EvaluatedCase) -> bool:
         """Tell whether the case of a report is one of those."""
         return all(_WORDS[word].holds(value, report) for word, value in self.words.items())
 
@@ -41,7 +54,7 @@ class Predicate:
 @dataclass(frozen=True, slots=True)
 class _Word:
     kind: type
-    holds: Callable[[Any, CaseReport], bool]
+    holds: Callable[[Any, EvaluatedCase], bool]
     is_pattern: bool = False
 
 
@@ -76,9 +89,12 @@ def _check_value(word: str, value: Any) -> None:  # noqa: ANN401 - any TOML valu
         raise BadPredicateError(f"{word} has {sorted(unknown)}, which are no rules: see mergecheck rules")
     if word.endswith("clauses") and (unknown := set(value) - _CLAUSES):
         raise BadPredicateError(f"{word} has {sorted(unknown)}, allowed: {sorted(_CLAUSES)}")
+    if word.endswith("kinds") and (unknown := set(value) - _KINDS_OF_CLAUSES):
+        raise BadPredicateError(f"{word} has {sorted(unknown)}, allowed: {sorted(_KINDS_OF_CLAUSES)}")
 
 
 _ANY = "*"
+_KINDS_OF_CLAUSES = {kind.value for kind in Kind}
 _KINDS = {bool: "boolean", str: "text", list: "list", dict: "table"}
 _CLAUSES = {
     f"{kind.value}/{action.value}"
@@ -95,26 +111,30 @@ def _statement(case: Case) -> Statement | None:
         return None
 
 
-def _clauses(report: CaseReport) -> set[str]:
+def _clauses(report: EvaluatedCase) -> set[str]:
     statement = _statement(report.case)
     if statement is None:
         return set()
     return {f"{c.kind.value}/{c.action.value}" for c in statement.clauses}
 
 
-def _is_sole_matched_delete(report: CaseReport) -> bool:
+def _kinds(report: EvaluatedCase) -> set[str]:
+    return {clause.partition("/")[0] for clause in _clauses(report)}
+
+
+def _is_sole_matched_delete(report: EvaluatedCase) -> bool:
     statement = _statement(report.case)
     matched = () if statement is None else statement.of(Kind.MATCHED)
     return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
 
-def _evolves(report: CaseReport) -> bool:
+def _evolves(report: EvaluatedCase) -> bool:
     statement = _statement(report.case)
     conf = report.case.conf.get(AUTO_MERGE, "false")
     return (statement is not None and statement.schema_evolution) or conf.lower() == "true"
 
 
-def _reference_class(pattern: str, report: CaseReport) -> bool:
+def _reference_class(pattern: str, report: EvaluatedCase) -> bool:
     answer = report.reference.answer
     return isinstance(answer, Rejection) and re.fullmatch(pattern, answer.error_class) is not None
 
@@ -124,27 +144,27 @@ def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bo
     return [name in given and (value == _ANY or given[name].lower() == value.lower()) for name, value in wanted.items()]
 
 
-def _on(report: CaseReport) -> str:
+def _on(report: EvaluatedCase) -> str:
     statement = _statement(report.case)
     return "" if statement is None else statement.on.sql(dialect=SparkDialect)
 
 
-def _fired(report: CaseReport) -> set[str]:
+def _fired(report: EvaluatedCase) -> set[str]:
     return {f"{kind}/{action}" for kind, action in report.reference.facts.clauses_fired}
 
 
-def _column_names(report: CaseReport) -> list[str]:
+def _column_names(report: EvaluatedCase) -> list[str]:
     source = report.case.source
     return [*report.case.target.schema.names, *(source.schema.names if source is not None else ())]
 
 
-def _has_nested(kinds: tuple[type, ...], report: CaseReport) -> bool:
+def _has_nested(kinds: tuple[type, ...], report: EvaluatedCase) -> bool:
     source = report.case.source
     columns = [*report.case.target.schema.columns, *(source.schema.columns if source is not None else ())]
     return any(_contains(column.type, kinds) for column in columns)
 
 
-def _has_null_struct(report: CaseReport) -> bool:
+def _has_null_struct(report: EvaluatedCase) -> bool:
     tables = [(report.case.target.schema, report.case.target.rows)]
     if report.case.source is not None:
         tables.append((report.case.source.schema, report.case.source.rows))
@@ -174,19 +194,25 @@ def _contains(data_type: DataType, kinds: tuple[type, ...]) -> bool:
     return isinstance(data_type, MapType) and (_contains(data_type.key, kinds) or _contains(data_type.value, kinds))
 
 
-def _type_names(pattern: str, report: CaseReport) -> bool:
+def _type_names(pattern: str, report: EvaluatedCase) -> bool:
     source = report.case.source
     ddl = [report.case.target.schema.ddl(), "" if source is None else source.schema.ddl()]
     return any(re.search(pattern, text) for text in ddl)
 
 
-def _partition_columns(report: CaseReport) -> list[str]:
+def _partition_columns(report: EvaluatedCase) -> list[str]:
     """Spell each partition column as Spark DDL, such as ``name STRING NOT NULL``."""
     target = report.case.target
     return [Schema((column,)).ddl() for column in target.schema.columns if column.name in target.partition_by]
 
 
-def _has_no_source_row(report: CaseReport) -> bool:
+def _has_text(pattern: str, report: EvaluatedCase) -> bool:
+    source = report.case.source
+    rows = (*report.case.target.rows, *(() if source is None else source.rows))
+    return any(isinstance(cell, str) and re.search(pattern, cell) for row in rows for cell in row)
+
+
+def _has_no_source_row(report: EvaluatedCase) -> bool:
     source = report.case.source
     return not (report.case.target.rows if source is None else source.rows)
 
@@ -194,6 +220,8 @@ def _has_no_source_row(report: CaseReport) -> bool:
 _WORDS: Mapping[str, _Word] = {
     "clauses": _Word(list, lambda value, report: set(value) <= _clauses(report)),
     "no_clauses": _Word(list, lambda value, report: not set(value) & _clauses(report)),
+    "kinds": _Word(list, lambda value, report: set(value) <= _kinds(report)),
+    "only_kinds": _Word(list, lambda value, report: _kinds(report) <= set(value)),
     "fired_clauses": _Word(list, lambda value, report: set(value) <= _fired(report)),
     "no_fired_clauses": _Word(list, lambda value, report: not set(value) & _fired(report)),
     "sole_matched_delete": _Word(bool, lambda value, report: _is_sole_matched_delete(report) == value),
@@ -211,6 +239,9 @@ _WORDS: Mapping[str, _Word] = {
     "settings": _Word(dict, lambda value, report: all(_found_settings(value, report.case.conf))),
     "any_setting": _Word(dict, lambda value, report: any(_found_settings(value, report.case.conf))),
     "properties": _Word(dict, lambda value, report: all(_found_settings(value, report.case.target.properties))),
+    "check_constraints": _Word(
+        bool, lambda value, report: any(map(is_constraint, report.case.target.properties)) == value
+    ),
     "column_name": _Word(
         str, lambda value, report: any(re.search(value, name) for name in _column_names(report)), is_pattern=True
     ),
@@ -226,6 +257,7 @@ _WORDS: Mapping[str, _Word] = {
     "target_schema": _Word(
         str, lambda value, report: re.search(value, report.case.target.schema.ddl()) is not None, is_pattern=True
     ),
+    "text_cell": _Word(str, _has_text, is_pattern=True),
     "on": _Word(str, lambda value, report: re.search(value, _on(report)) is not None, is_pattern=True),
     "several_files": _Word(bool, lambda value, report: (len(report.case.target.files) > 1) == value),
     "empty_target": _Word(bool, lambda value, report: (not report.case.target.rows) == value),

@@ -1,53 +1,56 @@
-"""A merge up to its first Spark job: enough to see whether a fault in the analysis or in data skipping differs."""
+"""A merge up to its first Spark job: enough to see whether mutants of the analysis or of data skipping differ."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
-from unittest import mock
 
-from mergecheck.harness.selfcheck.fault import watched
-from mergecheck.merge import command
-from mergecheck.merge.executors import run
+from mergecheck.harness.selfcheck.mutation import behaving_as, calling, find_function
+from mergecheck.harness.selfcheck.watch import is_compared, watched
+from mergecheck.merge.executors.run import candidate_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.selfcheck.fault import Edit, Fault
+    from mergecheck.harness.selfcheck.fault import Mutant
     from mergecheck.reference.case.model import Case
 
-_EARLY_MODULES = (
-    "mergecheck.merge.types.",
-    "mergecheck.merge.expressions.",
-    "mergecheck.merge.resolution.",
-    "mergecheck.merge.table.reading.data_skipping",
-    "mergecheck.merge.table.reading.bounds",
-    "mergecheck.merge.table.writing.checks",
+_ANALYSIS = (
+    "merge.types.",
+    "merge.expressions.",
+    "merge.resolution.",
+    "merge.table.reading.data_skipping.",
+    "merge.table.reading.bounds.",
+    "merge.table.writing.checks.table_checks",
+    "merge.executors.run.pruning_predicate",
 )
-_EARLY_NAMES = {("mergecheck.merge.command", "table_checks"), ("mergecheck.merge.executors.run", "pruning_predicate")}
+_AFTER_ANALYSIS = "merge.command._Command._prepare"
 
 
-def is_early(fault: Fault) -> bool:
-    """Tell whether a rehearsal calls everything that the fault replaces, as often as a whole merge would."""
-    places = [(_module(edit), edit.name) for edit in fault.edits if edit.comparable]
-    early = [place in _EARLY_NAMES or place[0].startswith(_EARLY_MODULES) for place in places]
-    return all(early) and len(early) == len(fault.edits)
+def differs_during_analysis(mutant: Mutant) -> bool:
+    """Tell whether the analysis calls every function that a mutant changes, as often as a whole merge would."""
+    names = [change.function for change in mutant.fault.changes]
+    return (
+        all(name.startswith(_ANALYSIS) for name in names)
+        and mutant.fault.comparable
+        and all(is_compared(function) for function in mutant.functions)
+    )
 
 
-def differing_early(case: Case, engine: Engine, faults: Sequence[Fault]) -> set[str]:
-    """Run a case on the right merge, watched, until its source would be read.
+def differing_in_analysis(case: Case, engine: Engine, mutants: Sequence[Mutant]) -> set[str]:
+    """Watch the right merge until it would read the source.
 
     Args:
         case: what to run.
         engine: the engine ``pyspark``, whose ``merge`` the faults are planted in.
-        faults: early ones.
+        mutants: those that differ during the analysis, if they differ at all.
 
     Returns:
-        The names of the faults that made a difference.
+        The ids of the faults that made a difference.
     """
-    stopping = mock.patch.object(command._Command, "_prepare", _skip_files_and_stop)  # noqa: SLF001 - the seam between analysis and jobs
-    with watched(faults) as differing, stopping, contextlib.suppress(_Stopped):
+    stopping = behaving_as(find_function(_AFTER_ANALYSIS), calling(_skip_files_and_stop))
+    with watched(mutants) as differing, stopping, contextlib.suppress(_Stopped):
         engine.run(case)
     return differing
 
@@ -57,9 +60,5 @@ class _Stopped(BaseException):
 
 
 def _skip_files_and_stop(_command: Any, snapshot: Any, merge: Any, *_rest: Any) -> NoReturn:  # noqa: ANN401 - as _prepare
-    run.candidate_files(snapshot, merge)
+    candidate_files(snapshot, merge)
     raise _Stopped
-
-
-def _module(edit: Edit) -> str:
-    return edit.owner.__module__ if isinstance(edit.owner, type) else edit.owner.__name__

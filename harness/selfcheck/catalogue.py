@@ -1,50 +1,118 @@
-"""All faults of the catalogue, by name."""
+"""The catalogue of faults, as data: one file for each area of the merge, and one for faults of single variants.
+
+An entry reads as a small diff: in ``function``, ``replace`` becomes ``by``. Further changes of the same fault follow
+under ``also``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.deviations.predicates import parse_predicate
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.selfcheck.faults.cdf import CDF_FAULTS, METRIC_FAULTS
-from mergecheck.harness.selfcheck.faults.clauses import CLAUSE_FAULTS
-from mergecheck.harness.selfcheck.faults.evolution import EVOLUTION_FAULTS
-from mergecheck.harness.selfcheck.faults.large import LARGE_FAULTS
-from mergecheck.harness.selfcheck.faults.matching import MATCHING_FAULTS
-from mergecheck.harness.selfcheck.faults.resolution import RESOLUTION_FAULTS
-from mergecheck.harness.selfcheck.faults.single_scan import SINGLE_SCAN_FAULTS
-from mergecheck.harness.selfcheck.faults.skipping import SKIPPING_FAULTS
-from mergecheck.harness.selfcheck.faults.writing import COMMIT_FAULTS, WRITING_FAULTS
+from mergecheck.harness.selfcheck.fault import Area, Fault
+from mergecheck.harness.selfcheck.mutation import Change
+from mergecheck.reference.case.case_file import parse_cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.harness.selfcheck.fault import Fault
+    from mergecheck.reference.case.model import Case
 
-CATALOGUE: tuple[Fault, ...] = (
-    *MATCHING_FAULTS,
-    *CLAUSE_FAULTS,
-    *CDF_FAULTS,
-    *METRIC_FAULTS,
-    *SKIPPING_FAULTS,
-    *WRITING_FAULTS,
-    *COMMIT_FAULTS,
-    *RESOLUTION_FAULTS,
-    *EVOLUTION_FAULTS,
-    *LARGE_FAULTS,
-    *SINGLE_SCAN_FAULTS,
-)
+_FOLDER = resources.files("mergecheck.harness.selfcheck") / "faults"
+_VARIANT_CASES = "variant_cases.jsonl"
+_CHANGE_KEYS = frozenset({"function", "replace", "by"})
+_TEXT_KEYS = frozenset({"id", "summary", "in_workers", "two_scans", "origin", "equivalent", "seldom"})
+_KEYS = _CHANGE_KEYS | _TEXT_KEYS | {"rules", "when", "also"}
+_VARIANT_KEYS = frozenset({"case", "variant", "axes"})
 
 
-def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
-    """Choose faults by name; all without names.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantFault:
+    """A fault that a merge shows under one configuration or layout only, and how it is to be found.
+
+    At the base of the variants the merge is right, so that no comparison with the reference finds the fault there.
+
+    Attributes:
+        case: the name of a case of ``variant_cases`` that shows it.
+        variant: one that shows it on that case; it has axes besides that have nothing to do with it.
+        axes: of which one has to be named.
+    """
+
+    fault: Fault
+    case: str
+    variant: str
+    axes: frozenset[str]
+
+
+def load_catalogue() -> tuple[Fault, ...]:
+    """Read all faults, area by area.
 
     Raises:
-        UserInputError: there is no fault of a name.
+        ValueError: an entry has an unknown or lacks a necessary key, or names a word that predicates do not have.
     """
-    by_name = {fault.name: fault for fault in CATALOGUE}
-    unknown = [name for name in names if name not in by_name]
+    return tuple(
+        _fault(entry, area) for area in Area for entry in _entries(f"{area.value.replace(' ', '_')}.toml", _KEYS)
+    )
+
+
+def load_variant_faults() -> tuple[VariantFault, ...]:
+    """Read the faults of single variants.
+
+    Raises:
+        ValueError: see ``load_catalogue``.
+    """
+    return tuple(
+        VariantFault(
+            fault=_fault({key: value for key, value in entry.items() if key not in _VARIANT_KEYS}, Area.MATCHING),
+            case=entry["case"],
+            variant=entry["variant"],
+            axes=frozenset(entry["axes"]),
+        )
+        for entry in _entries("variants.toml", _KEYS | _VARIANT_KEYS)
+    )
+
+
+def variant_cases() -> Mapping[str, Case]:
+    """Read the cases on which the faults of single variants show, by name."""
+    text = (_FOLDER / _VARIANT_CASES).read_text(encoding="utf-8")
+    return {case.id: case for case in parse_cases(text, name=_VARIANT_CASES, lines=True)}
+
+
+def chosen(ids: Sequence[str]) -> tuple[Fault, ...]:
+    """Choose faults by id; all if there are none.
+
+    Raises:
+        UserInputError: there is no fault of an id.
+    """
+    catalogue = load_catalogue()
+    by_id = {fault.id: fault for fault in catalogue}
+    unknown = [name for name in ids if name not in by_id]
     if unknown:
         raise UserInputError(
-            f"no fault is called {', '.join(unknown)}. mergecheck selfcheck --list shows the {len(by_name)} there are."
+            f"no fault is called {', '.join(unknown)}. mergecheck selfcheck --list shows the {len(by_id)} there are."
         )
-    return tuple(by_name[name] for name in names) or CATALOGUE
+    return tuple(by_id[name] for name in ids) or catalogue
+
+
+def _entries(name: str, keys: frozenset[str]) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads((_FOLDER / name).read_text(encoding="utf-8"))["fault"]
+    for entry in entries:
+        if unknown := entry.keys() - keys:
+            raise ValueError(f"{name}: {entry.get('id')} has unknown keys: {', '.join(sorted(unknown))}")
+    return entries
+
+
+def _fault(entry: Mapping[str, Any], area: Area) -> Fault:
+    changes = [{key: entry[key] for key in _CHANGE_KEYS}, *entry.get("also", [])]
+    return Fault(
+        area=area,
+        rules=tuple(entry["rules"]),
+        when=parse_predicate(entry.get("when", {})),
+        changes=tuple(Change(**{"function": entry["function"], **change}) for change in changes),
+        **{key: entry[key] for key in _TEXT_KEYS & entry.keys()},
+    )

@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.selfcheck.catalogue import chosen
 from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
 from mergecheck.harness.selfcheck.trial import SeedResult, run_seed
 from mergecheck.harness.session import WARM_UP, stream_for
@@ -60,24 +59,29 @@ def run_seeds(
     def submitted(pool: ProcessPoolExecutor) -> Iterator[Future[SeedResult]]:
         for seed in seeds:
             missed = _missed(faults, [*known, *found]) if drop_missed else ()
-            names = [fault.name for fault in faults if fault.name not in missed]
-            yield pool.submit(_run_seed, names, missed, seed, max_cases)
+            left = [fault for fault in faults if fault.id not in missed]
+            yield pool.submit(_run_seed, left, missed, seed, max_cases)
 
     with _pool(min(jobs, len(seeds))) as pool:
         return _collected(submitted(pool), told, at_once=jobs)
 
 
 def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str, ...]:
-    """Name the faults that some seed has missed."""
-    return tuple(fault.name for fault in faults if any(fault.name not in result.kills for result in results))
+    """Name the faults that a seed has missed."""
+    return tuple(fault.id for fault in faults if any(fault.id not in result.kills for result in results))
 
 
 def shrink_faults(
-    results: Sequence[SeedResult], *, jobs: int, listener: Callable[[Shrunk | None], None]
+    faults: Sequence[Fault],
+    results: Sequence[SeedResult],
+    *,
+    jobs: int,
+    listener: Callable[[Shrunk | None], None],
 ) -> list[Shrunk | None]:
     """Shrink a killing case of every fault that some seed found, the one of the lowest seed.
 
     Args:
+        faults: which faults.
         results: the seeds.
         jobs: processes.
         listener: told of every fault that is done.
@@ -86,8 +90,9 @@ def shrink_faults(
     for result in sorted(results, key=lambda result: result.seed):
         for name, kill in result.kills.items():
             first.setdefault(name, (result.seed, kill.index))
+    found = (fault for fault in faults if fault.id in first)
     with _pool(jobs) as pool:
-        return _collected((pool.submit(_shrink, name, *place) for name, place in first.items()), listener, at_once=jobs)
+        return _collected((pool.submit(_shrink, fault, *first[fault.id]) for fault in found), listener, at_once=jobs)
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
@@ -120,10 +125,10 @@ def _start() -> None:
     _engine.run(WARM_UP)
 
 
-def _run_seed(names: Sequence[str], passed_over: tuple[str, ...], seed: int, max_cases: int) -> SeedResult:
+def _run_seed(faults: Sequence[Fault], passed_over: tuple[str, ...], seed: int, max_cases: int) -> SeedResult:
     assert _engine is not None  # noqa: S101 - the pool has started it
     cases = stream_for(_engine, seed)
-    result = run_seed(chosen(names), _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
+    result = run_seed(faults, _engine, cases, seed=seed, max_cases=max_cases, listener=_progress)
     result.passed_over = passed_over
     return result
 
@@ -133,7 +138,6 @@ def _progress(result: SeedResult) -> None:
         sys.stderr.write(f"seed {result.seed}: {len(result.kills)} faults found in {result.num_cases} cases\n")
 
 
-def _shrink(name: str, seed: int, index: int) -> Shrunk | None:
+def _shrink(fault: Fault, seed: int, index: int) -> Shrunk | None:
     assert _engine is not None  # noqa: S101 - the pool has started it
-    (fault,) = chosen([name])
     return shrink_fault(fault, _engine, seed=seed, first=index)

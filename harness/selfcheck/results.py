@@ -38,8 +38,7 @@ class KeptResults:
     @classmethod
     def of(cls, path: Path, faults: Sequence[Fault], *, max_cases: int) -> KeptResults:
         """Keep the results of these faults, this limit and the code as it is now."""
-        names = "\n".join(fault.name for fault in faults)
-        digest = hashlib.sha256(f"{max_cases}\n{names}\n{code_digest()}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{max_cases}\n{faults!r}\n{code_digest()}".encode()).hexdigest()
         return cls(path, digest[:16])
 
     def read(self) -> tuple[SeedResult, ...]:

@@ -122,8 +122,8 @@ def score(
         faults=tuple(
             FaultScore(
                 fault=fault,
-                kills=tuple(result.kills.get(fault.name) for result in results if fault.name not in result.passed_over),
-                shrunk=minimal.get(fault.name),
+                kills=tuple(result.kills.get(fault.id) for result in results if fault.id not in result.passed_over),
+                shrunk=minimal.get(fault.id),
             )
             for fault in faults
         ),
@@ -154,10 +154,10 @@ def score_json(found: Score) -> dict[str, Any]:
 
 def _fault_json(one: FaultScore) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "name": one.fault.name,
+        "name": one.fault.id,
         "area": one.fault.area.value,
         "rules": list(one.fault.rules),
-        "sentence": one.fault.sentence,
+        "sentence": one.fault.summary,
         "equivalent": one.fault.equivalent or None,
         "solved": one.is_solved,
         "cases": [None if kill is None else kill.num_cases for kill in one.kills],

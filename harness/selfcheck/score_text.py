@@ -29,7 +29,7 @@ def rich_table(found: Score) -> Table:
     table.add_column("checks")
     for one in _by_difficulty(found.faults):
         table.add_row(
-            one.fault.name, one.fault.area.value, _found(one), _number(one.median), _number(one.worst), _checks(one)
+            one.fault.id, one.fault.area.value, _found(one), _number(one.median), _number(one.worst), _checks(one)
         )
     return table
 
@@ -52,11 +52,9 @@ def summary_lines(found: Score) -> list[str]:
     lines += _shrunk_lines(shrunk) if shrunk else []
     for one in found.faults:
         if one not in found.counted:
-            lines.append(f"EQUIVALENT  {one.fault.name}: {one.fault.equivalent}")
+            lines.append(f"EQUIVALENT  {one.fault.id}: {one.fault.equivalent}")
         elif not one.is_solved:
-            lines.append(
-                f"NOT SOLVED  {one.fault.name} ({_found(one)}): {one.fault.sentence} {one.fault.seldom}".rstrip()
-            )
+            lines.append(f"NOT SOLVED  {one.fault.id} ({_found(one)}): {one.fault.summary} {one.fault.seldom}".rstrip())
     return lines
 
 
@@ -81,7 +79,7 @@ def markdown(found: Score, *, date: str, version: str) -> str:
     for one in _by_difficulty(found.faults):
         rules = ", ".join(one.fault.rules)
         lines.append(
-            f"| {one.fault.name} | {one.fault.area.value} | {one.fault.sentence} | {rules} | {_found(one)} "
+            f"| {one.fault.id} | {one.fault.area.value} | {one.fault.summary} | {rules} | {_found(one)} "
             f"| {_number(one.median)} | {_number(one.worst)} | {_checks(one)} | {_size(one.shrunk)} |"
         )
     lines += ["", "Minimal case: target rows + source rows, clauses, seconds of shrinking.", ""]
@@ -89,7 +87,7 @@ def markdown(found: Score, *, date: str, version: str) -> str:
 
 
 def _by_difficulty(faults: Sequence[FaultScore]) -> list[FaultScore]:
-    return sorted(faults, key=lambda one: (float("inf") if one.median is None else one.median, one.fault.name))
+    return sorted(faults, key=lambda one: (float("inf") if one.median is None else one.median, one.fault.id))
 
 
 def _told(seeds: Sequence[int]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.session import fuzz_engine
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 
@@ -44,16 +45,16 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
     """Let the fuzz loop find the fault again and shrink it, with its usual limits.
 
     Args:
-        fault: is switched on meanwhile.
+        fault: the fault that is planted meanwhile.
         engine: the engine ``pyspark``.
         seed: of the killing case.
         first: the number of the killing case.
 
     Returns:
-        None where the loop does not find the fault again.
+        None if the loop does not find the fault again.
     """
     said: list[Event] = []
-    with fault.switched_on(), tempfile.TemporaryDirectory(prefix="mergecheck-") as folder:
+    with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix="mergecheck-") as folder:
         fuzz_engine(
             engine,
             seed=seed,
@@ -69,7 +70,7 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
     case = finding.report.case
     num_target_rows, num_source_rows = num_rows(case)
     return Shrunk(
-        fault=fault.name,
+        fault=fault.id,
         num_target_rows=num_target_rows,
         num_source_rows=num_source_rows,
         num_clauses=len(cut_merge(case.sql).clauses),

@@ -79,16 +79,6 @@ def condition_columns(clauses: Sequence[PrecomputedClause]) -> list[str]:
     return [f"({c.clause.condition.sql}) AS {c.condition_column}" for c in clauses if c.clause.condition is not None]
 
 
-def holds(condition_column: str) -> str:
-    """Write the test that lets a clause fire: TRUE fires, FALSE and NULL do not (R-301, danger 1)."""
-    return condition_column
-
-
-def in_firing_order(clauses: Sequence[PrecomputedClause]) -> Sequence[PrecomputedClause]:
-    """Order the clauses of one kind as they are tried: as in the statement (R-301)."""
-    return clauses
-
-
 def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherwise: str) -> str:
     """Write which of the clauses of one kind fires: the first whose condition holds (R-301, R-A14).
 
@@ -97,11 +87,11 @@ def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherw
         otherwise: the fallback, ``COPIED`` or ``IGNORED``.
     """
     branches: list[str] = []
-    for clause in in_firing_order(clauses):
+    for clause in clauses:
         if clause.condition_column is None:
             otherwise = str(clause.position)
             break
-        branches.append(f"WHEN {holds(clause.condition_column)} THEN {clause.position}")
+        branches.append(f"WHEN {clause.condition_column} THEN {clause.position}")
     return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
 
 

@@ -73,11 +73,6 @@ def matched_predicate(merge: ResolvedMerge) -> str:
     return " OR ".join("TRUE" if condition is None else f"({condition.sql})" for condition in conditions)
 
 
-def counted_pair() -> str:
-    """Write what is counted per target row to find multiple matches: every pair, by ON alone (R-320, R-321)."""
-    return SOURCE_ROW_PRESENT
-
-
 def first_scan_columns(merge: ResolvedMerge) -> frozenset[int]:
     """List the target columns that the first scan reads (R-422); a column that evolution adds is in no file yet."""
     return frozenset[int]().union(*(condition.target_columns for condition in _conditions(merge)))
@@ -121,7 +116,7 @@ def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame:
     columns = first_scan_source_columns(merge)
     joined = run.joins.join(run.source.frame, target, scan.join_type, files=scan.files, source_columns=columns)
     per_row = joined.groupBy(FILE_NAME, ROW_INDEX).agg(
-        F.expr(f"count({counted_pair()}) AS matches"),
+        F.expr(f"count({SOURCE_ROW_PRESENT}) AS matches"),  # every pair, by ON alone (R-320, R-321)
         F.expr(f"coalesce(bool_or({matched_predicate(merge)}), FALSE) AS touched"),
     )
     return per_row.groupBy(FILE_NAME).agg(

@@ -132,11 +132,6 @@ def action_of_fired_clause(actions: Sequence[ClauseActions]) -> str:
     return f"CASE {CLAUSE} {branches} ELSE {int(RowAction.COPY)} END" if branches else f"{int(RowAction.COPY)}"
 
 
-def preimage(merge: ResolvedMerge, index: int) -> str:
-    """Write a column of an update's pre-image: the old row in the new schema (R-241, R-610)."""
-    return merge.old_values[index]
-
-
 def output_value(merge: ResolvedMerge, actions: Sequence[ClauseActions], index: int, *, change_data: bool) -> str:
     """Write one output column: the fired clause's value, or else the old one in the new schema (R-A12, R-241)."""
     old = merge.old_values[index]
@@ -145,10 +140,8 @@ def output_value(merge: ResolvedMerge, actions: Sequence[ClauseActions], index: 
         if clause.values[index] != old:
             positions.setdefault(clause.values[index], []).append(str(clause.position))
     branches = [f"WHEN {CLAUSE} IN ({', '.join(found)}) THEN {value}" for value, found in positions.items()]
-    if change_data and any(clause.action in UPDATES for clause in actions):
-        image = preimage(merge, index)
-        if branches or image != old:
-            branches.insert(0, f"WHEN {ACTION} = {int(RowAction.UPDATE_PREIMAGE)} THEN {image}")
+    if branches and change_data and any(clause.action in UPDATES for clause in actions):
+        branches.insert(0, f"WHEN {ACTION} = {int(RowAction.UPDATE_PREIMAGE)} THEN {old}")  # R-610
     return f"CASE {' '.join(branches)} ELSE {old} END" if branches else old
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,7 +34,9 @@ DEFAULT_FLOOR = 0.95
 
 @click.command()
 @click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be given several times.")
-@click.option("--list", "as_list", is_flag=True, help="List the catalogue and end.")
+@click.option(
+    "--list", "as_list", is_flag=True, help="List the catalogue and end; with --fault, show what these faults change."
+)
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -95,7 +97,7 @@ def selfcheck(
     """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
     faults = chosen(names)
     if as_list:
-        _list(faults, as_json=as_json)
+        _list(faults, with_changes=bool(names), as_json=as_json)
         return ExitCode.AGREE
     require_place()  # the processes that run Spark could only say that they did not start
     found = _run(
@@ -148,7 +150,7 @@ def _run(
         results += run_seeds(
             faults, left, max_cases=max_cases, jobs=jobs, listener=told, known=known, drop_missed=drop_missed
         )
-    minimal = shrink_faults(results, jobs=jobs, listener=told_size) if with_shrinking else []
+    minimal = shrink_faults(faults, results, jobs=jobs, listener=told_size) if with_shrinking else []
     return score(faults, results, max_cases=max_cases, shrunk=[one for one in minimal if one is not None])
 
 
@@ -163,14 +165,25 @@ def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
     show("\n".join(score_text.summary_lines(found)))
 
 
-def _list(faults: Sequence[Fault], *, as_json: bool) -> None:
+def _list(faults: Sequence[Fault], *, with_changes: bool, as_json: bool) -> None:
+    from mergecheck.harness.selfcheck.mutation import diff  # noqa: PLC0415 - slow import, as above
+
     if as_json:
-        listed = [
-            {"name": f.name, "area": f.area.value, "rules": list(f.rules), "sentence": f.sentence, "origin": f.origin}
-            for f in faults
-        ]
-        emit_json({"faults": listed})
+        emit_json({"faults": [_listed(fault) for fault in faults]})
         return
     for fault in faults:
-        show(f"{fault.name}  ({fault.area.value}; {', '.join(fault.rules)})\n  {fault.sentence}")
+        show(f"{fault.id}  ({fault.area.value}; {', '.join(fault.rules)})\n  {fault.summary}")
+        if with_changes:
+            show("\n".join(f"  {line}".rstrip() for line in diff(fault.changes)))
     show(f"{len(faults)} faults")
+
+
+def _listed(fault: Fault) -> dict[str, Any]:
+    return {
+        "name": fault.id,
+        "area": fault.area.value,
+        "rules": list(fault.rules),
+        "sentence": fault.summary,
+        "origin": fault.origin,
+        "changes": [{"function": one.function, "replace": one.replace, "by": one.by} for one in fault.changes],
+    }

@@ -60,7 +60,7 @@ class StatisticsCollector:
             values = table.column(leaf.path[0])
             for name in leaf.path[1:]:
                 values = pc.struct_field(values, [name])  # NULL where the struct is NULL
-            leaf.null_count += count_nulls(values)
+            leaf.null_count += values.null_count
             _extend_bounds(leaf, values)
 
     def to_json(self) -> str:
@@ -79,11 +79,6 @@ class StatisticsCollector:
             separators=(",", ":"),
             ensure_ascii=False,
         )
-
-
-def count_nulls(values: pa.ChunkedArray) -> int:
-    """Count the rows whose value is NULL."""
-    return int(values.null_count)
 
 
 def _leaves(field: pa.Field, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:

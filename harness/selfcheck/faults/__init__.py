@@ -1,1 +1,0 @@
-"""The catalogue of faults planted in the merge."""
