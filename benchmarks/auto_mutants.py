@@ -112,9 +112,9 @@ def main() -> None:
         trials.hold_against("saved cases", iter(saved), len(saved))
     by_part: dict[str, Counter[str]] = defaultdict(Counter)
     for fault in faults:
-        by_part[_part(fault)][trials.killers.get(fault.name, "survived")] += 1
-        if fault.name not in trials.killers:
-            print(f"survived  {fault.name}\n    {fault.sentence}")
+        by_part[_part(fault)][trials.killers.get(fault.id, "survived")] += 1
+        if fault.id not in trials.killers:
+            print(f"survived  {fault.id}\n    {fault.summary}")
     for part, counts in by_part.items():
         killed = counts.total() - counts["survived"]
         print(f"{part}: {killed} of {counts.total()} killed ({killed / counts.total():.0%}), {dict(counts)}")
@@ -131,7 +131,7 @@ class _Trials:
 
     def left(self) -> list[Fault]:
         """List the mutants that are still alive."""
-        return [fault for fault in self.faults if fault.name not in self.killers]
+        return [fault for fault in self.faults if fault.id not in self.killers]
 
     def hold_against(self, name: str, cases: Iterator[Case], num_cases: int) -> None:
         """Run mutants on the next of some cases."""
@@ -150,14 +150,14 @@ class _Trials:
                 self._tests[part] = watch_tests(merge, TESTS[part])
         for number, fault in enumerate(left, start=1):
             if self._tests[_part(fault)].catch(fault, quick=quick):
-                self.killers[fault.name] = "tests"
+                self.killers[fault.id] = "tests"
             elif not quick:
-                print(f"passes the tests  {fault.name}\n    {fault.sentence}", flush=True)
+                print(f"passes the tests  {fault.id}\n    {fault.summary}", flush=True)
             _say(f"tests: {number} of {len(left)}, {len(self.killers)} of {len(self.faults)} killed")
 
 
 def _part(fault: Fault) -> str:
-    return ".".join(fault.name.split(":")[0].split(".")[:3])
+    return ".".join(fault.id.split(":")[0].split(".")[:3])
 
 
 def _report_progress(result: SeedResult) -> None:

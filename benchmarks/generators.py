@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.naive_generator import naive_cases
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.selfcheck.catalogue import CATALOGUE
+from mergecheck.harness.selfcheck.catalogue import load_catalogue
 from mergecheck.harness.selfcheck.score import Score, score
 from mergecheck.harness.selfcheck.trial import run_seed
 from mergecheck.harness.session import WARM_UP, stream_for
@@ -40,8 +40,9 @@ def main() -> None:
 
 
 def _scored(engine: Engine, stream: Callable[[int], Iterator[Case]], seeds: Sequence[int], max_cases: int) -> Score:
-    results = [run_seed(CATALOGUE, engine, stream(seed), seed=seed, max_cases=max_cases) for seed in seeds]
-    return score(CATALOGUE, results, max_cases=max_cases)
+    faults = load_catalogue()
+    results = [run_seed(faults, engine, stream(seed), seed=seed, max_cases=max_cases) for seed in seeds]
+    return score(faults, results, max_cases=max_cases)
 
 
 def _print(ours: Score, naive: Score, max_cases: int) -> None:
@@ -52,7 +53,7 @@ def _print(ours: Score, naive: Score, max_cases: int) -> None:
         medians = [one.median if one.median is not None else max_cases + 1.0 for one in (left, right)]
         ratios.append(medians[1] / medians[0])
         shown = [f"{m:g}" if m <= max_cases else f">{max_cases}" for m in medians]
-        print(f"{left.fault.name:<44}{shown[0]:>8}{shown[1]:>8}{ratios[-1]:>8.1f}")
+        print(f"{left.fault.id:<44}{shown[0]:>8}{shown[1]:>8}{ratios[-1]:>8.1f}")
     for name, found in (("ours", ours), ("naive", naive)):
         print(f"{name}: {found.num_solved} of {len(found.faults)} faults found by all of {len(found.seeds)} seeds")
     print(f"cases to find a fault, naive to ours, geometric mean: {statistics.geometric_mean(ratios):.1f}")

@@ -13,16 +13,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.selfcheck.fault import Mutant
+from mergecheck.harness.selfcheck.mutation import find_function
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import CodeType, FrameType
+    from types import CodeType, FrameType, ModuleType
 
-    from mergecheck.harness.selfcheck.fault import Edit, Fault
+    from mergecheck.harness.selfcheck.fault import Fault
 
 _CACHED = type(cache(len))
 _QUICK_SECONDS = 0.5
@@ -54,11 +56,11 @@ class TestsByFunction:
         Raises:
             RuntimeError: pytest did not come to a verdict.
         """
-        callers = {name for edit in fault.edits for name in self.callers.get(_place(edit), ())}
+        callers = {name for place in _places(fault) for name in self.callers.get(place, ())}
         names = [name for name in callers if (self.seconds[name] < _QUICK_SECONDS) is quick]
         if not names:
             return False
-        with fault.switched_on():
+        with Mutant.of(fault).switched_on():
             _forget_answers(fault)
             try:
                 with _time_limit(_LEAST_SECONDS + _PATIENCE * sum(self.seconds[name] for name in names)):
@@ -133,17 +135,16 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _place(edit: Edit) -> _Place:
-    right = edit.right()
-    right = getattr(right, "fget", None) or getattr(right, "__func__", right)  # what a class holds around it
-    code = inspect.unwrap(right).__code__
-    return code.co_filename, code.co_firstlineno
+def _places(fault: Fault) -> Iterator[_Place]:
+    for change in fault.changes:
+        code = find_function(change.function).__code__
+        yield code.co_filename, code.co_firstlineno
 
 
 def _forget_answers(fault: Fault) -> None:
     """Empty the caches beside the mutated function, which hold answers of the right one, or of the mutant."""
-    for edit in fault.edits:
-        _empty_caches(edit.owner if isinstance(edit.owner, ModuleType) else sys.modules[edit.owner.__module__])
+    for change in fault.changes:
+        _empty_caches(sys.modules[find_function(change.function).__module__])
 
 
 def _empty_caches(module: ModuleType) -> None:

@@ -1,7 +1,7 @@
 """Automatic mutants: cosmic-ray's operators and a few for SQL texts.
 
 The mutants come from cosmic-ray; they are not run by it, see ``benchmarks.planted_mutants``. One mutant per line is
-drawn, since in nearly all lines all mutants share one fate (techniques 2.3).
+drawn, since in nearly all lines all mutants share one fate.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SQL_SWAPS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
+class ChangedLine:
     """One changed line of one function.
 
     Attributes:
@@ -67,9 +67,9 @@ def modules_of(package: ModuleType, parts: Sequence[str]) -> Iterator[ModuleType
             yield importlib.import_module(found.name)
 
 
-def one_per_line(module: ModuleType, random: Random) -> list[Mutant]:
+def one_per_line(module: ModuleType, random: Random) -> list[ChangedLine]:
     """Draw one mutant for every line that has any."""
-    by_line: dict[int, list[Mutant]] = defaultdict(list)
+    by_line: dict[int, list[ChangedLine]] = defaultdict(list)
     for mutant in (*_by_cosmic_ray(module), *_by_sql(module)):
         if not _LEFT_OUT.search(mutant.before):
             by_line[mutant.line].append(mutant)
@@ -105,7 +105,7 @@ def _plain(given: ast.arguments) -> ast.arguments:
     return ast.arguments([], names, given.vararg, [], [], given.kwarg, defaults)
 
 
-def _by_cosmic_ray(module: ModuleType) -> Iterator[Mutant]:
+def _by_cosmic_ray(module: ModuleType) -> Iterator[ChangedLine]:
     from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - an extra of this one program
     from cosmic_ray.plugins import get_operator, operator_names  # noqa: PLC0415 - the same
 
@@ -122,7 +122,7 @@ def _by_cosmic_ray(module: ModuleType) -> Iterator[Mutant]:
                     yield mutant
 
 
-def _by_sql(module: ModuleType) -> Iterator[Mutant]:
+def _by_sql(module: ModuleType) -> Iterator[ChangedLine]:
     source = Path(inspect.getfile(module)).read_text(encoding="utf-8")
     lines = source.split("\n")
     for number, line in enumerate(lines):
@@ -136,13 +136,13 @@ def _by_sql(module: ModuleType) -> Iterator[Mutant]:
                     yield mutant
 
 
-def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> Mutant | None:
+def _mutant(module: ModuleType, source: str, changed: str, operator: str) -> ChangedLine | None:
     pairs = zip(source.split("\n"), changed.split("\n"), strict=False)
     differing = next(((i, a, b) for i, (a, b) in enumerate(pairs, start=1) if a != b), None)
     if differing is None or not _changes_code(source, changed):
         return None
     line, before, after = differing
-    return Mutant(
+    return ChangedLine(
         module=module.__name__,
         line=line,
         operator=operator.rsplit("/", 1)[-1],

@@ -25,7 +25,8 @@ from mergecheck import harness, reference
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.oracles.relations.oracle import check_relations
-from mergecheck.harness.selfcheck.fault import watched
+from mergecheck.harness.selfcheck.fault import Mutant
+from mergecheck.harness.selfcheck.watch import watched
 from mergecheck.harness.spark.packages import request_delta, request_s3a
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases
@@ -120,15 +121,15 @@ def _part(part: str, options: argparse.Namespace) -> None:
         drawn = [drawn.case for drawn in islice(samples(options.seed), options.max_cases)]
         _held_against(saved, "saved cases", faults, killed, _breaks_its_word)
         _held_against(drawn, "relations", faults, killed, _breaks_a_relation)
-    for number, fault in enumerate([one for one in faults if one.name not in killed]):
+    for number, fault in enumerate([one for one in faults if one.id not in killed]):
         _say(f"tests: {number}, {len(killed)} of {len(faults)} killed")
         if tests.catch(fault, quick=True) or tests.catch(fault, quick=False):
-            killed[fault.name] = "tests"
+            killed[fault.id] = "tests"
         else:
-            print(f"survived  {fault.name}\n    {fault.sentence}", flush=True)
+            print(f"survived  {fault.id}\n    {fault.summary}", flush=True)
     by_module: dict[str, Counter[bool]] = defaultdict(Counter)
     for fault in faults:
-        by_module[fault.name.partition(":")[0]][fault.name in killed] += 1
+        by_module[fault.id.partition(":")[0]][fault.id in killed] += 1
     for module, counts in sorted(by_module.items()):
         print(f"  {module}: {counts[True]} of {counts.total()}")
     print(f"{part}: {len(killed)} of {len(faults)} killed ({len(killed) / len(faults):.0%})")
@@ -139,17 +140,18 @@ def _held_against(
     cases: Sequence[Case], name: str, faults: Iterable[Fault], killed: dict[str, str], shows: Callable[[Case], bool]
 ) -> None:
     """Run mutants on the cases on which their function gives another answer."""
+    mutants = [Mutant.of(fault) for fault in faults]
     for number, case in enumerate(cases):
-        left = [fault for fault in faults if fault.name not in killed]
+        left = [mutant for mutant in mutants if mutant.fault.id not in killed]
         with watched(left) as differing:
             is_known = shows(case)
         if is_known:  # the right reference is not meant to keep it
             continue
-        for fault in left:
-            if fault.name in differing:
-                with fault.switched_on():
+        for mutant in left:
+            if mutant.fault.id in differing:
+                with mutant.switched_on():
                     if shows(case):
-                        killed[fault.name] = name
+                        killed[mutant.fault.id] = name
         _say(f"{name}: {number + 1}, {len(killed)} killed")
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.search.remembered import Remembered
-from mergecheck.harness.selfcheck.faults.variants import CASES, VARIANT_FAULTS
+from mergecheck.harness.selfcheck.catalogue import load_variant_faults, variant_cases
+from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.session import WARM_UP
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.run import VariantRun
@@ -29,7 +30,7 @@ from mergecheck.strategies import Stream, cases
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.selfcheck.faults.variants import VariantFault
+    from mergecheck.harness.selfcheck.catalogue import VariantFault
     from mergecheck.reference.case.model import Case
 
 NO_SHRINKING = ShrinkLimits(max_seconds=0, max_runs=0)
@@ -47,10 +48,14 @@ def main() -> int:
     engine.run(WARM_UP)
     missed = 0
     try:
-        for planted in VARIANT_FAULTS:
-            if given.fault and planted.fault.name not in given.fault:
+        for planted in load_variant_faults():
+            if given.fault and planted.fault.id not in given.fault:
                 continue
-            stream = _numbered(given.seed, given.max_cases) if given.stream else iter([(None, CASES[planted.case])])
+            stream = (
+                _numbered(given.seed, given.max_cases)
+                if given.stream
+                else iter([(None, variant_cases()[planted.case])])
+            )
             missed += not _look_for(planted, engine, stream)
     finally:
         engine.close()
@@ -60,7 +65,7 @@ def main() -> int:
 def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[tuple[int | None, Case]]) -> bool:
     run = VariantRun(engine, deviations=Deviations(), reference=Remembered(evaluate), limits=NO_SHRINKING)
     started = time.monotonic()
-    with planted.fault.switched_on():
+    with Mutant.of(planted.fault).switched_on():
         run.run(stream, max_findings=1)
     seconds = time.monotonic() - started
     found = run.found[0] if run.found else None
@@ -68,7 +73,7 @@ def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[tup
     axes = set() if found is None or found.variant is None else {c.axis.value for c in found.variant.axis_values}
     is_named = bool(axes) and bool(axes & planted.axes)
     print(
-        f"{planted.fault.name:<34} {'found' if is_named else 'MISSED':<7} {variant:<40} "
+        f"{planted.fault.id:<34} {'found' if is_named else 'MISSED':<7} {variant:<40} "
         f"{run.counts.num_cases:>3} cases {run.counts.num_variants:>4} variants {seconds:>6.1f} s"
         + ("" if found is None else f"  {found.fingerprint.check.value} {found.fingerprint.kind}"),
         flush=True,

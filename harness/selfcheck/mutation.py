@@ -125,7 +125,7 @@ def _compile(name: str, changes: Sequence[Change]) -> FunctionType:
     found = next((one for one in _codes(code) if _is_same_place(one, function.__code__)), None)
     if found is None or found.co_freevars != function.__code__.co_freevars:
         raise StaleChangeError(f"{name}: the changed function uses other variables of what encloses it")
-    if found == function.__code__:
+    if _without_positions(found) == _without_positions(function.__code__):
         raise StaleChangeError(f"{name}: the change makes no difference to the code")
     return copy_of(function, code=found)
 
@@ -140,6 +140,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _is_same_place(one: CodeType, other: CodeType) -> bool:
     return (one.co_qualname, one.co_firstlineno) == (other.co_qualname, other.co_firstlineno)
+
+
+def _without_positions(code: CodeType) -> CodeType:
+    """Forget in which lines and columns a code was written."""
+    inner = (_without_positions(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_linetable=b"", co_consts=tuple(inner))
 
 
 def copy_of(function: FunctionType, *, code: CodeType | None = None) -> FunctionType:

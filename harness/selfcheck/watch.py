@@ -43,6 +43,9 @@ def watched(mutants: Sequence[Mutant]) -> Iterator[set[str]]:
     tasks = [(mutant.fault.id, mutant.fault.in_workers) for mutant in mutants if mutant.fault.in_workers is not None]
     with contextlib.ExitStack() as stack:
         for function, others in rivals.items():
+            if function.__closure__:  # only a function with the same variables of what encloses it could take its place
+                watch.differing.update(name for name, _ in others)
+                continue
             stack.enter_context(behaving_as(function, calling(watch.of(copy_of(function), others))))
         if tasks:
             stack.enter_context(workers_given(watch.of_tasks(tasks)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.selfcheck.catalogue import CATALOGUE
+from mergecheck.harness.selfcheck.catalogue import load_catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,9 +17,24 @@ def test_the_catalogue_can_be_listed(mergecheck: Mergecheck) -> None:
     """Without starting Spark."""
     ended = mergecheck("selfcheck", "--list")
     assert ended.code == 0
-    assert ended.out.splitlines()[-1] == f"{len(CATALOGUE)} faults"
+    assert ended.out.splitlines()[-1] == f"{len(load_catalogue())} faults"
     listed = mergecheck("selfcheck", "--list", "--json").json["faults"]
-    assert [fault["name"] for fault in listed] == [fault.name for fault in CATALOGUE]
+    assert [fault["name"] for fault in listed] == [fault.id for fault in load_catalogue()]
+
+
+def test_a_fault_can_be_shown_as_a_diff(mergecheck: Mergecheck) -> None:
+    """And its changes in JSON."""
+    lines = mergecheck("selfcheck", "--list", "--fault", "paths-not-encoded").out.splitlines()
+    assert lines[0] == "paths-not-encoded  (commit; R-701)"
+    assert ['  -    return quote(path, safe="/=")', "  +    return path", "1 faults"] == lines[-3:]
+    (listed,) = mergecheck("selfcheck", "--list", "--fault", "paths-not-encoded", "--json").json["faults"]
+    assert listed["changes"] == [
+        {
+            "function": "merge.table.commit.actions.encoded",
+            "replace": 'return quote(path, safe="/=")',
+            "by": "return path",
+        }
+    ]
 
 
 def test_an_unknown_fault_is_a_usage_error(mergecheck: Mergecheck) -> None:

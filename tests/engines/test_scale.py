@@ -11,6 +11,7 @@ from mergecheck.harness.scale.engines import open_scale_engine
 from mergecheck.harness.scale.run import Limits, run_scale
 from mergecheck.harness.scale.tables.spec import load_spec, make_spec
 from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference.case.case_file import load_cases
@@ -71,7 +72,7 @@ def test_an_ambiguous_merge_is_rejected_by_both(engine: ScaleEngine, tmp_path: P
 def test_a_planted_fault_is_found_and_reduced(engine: ScaleEngine, tmp_path: Path, fault: Fault, check: Check) -> None:
     """Rows that differ lead to the rows of their keys; a wrong metric to small tables of the same shape."""
     spec = make_spec(shape="conditional-upsert", rows=20_000, files=None, seed=1)
-    with fault.switched_on():
+    with Mutant.of(fault).switched_on():
         report = run_scale(spec, engine, limits(tmp_path))
     assert report.verdict is Verdict.MISMATCH
     assert check in {mismatch.check for mismatch in report.judged.judgement.mismatches}
@@ -84,6 +85,6 @@ def test_a_planted_fault_is_found_and_reduced(engine: ScaleEngine, tmp_path: Pat
     assert report.spec_path is not None
     assert spec == load_spec(report.spec_path)
     small = engine.small()
-    with fault.switched_on():
+    with Mutant.of(fault).switched_on():
         assert check_case(case, small).verdict is Verdict.MISMATCH
     assert check_case(case, small).verdict is Verdict.AGREE

@@ -84,6 +84,7 @@ def test_drawn_sequences(engine: PySparkEngine) -> None:
 def test_a_fault_that_shows_in_the_second_merge(engine: PySparkEngine) -> None:
     """Files without statistics of NULLs are read rightly by whoever wrote them, and wrongly by the next merge."""
     from mergecheck.harness.selfcheck.catalogue import chosen  # noqa: PLC0415 - only this test plants a fault
+    from mergecheck.harness.selfcheck.fault import Mutant  # noqa: PLC0415 - the same
 
     (fault,) = chosen(["all-null-if-any"])
     condition = "t.id = s.id AND t.v >= 'a'"
@@ -97,6 +98,6 @@ def test_a_fault_that_shows_in_the_second_merge(engine: PySparkEngine) -> None:
         ),
     )
     sequence = Sequence(id="second", target=Target(schema=SCHEMA, files=(((1, "a"),),)), steps=steps)
-    with fault.switched_on():
+    with Mutant.of(fault).switched_on():
         report = run_sequence(sequence, engine)
     assert (report.ending, report.num_steps) == (Ending.MISMATCH, 3)

@@ -9,7 +9,8 @@ import pytest
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.selfcheck.faults.variants import CASES, VARIANT_FAULTS
+from mergecheck.harness.selfcheck.catalogue import load_variant_faults, variant_cases
+from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.plans import fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of, variant_named
@@ -20,7 +21,7 @@ from mergecheck.reference import evaluate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.selfcheck.faults.variants import VariantFault
+    from mergecheck.harness.selfcheck.catalogue import VariantFault
 
 pytestmark = pytest.mark.spark
 
@@ -49,7 +50,7 @@ def test_every_join_is_seen_and_agrees(engine: PySparkEngine) -> None:
     """The settings do choose the operators, and the operators give one answer."""
     names = ("join=broadcast", "join=shuffled-hash", "join=nested-loop", "codegen=whole-stage", "reader=batches of 1")
     run = running(engine, *names)
-    run.check(None, CASES["upsert"])
+    run.check(None, variant_cases()["upsert"])
     assert run.found == []
     assert run.counts.unseen() == ()
     assert run.counts.endings[Ending.EQUAL] + run.counts.endings[Ending.EXEMPT] == len(names)
@@ -59,17 +60,17 @@ def test_every_join_is_seen_and_agrees(engine: PySparkEngine) -> None:
 def test_settings_are_put_back(engine: PySparkEngine) -> None:
     """A variant leaves no trace in the session."""
     assert isinstance(engine, ConfigurableEngine)
-    first = fingerprint_of(engine.run_recorded(base_of(CASES["upsert"])).plans)
-    running(engine, "aqe=on,join=broadcast,partitions=5").check(None, CASES["upsert"])
-    assert fingerprint_of(engine.run_recorded(base_of(CASES["upsert"])).plans) == first
+    first = fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans)
+    running(engine, "aqe=on,join=broadcast,partitions=5").check(None, variant_cases()["upsert"])
+    assert fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans) == first
 
 
-@pytest.mark.parametrize("planted", [f for f in VARIANT_FAULTS if f.fault.name in QUICK], ids=lambda f: f.fault.name)
+@pytest.mark.parametrize("planted", [f for f in load_variant_faults() if f.fault.id in QUICK], ids=lambda f: f.fault.id)
 def test_a_planted_fault_is_found_and_its_axis_named(engine: PySparkEngine, planted: VariantFault) -> None:
     """Of the three axes of the variant, the one that the fault hangs on."""
     run = running(engine, planted.variant)
-    with planted.fault.switched_on():
-        run.check(None, CASES[planted.case])
+    with Mutant.of(planted.fault).switched_on():
+        run.check(None, variant_cases()[planted.case])
     assert [finding.variant is not None for finding in run.found] == [True]
     named = run.found[0].variant
     assert named is not None

@@ -1,4 +1,4 @@
-"""The tester tested (techniques T28): faults planted in ``merge`` are found, shrunk, kept and replayed.
+"""The tester tested: faults planted in ``merge`` are found, shrunk, kept and replayed.
 
 One fault for each observable; ``mergecheck selfcheck`` counts the whole catalogue. ``--log-cli-level=INFO`` shows how
 each fault was found.
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlglot import exp
 
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engines.pyspark import PySparkEngine
@@ -19,17 +18,17 @@ from mergecheck.harness.findings.store import fingerprint
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.selfcheck.catalogue import chosen
-from mergecheck.harness.selfcheck.fault import Area, Edit, Fault
+from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
+from mergecheck.harness.selfcheck.mutation import Change
 from mergecheck.harness.selfcheck.trial import run_seed
 from mergecheck.harness.session import check_one, fuzz_engine, stream_for
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.merge.expressions import binding
 from mergecheck.merge.syntax.dialect import parse_expression
 from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from mergecheck.harness.findings.store import Finding
     from mergecheck.harness.report.events import Event
@@ -69,18 +68,18 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("fault", chosen(list(CHECKS)), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", chosen(list(CHECKS)), ids=lambda fault: fault.id)
 def test_a_planted_fault_is_found_and_shrunk(fault: Fault, engine: PySparkEngine) -> None:
     """A fuzz run finds it within 300 cases; the case that it keeps is small, shows the fault, and nothing but it."""
-    with fault.switched_on():
+    with Mutant.of(fault).switched_on():
         finding, path = fuzz(engine)
         (kept,) = load_cases(path)
         replayed = check_one(kept, engine)
-    _logger.info("%s: %s", fault.name, _told(finding))
+    _logger.info("%s: %s", fault.id, _told(finding))
 
     assert kept == finding.report.case
     assert fingerprint(replayed) == finding.fingerprint
-    assert finding.fingerprint.check in CHECKS[fault.name]
+    assert finding.fingerprint.check in CHECKS[fault.id]
     assert check_one(kept, engine).verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
     num_target_rows, num_source_rows = num_rows(kept)
     assert num_target_rows <= 3
@@ -107,24 +106,22 @@ def fuzz(engine: PySparkEngine) -> tuple[Finding, Path]:
 
 def test_a_fault_that_disturbs_the_watch_is_run(engine: PySparkEngine) -> None:
     """What it spoils for the right merge beside it is no mistake of the merge, and ends with the watch."""
-
-    def spoil(right: Callable[[str], exp.Expr]) -> Callable[[str], exp.Expr]:
-        def parse(text: str) -> exp.Expr:
-            tree = right(text)
-            for name in tree.find_all(exp.Identifier):  # of the tree that the merge keeps, and everybody shares
-                name.set("this", "gone")
-            return tree
-
-        return parse
-
+    spoil = Change(
+        function="merge.expressions.binding.bind",
+        replace="tree = parse_expression(text).copy()",
+        by="""tree = parse_expression(text)
+    for name in tree.find_all(exp.Identifier):  # of the tree that the merge keeps, and everybody shares
+        name.set("this", "gone")
+    tree = tree.copy()""",
+    )
     fault = Fault(
-        name="spoils-shared-trees",
+        id="spoils-shared-trees",
         area=Area.RESOLUTION,
-        sentence="Names of a shared tree are changed.",
+        summary="Names of a shared tree are changed.",
         rules=("R-117",),
-        edits=(Edit(binding, "parse_expression", spoil),),
+        changes=(spoil,),
     )
     (late,) = chosen(["removes-left-out"])  # with faults of the analysis alone, the merge is not run
     result = run_seed([fault, late], engine, stream_for(engine, SEED), seed=SEED, max_cases=5)
     parse_expression.cache_clear()
-    assert result.kills[fault.name].num_cases == 1
+    assert result.kills[fault.id].num_cases == 1

@@ -1,167 +1,151 @@
-"""Planted faults: switched on and off without a trace, and seen to make a difference where they do."""
+"""The catalogue of faults, the choice of mutants for a case, and scores."""
 
 from __future__ import annotations
 
-import types
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.deviations.predicates import parse_predicate
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.selfcheck import preconditions as needs
-from mergecheck.harness.selfcheck.catalogue import CATALOGUE, chosen
-from mergecheck.harness.selfcheck.fault import Area, Edit, Fault, watched
+from mergecheck.harness.selfcheck.catalogue import chosen, load_catalogue, load_variant_faults, variant_cases
+from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
+from mergecheck.harness.selfcheck.mutation import Change
 from mergecheck.harness.selfcheck.results import KeptResults
 from mergecheck.harness.selfcheck.score import score
 from mergecheck.harness.selfcheck.score_text import summary_lines
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
-from mergecheck.merge.table.reading.key_ranges import hit_positions
-from mergecheck.merge.table.writing.copied_rows import copy_groups
-from mergecheck.merge.table.writing.modified_rows import write_modified_rows
-from mergecheck.merge.table.writing.writer import write_partition
+from mergecheck.harness.selfcheck.watch import watched
+from mergecheck.merge.table.commit import actions
+from mergecheck.merge.table.reading import data_skipping
+from mergecheck.merge.table.reading.data_skipping import Truth
+from mergecheck.merge.table.writing.write import WrittenFile
 from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Facts
+from mergecheck.reference.outcome import Reference, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Modules whose functions run in Spark's workers: the driver does not call them, so that no watch would see a call.
+WORKERS = ("writer", "modified_rows", "copied_rows", "touched_rows", "partition_split", "constraints")
+IN_WORKERS = (*(f"merge.table.writing.{name}." for name in WORKERS), "merge.table.log.statistics.")
+
+
+def change(function: str, piece: str, by: str) -> Change:
+    return Change(function=f"merge.table.{function}", replace=piece, by=by)
+
+
+WRITTEN = WrittenFile(path="plain", size=1, num_records=1)
+ENCODED = change("commit.actions.encoded", 'quote(path, safe="/=")', "path")
+
 
 @dataclass(frozen=True)
-class Point:
-    """A value of ``merge``, as far as the watch knows."""
+class Evaluated:
+    """A case, and no facts of it."""
 
-    x: int
-
-    @property
-    def double(self) -> int:
-        return 2 * self.x
-
-    @classmethod
-    def at(cls, x: int) -> Point:
-        return cls(x)
-
-    @staticmethod
-    def distance(x: int) -> int:
-        return abs(x)
+    case: Case
+    reference: Reference = field(default=Reference(answer=Unsupported("none")))
 
 
-@pytest.fixture
-def module() -> types.ModuleType:
-    """A module with two functions."""
-    made = types.ModuleType("made")
-    made.half = lambda n: n // 2
-    made.refuse = lambda n: [][n]
-    return made
+def fault(*changes: Change, name: str = "fault", comparable: bool = True) -> Fault:
+    return Fault(
+        id=name, area=Area.COMMIT, summary="It is wrong.", rules=("R-1",), changes=changes, comparable=comparable
+    )
 
 
-def fault(*edits: Edit, name: str = "fault") -> Fault:
-    return Fault(name=name, area=Area.COMMIT, sentence="It is wrong.", rules=("R-1",), edits=edits)
+def differing(*faults: Fault, call: str) -> set[str]:
+    """Encode a path on the right code, and tell which faults could show."""
+    with watched([Mutant.of(one) for one in faults]) as found:
+        assert actions.encoded(call) == call.replace(" ", "%20")
+    return found
 
 
-def test_a_fault_is_on_within_its_block_only(module: types.ModuleType) -> None:
-    """Also where the block ends with an error."""
-    third = fault(Edit(module, "half", lambda _right: lambda n: n // 3))
-    with third.switched_on():
-        assert module.half(6) == 2
-    assert module.half(6) == 3
-    with pytest.raises(ZeroDivisionError), third.switched_on():
-        raise ZeroDivisionError
-    assert module.half(6) == 3
+def test_every_fault_fits_the_source() -> None:
+    """Ids are unique; what only workers call is changed there. A stale entry raises and says what is wrong."""
+    faults = (*load_catalogue(), *(one.fault for one in load_variant_faults()))
+    assert len(faults) >= 150
+    assert len({one.id for one in faults}) == len(faults)
+    for one in faults:
+        Mutant.of(one)
+        assert one.rules, one.id
+        assert one.summary.endswith("."), one.id
+        assert (one.in_workers is not None) == one.changes[0].function.startswith(IN_WORKERS), one.id
 
 
-def test_a_function_that_is_gone_cannot_disarm_a_fault(module: types.ModuleType) -> None:
-    """Renaming a function of ``merge`` breaks its faults loudly."""
-    with pytest.raises(KeyError, match="gone"), fault(Edit(module, "gone", lambda right: right)).switched_on():
-        pass
-
-
-def test_the_watch_names_the_faults_that_made_a_difference(module: types.ModuleType) -> None:
-    """The right answers come out meanwhile."""
-    rounded = fault(Edit(module, "half", lambda _right: lambda n: -(-n // 2)), name="rounded up")
-    with watched([rounded]) as differing:
-        assert module.half(6) == 3
-    assert differing == set()
-    with watched([rounded]) as differing:
-        assert module.half(7) == 3
-    assert differing == {"rounded up"}
-    assert module.half(7) == 3
-
-
-def test_the_watch_compares_errors_too(module: types.ModuleType) -> None:
-    """Same error, other error, no error where there should be one, and one where there should be none."""
-    faults = [
-        fault(Edit(module, "refuse", lambda right: right), name="same"),
-        fault(Edit(module, "refuse", lambda _right: lambda _n: {}["key"]), name="other"),
-        fault(Edit(module, "refuse", lambda _right: lambda _n: None), name="none"),
-        fault(Edit(module, "half", lambda _right: lambda _n: int("x")), name="new"),
-    ]
-    with watched(faults) as differing:
-        assert module.half(2) == 1
-        with pytest.raises(IndexError):
-            module.refuse(0)
-    assert differing == {"other", "none", "new"}
-
-
-def test_the_watch_takes_calls_for_differences_where_it_cannot_compare(module: types.ModuleType) -> None:
-    """And does not call the wrong function."""
-    acts = Edit(module, "half", lambda _right: pytest.fail, comparable=False)
-    with watched([fault(acts)]) as differing:
-        assert module.half(2) == 1
-    assert differing == {"fault"}
-
-
-def test_properties_are_watched() -> None:
-    """They are functions as well."""
-    tripled = fault(Edit(Point, "double", lambda _right: property(lambda self: 3 * self.x)))
-    with watched([tripled]) as differing:
-        assert Point(0).double == 0
-        assert differing == set()
-        assert Point(1).double == 2
-    assert differing == {"fault"}
-    with tripled.switched_on():
-        assert Point(1).double == 3
-    assert Point(1).double == 2
-
-
-def test_class_methods_and_static_methods_are_watched() -> None:
-    """As properties are."""
-    moved = fault(Edit(Point, "at", lambda _right: classmethod(lambda cls, x: cls(abs(x)))), name="moved")
-    signed = fault(Edit(Point, "distance", lambda _right: staticmethod(lambda x: x)), name="signed")
-    with watched([moved, signed]) as differing:
-        assert (Point.at(1), Point(1).distance(-1)) == (Point(1), 1)
-        assert differing == {"signed"}
-        assert Point.at(-1) == Point(-1)
-    assert differing == {"moved", "signed"}
-    with moved.switched_on(), signed.switched_on():
-        assert (Point.at(-1), Point.distance(-1)) == (Point(1), -1)
-    assert (Point.at(-1), Point.distance(-1)) == (Point(-1), 1)
-
-
-def test_the_catalogue_is_whole() -> None:
-    """At least sixty faults, each with a name of its own, rules, and functions that are there."""
-    assert len(CATALOGUE) >= 60
-    assert len({one.name for one in CATALOGUE}) == len(CATALOGUE)
-    for one in CATALOGUE:
-        assert one.rules, one.name
-        assert one.sentence.endswith("."), one.name
-        assert one.origin, one.name
-        for edit in one.edits:
-            assert edit.right() is not None, one.name
-
-
-def test_no_fault_replaces_what_only_workers_call() -> None:
-    """The watch would never see it called, and the fault would count as one that makes no difference."""
-    handed_over = {write_partition, write_modified_rows, copy_groups, hit_positions}
-    for one in CATALOGUE:
-        assert not handed_over.intersection(edit.right() for edit in one.edits if callable(edit.right())), one.name
+def test_every_variant_fault_has_its_case() -> None:
+    """And names an axis of its variant, or one that implies it."""
+    for one in load_variant_faults():
+        assert one.case in variant_cases()
+        assert any(axis in one.variant for axis in one.axes)
 
 
 def test_unknown_faults_are_refused() -> None:
     """With the way to the list."""
     with pytest.raises(UserInputError, match="no fault is called nosuch"):
         chosen(["nosuch"])
+
+
+def test_a_mutant_differs_on_a_case_if_its_functions_return_something_else() -> None:
+    """The right answers come out meanwhile."""
+    assert differing(fault(ENCODED), call="plain") == set()
+    assert differing(fault(ENCODED), call="a b") == {"fault"}
+    assert actions.encoded("a b") == "a%20b"
+
+
+def test_errors_are_compared_too() -> None:
+    """An error for no error, another error, another message, the same."""
+    raising = {
+        name: fault(change("reading.data_skipping.not_truth", "return ", f"raise {error}\n    return "), name=name)
+        for name, error in {"same": "KeyError(value)", "message": "KeyError(0)", "class": "ValueError(value)"}.items()
+    }
+    none = fault(change("reading.data_skipping.not_truth", "[value]", ".get(value)"), name="none")
+    with watched([Mutant.of(one) for one in (*raising.values(), none)]) as found:
+        with pytest.raises(KeyError):
+            data_skipping.not_truth("TRUE")  # type: ignore[arg-type]  # what it cannot know
+        assert found == {"message", "class", "none"}
+        assert data_skipping.not_truth(Truth.TRUE) is Truth.FALSE
+    assert found == {"message", "class", "none", "same"}
+
+
+def test_a_call_counts_if_functions_cannot_be_compared() -> None:
+    """The wrong version is not called then."""
+    assert differing(fault(ENCODED, comparable=False), call="plain") == {"fault"}
+    generator = fault(change("reading.data_skipping.conjuncts", "yield node", "yield from ()"), name="generator")
+    with watched([Mutant.of(generator)]) as found:
+        data_skipping.conjuncts(data_skipping.conjunction([]))
+    assert found == {"generator"}
+
+
+def test_what_a_wrong_version_calls_says_nothing_of_the_right_merge() -> None:
+    """Here the wrong path would be the one that shows the second fault."""
+    outer = fault(change("commit.actions.change_action", "encoded(file.path)", 'encoded("a b")'), name="outer")
+    assert differing(outer, fault(ENCODED, name="inner"), call="plain") == set()
+    with watched([Mutant.of(outer), Mutant.of(fault(ENCODED, name="inner"))]) as found:
+        file = actions.change_action(WRITTEN)
+    assert file["cdc"]["path"] == "plain"
+    assert found == {"outer"}
+
+
+def test_preconditions_are_read_off_the_case() -> None:
+    """The words that only the catalogue uses so far; each is fulfilled by one case and not by another."""
+    plain = parse_schema("id BIGINT, v STRING")
+    upsert = "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT * "
+    bare = Case(id="bare", target=Target(schema=plain, files=(((1, "a"),),)), source=None, sql=upsert)
+    full = replace(
+        bare,
+        target=Target(schema=plain, files=(((1, "a"),),), properties={"delta.constraints.c": "id > 0"}),
+        source=Source(schema=plain, rows=((1, "x" * 33),)),
+        sql=upsert + "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+    )
+    for words in ({"check_constraints": True}, {"text_cell": ".{33}"}, {"kinds": ["not matched by source"]}):
+        assert parse_predicate(words).holds(Evaluated(full))
+        assert not parse_predicate(words).holds(Evaluated(bare))
+    assert parse_predicate({"only_kinds": ["not matched"]}).holds(Evaluated(bare))
+    assert not parse_predicate({"only_kinds": ["not matched"]}).holds(Evaluated(full))
+    with pytest.raises(ValueError, match="not matched by source"):
+        parse_predicate({"kinds": ["unmatched"]})
 
 
 def kill(num_cases: int, *checks: str) -> Kill:
@@ -216,9 +200,12 @@ def test_results_are_kept_and_read_back(tmp_path: Path) -> None:
     result = SeedResult(seed=2, kills={"one": kill(9, "rows", "P-12")}, num_cases=50, num_runs=3, seconds=1.5)
     kept.add(result)
     assert kept.read() == (result,)
-    other = KeptResults.of(path, [fault(name="one")], max_cases=60)
-    assert other.read() == ()
-    other.add(SeedResult(seed=2, num_cases=60))
+    for other in (
+        KeptResults.of(path, [fault(name="one")], max_cases=60),
+        KeptResults.of(path, [fault(ENCODED, name="one")], max_cases=50),
+    ):
+        assert other.read() == ()
+        other.add(SeedResult(seed=2, num_cases=60))
     assert kept.read() == (result,)
 
 
@@ -230,29 +217,3 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UserInputError, match=r"notes\.txt is no file of results"):
         KeptResults.of(path, [fault()], max_cases=50).read()
     assert path.read_bytes() == text.encode(errors="surrogateescape")
-
-
-def test_needs_are_read_off_the_case() -> None:
-    """Each is fulfilled by one case and not by another."""
-    plain = parse_schema("id BIGINT, v STRING")
-    bare = Case(id="bare", target=Target(schema=plain, files=(((1, "a"),),)), source=None, sql="")
-    strict = parse_schema("id BIGINT NOT NULL, v BOOLEAN")
-    full = replace(
-        bare,
-        target=Target(
-            schema=strict, files=(((1, True),),), partition_by=("v",), properties={"delta.constraints.c": "id > 0"}
-        ),
-        source=Source(schema=plain, rows=((1, "x" * 33),)),
-    )
-    for need in (
-        needs.type_in_target("BOOLEAN"),
-        needs.partitions,
-        needs.boolean_partitions,
-        needs.constraints,
-        needs.long_texts,
-    ):
-        assert need(full, Facts())
-        assert not need(bare, Facts())
-    assert needs.several_matches(bare, Facts(multi_matched=True))
-    assert not needs.several_matches(full, Facts())
-    assert needs.nothing(bare, Facts())
