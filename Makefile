@@ -2,6 +2,7 @@
 #   make fuzz     random MERGE cases on the PySpark merge against the reference (FUZZ="--max-time 600 --seed 7" to change)
 #   make test     the tests, in two processes (JOBS=4 to change)
 #   make check    lint, types, import contract
+#   make specification   docs/specification from harness/specification (SPEC="--draw 2000" draws cases anew)
 
 PYTHON ?= python3
 UV_VERSION := 0.13.8
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
 JOBS ?= 2
 
-.PHONY: fuzz test check lint types imports format java setup clean
+.PHONY: fuzz test check lint types imports format specification java setup clean
 
 fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
@@ -33,6 +34,9 @@ imports: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+specification: setup
+	$(BIN)/python -m mergecheck.harness.rule_pages $(SPEC)
 
 setup: $(VENV)/.synced
 

@@ -1,4 +1,4 @@
-"""The four classes of failure and their exit codes (DESIGN, command line)."""
+"""The four classes of failure and their exit codes."""
 
 from __future__ import annotations
 

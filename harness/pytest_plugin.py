@@ -157,15 +157,16 @@ class _CaseItem(_Item):
         from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
         from mergecheck.harness.session import check_one  # noqa: PLC0415 - the same
+        from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
         from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
         report: CaseReport = check_one(self.case, _engine(self.config))
         if report.verdict is Verdict.MISMATCH:
             raise CaseFailedError(mismatch_report(report, path=self.case_path))
         if report.verdict is Verdict.UNSUPPORTED:
-            pytest.skip(report.reason)
+            pytest.skip(with_titles(report.reason))
         if report.verdict is Verdict.ENGINE_ERROR:
-            raise EngineDownError(report.reason)
+            raise EngineDownError(with_titles(report.reason))
 
 
 class _FuzzItem(_Item):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """The answers of DESIGN's command-line contract; the value is what JSON output says."""
+    """How the check of a case ends; the value is what JSON output says."""
 
     AGREE = "agree"
     """the merge succeeded and every check that the engine supports agrees"""

@@ -266,7 +266,8 @@ def _transaction(settings: Mapping[str, str]) -> tuple[str | None, int | None]:
     if app_id is None or version is None:
         missing, given = (TXN_APP_ID, TXN_VERSION) if app_id is None else (TXN_VERSION, TXN_APP_ID)
         raise InvalidConfigurationError(
-            "INVALID_CONF_VALUE.REQUIREMENT", f"{given} is set without {missing}. Set both or neither (R-715)."
+            "INVALID_CONF_VALUE.REQUIREMENT",
+            f"{given} is set without {missing}. Set both or neither (R-715 idempotent writes).",
         )
     try:
         return app_id, int(version)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report_to_hypothesis(report: CaseReport) -> None:
-    """Report the values of the case space that a case reached as events, and how many cells as a target (T24).
+    """Report the values of the case space that a case reached as events, and how many cells as a target.
 
     Events are pairs such as ``path=D`` and stand in ``--hypothesis-show-statistics``. Outside a Hypothesis test nothing
     happens.

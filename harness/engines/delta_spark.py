@@ -48,7 +48,7 @@ _TARGET = "target"
 # What Spark says of a task whose own error is the cause.
 _WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
 _NOT_SPARKS = re.compile(r"Cannot find main error class '([A-Z0-9_.]+)'")
-_NO_PATH = "Delta Lake does not report which path of R-402 a merge took"
+_NO_PATH = "Delta Lake does not report which path a merge took (R-402)"
 
 # A table of a few rows needs no parallel reading of its log, and a run of thousands of tables no memory of old ones.
 _SESSION_SETTINGS = {

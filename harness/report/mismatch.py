@@ -12,6 +12,7 @@ from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.specification.citations import cited, titled, with_titles
 from mergecheck.harness.verdict import Check
 
 if TYPE_CHECKING:
@@ -116,8 +117,9 @@ def _labelled(mismatch: Mismatch, label: str) -> list[str]:
 
 def _mismatch_lines(mismatch: Mismatch) -> tuple[str, ...]:
     against = " (against the case's expect)" if mismatch.against == "expect" else ""
-    lines = mismatch.lines or (mismatch.kind,)
-    return (lines[0] + against, *lines[1:])
+    lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
+    broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))
+    return (lines[0] + against, *lines[1:], *broken)
 
 
 def _found(finding: Finding, num_more: int) -> list[str]:

@@ -1,1 +1,1 @@
-"""Stateful mode: several merges, and other writes between them, on one table (techniques T25)."""
+"""Stateful mode: several merges, and other writes between them, on one table."""

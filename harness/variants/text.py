@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
+from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
 from mergecheck.harness.variants.judge import Ending
@@ -87,7 +88,8 @@ def summary_lines(counts: Counts, *, required: Sequence[str]) -> list[str]:
         f"runs by join: {seen or 'none'}",
     ]
     if counts.rules:
-        lines.append("exceptions used: " + ", ".join(f"{rule} {n}" for rule, n in counts.rules.most_common()))
+        lines.append("exceptions used:")
+        lines += [f"  {n:>4}  {titled([rule])}" for rule, n in counts.rules.most_common()]
     lines += [f"  {number:>4}  {reason}" for reason, number in counts.reasons.most_common()]
     if counts.num_flaky:
         lines.append(f"{counts.num_flaky} differences did not come back at a second execution")
@@ -111,7 +113,7 @@ def list_lines() -> list[str]:
             details = [f"for: {axis_value.domain}"]
             for exemption in axis_value.exemptions:
                 parts = sorted(exemption.metrics | exemption.observables | exemption.errors)
-                details.append(f"may change ({', '.join(exemption.rules)}): {', '.join(parts)}")
+                details.append(f"may change ({titled(exemption.rules)}): {', '.join(parts)}")
             if axis_value.needs:
                 details.append("brings: " + ", ".join(f"{needed.value}={place}" for needed, place in axis_value.needs))
             if axis_value.plan:

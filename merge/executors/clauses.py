@@ -63,7 +63,7 @@ def precompute_clauses(clauses: Sequence[ResolvedClause]) -> tuple[PrecomputedCl
 
 
 def rewrite_condition(clause: ResolvedClause, *, position: int, num_conditions: int) -> PrecomputedClause:
-    """Replace a clause's condition by the name of the column that holds it (R-423, appendix A.2).
+    """Replace a clause's condition by the name of the column that holds it (R-423).
 
     Args:
         clause: any clause; one without condition keeps having none.

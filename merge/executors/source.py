@@ -129,7 +129,7 @@ def prepare_source(
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
         # One job for both: counting fills the checkpoint. Rows are counted once for all scans, and by an ordinary
-        # query, so that retries cannot count twice (danger 15).
+        # query, so that retries cannot count twice.
         frame = frame.localCheckpoint(eager=False, storageLevel=level)
         num_rows = (frame.coalesce(1) if in_one_task else frame).count()
     _logger.debug("prepareMergeSource: %s", reason.value)

@@ -1,7 +1,7 @@
 """Which class is right as well where one statement has several faults.
 
 The specification does not say in which order Delta's analysis meets them; each entry was seen in Delta Lake 4.4
-(docs/semantics-notes.md).
+(R-254, R-740).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def physical_files(target: Target) -> tuple[PhysicalFile, ...]:
 
 
 def physical_rows(target: Target) -> tuple[Row, ...]:
-    """Return the rows that the table holds before the merge, in file order (``T0`` of part 9.4)."""
+    """Return the rows that the table holds before the merge, in file order."""
     return tuple(row for _, rows in physical_files(target) for row in rows)
 
 

@@ -1,6 +1,6 @@
 """Cells in a case file: JSON on the outside, typed Python values on the inside, exactly both ways.
 
-The JSON forms are those of DESIGN's case file, version 1: JSON for booleans, integers, strings, null; a number or one
+The JSON forms of the case file, version 1: JSON for booleans, integers, strings, null; a number or one
 of "NaN", "Infinity", "-Infinity", "-0.0" for floats; text for decimals, dates and timestamps (ISO 8601, UTC);
 base64 for binary; objects for structs; lists for arrays; lists of [key, value] pairs for maps.
 """

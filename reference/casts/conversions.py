@@ -1,4 +1,4 @@
-"""Spark's casts between atomic types, spelled out in DuckDB (R-251 to R-253, semantics.md 9.3).
+"""Spark's casts between atomic types, spelled out in DuckDB (R-251 to R-253).
 
 DuckDB's own CAST rounds where Spark truncates and reads text that Spark refuses, so every lossy cast is written out.
 A cast that must fail raises inside DuckDB with the error class as its message. The session time zone is UTC.

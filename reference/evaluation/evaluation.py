@@ -1,4 +1,4 @@
-"""Appendix B made runnable: one merge as a few DuckDB queries that read like the specification.
+"""docs/specification/algorithm.md made runnable: one merge as a few DuckDB queries that read like the specification.
 
 Tables of one evaluation (rows are identified by ``rid`` and ``sid``, never by value, R-002):
 

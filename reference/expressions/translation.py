@@ -1,8 +1,8 @@
 """Translate Spark SQL expressions to DuckDB, with types, and only where both are known to mean the same.
 
-Every operator and function here was compared between the two engines (semantics.md 9.3). Anything else raises
-``UnsupportedByReferenceError``: the reference would rather say nothing than guess. Columns are those of the
-evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
+Every operator and function here was compared between the two engines (docs/specification/spark-and-duckdb.md).
+Anything else raises ``UnsupportedByReferenceError``: the reference would rather say nothing than guess. Columns are
+those of the evaluation's temporary tables: column *i* of the target is ``t<i>``, of the source ``s<i>``.
 """
 
 from __future__ import annotations

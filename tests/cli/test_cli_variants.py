@@ -26,7 +26,10 @@ def test_the_list_says_domains_exceptions_and_plans(mergecheck: Mergecheck) -> N
     for line in (
         "insert-only  (base: on)",
         "  insert-only=off  an insert-only merge takes the classic path",
-        "      may change (R-320): DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
+        (
+            "      may change (R-320 several source rows match one target row): "
+            "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+        ),
         "      brings: aqe=on, partitions=2, splits=many",
         "      plan: BroadcastNestedLoopJoin or CartesianProduct",
     ):

@@ -122,7 +122,7 @@ def test_everything_is_reached(shares: dict[str, float], label: str) -> None:
 
 @pytest.mark.parametrize("feature", Feature)
 def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature) -> None:
-    """A swarm flag that is never off, or never on, is no flag (techniques T22)."""
+    """A swarm flag that is never off, or never on, is no flag."""
     share = sum(feature in each.enabled for each in drawn) / NUM_CASES
     # large tables cost Spark seconds
     assert (0.001 if feature is Feature.LARGE_TABLES else 0.01) < share < 0.99

@@ -1,4 +1,4 @@
-"""The reference under schema evolution, rule by rule (semantics.md 2.1, 2.4, 2.5)."""
+"""The reference under schema evolution, rule by rule."""
 
 from __future__ import annotations
 

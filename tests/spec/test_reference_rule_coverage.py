@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from reference_cases import CDF, DELTA, merge
 
+from mergecheck.harness.specification.rules import load_rules
 from mergecheck.reference.rules import RULES
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -15,10 +17,10 @@ STRUCT = "k INT, s STRUCT<y: INT, z: INT>"
 
 
 def test_numbers_are_unique_and_in_order() -> None:
-    """The catalogue reads like the specification: R-001 to R-824, each once, in order."""
+    """The catalogue reads like the specification: each rule once, in order."""
     numbers = [rule.number for rule in RULES]
     assert numbers == sorted(set(numbers))
-    assert (numbers[0], numbers[-1]) == ("R-001", "R-824")
+    assert numbers == [number for number in load_rules() if re.fullmatch(r"R-\d+", number)]
 
 
 def test_every_rule_can_be_reached_or_says_why_not() -> None:

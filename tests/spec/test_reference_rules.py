@@ -1,4 +1,4 @@
-"""The reference, rule by rule: each test is one sentence of semantics.md on a few rows."""
+"""The reference, rule by rule: each test is one sentence of a rule on a few rows."""
 
 from __future__ import annotations
 

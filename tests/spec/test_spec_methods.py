@@ -1,4 +1,4 @@
-"""The table of Delta's methods in ``docs/methods.md``: it is complete, and what it names exists."""
+"""The table of Delta's methods in ``docs/specification/methods.md``: it is complete, and what it names exists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mergecheck.harness.specification.rules import read_text
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+PAGE = read_text("methods")
 
 # What the specification names of DeltaMergeInto, the two executors and the output generation.
 METHODS = {

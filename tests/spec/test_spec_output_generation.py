@@ -1,7 +1,8 @@
 """MergeOutputGeneration, method by method: which clause fires, what is written, what the feed gets (R-A11 to R-A17).
 
-``docs/methods.md`` lists Delta's names of these methods. Inside a run the target's columns are ``target_0`` (id) and
-``target_1`` (v), the source's ``source_0`` and ``source_1``, and the output's ``output_0`` and ``output_1``.
+``docs/specification/methods.md`` lists Delta's names of these methods. Inside a run the target's columns are
+``target_0`` (id) and ``target_1`` (v), the source's ``source_0`` and ``source_1``, and the output's ``output_0`` and
+``output_1``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def joined(spark: SparkSession, *given: tuple[Any, ...]) -> DataFrame:
 
 
 def test_rewrite_condition_names_the_column_that_holds_it() -> None:
-    """A condition becomes a column, named by clause type and the number of conditions before it (appendix A.2)."""
+    """A condition becomes a column, named by clause type and the number of conditions before it (R-423)."""
     clauses = resolved(ALL_KINDS).clauses
     first = rewrite_condition(clauses[0], position=0, num_conditions=0)
     assert (first.clause, first.position, first.condition_column) == (clauses[0], 0, "_Update_condition_0_")

@@ -36,7 +36,7 @@ def case(sql: str) -> Case:
 
 
 def test_a_batch_is_its_pairs() -> None:
-    """T21: rows, change rows and counts of the batch are those of the pairs, whatever the statement."""
+    """Rows, change rows and counts of the batch are those of the pairs, whatever the statement."""
     num_batches = 0
     for index, drawn in enumerate(itertools.islice(samples(7), NUM_CASES)):
         batch = batch_of(drawn.case, Random(index), size=SIZE, max_source_rows=1)

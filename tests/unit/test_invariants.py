@@ -101,7 +101,7 @@ def test_files_that_are_not_touched_are_not_copied() -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_number_breaks_its_law(outcome: Outcome, broken: list[str]) -> None:
-    """The kind of the mismatch names the law of part 9.4."""
+    """The kind of the mismatch names the property."""
     assert laws(outcome) == broken
 
 

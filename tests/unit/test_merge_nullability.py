@@ -1,4 +1,4 @@
-"""What may be NULL inside a value and not inside its column (R-741 in docs/semantics-notes.md)."""
+"""What may be NULL inside a value and not inside its column (R-741)."""
 
 from __future__ import annotations
 

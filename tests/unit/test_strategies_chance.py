@@ -1,4 +1,4 @@
-"""Many draws in one choice: how often each answer and each option comes, and what comes first (techniques T22)."""
+"""Many draws in one choice: how often each answer and each option comes, and what comes first."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.report.render import printable
+from mergecheck.harness.specification.citations import with_titles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,8 +52,8 @@ def stderr() -> Console:
 
 
 def show(text: str, *, console: Console | None = None) -> None:
-    """Print lines of a result and colour a verdict that begins a line."""
-    (console or stdout()).print(styled(text))
+    """Print lines; a verdict at their start is coloured, and a rule cited in brackets gets its title."""
+    (console or stdout()).print(styled(with_titles(text)))
 
 
 def show_table(table: Table) -> None:
@@ -83,20 +84,20 @@ def write_page(path: Path, text: str) -> None:
         UserInputError: the file cannot be written.
     """
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(with_titles(text), encoding="utf-8")
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another file with --markdown FILE.") from error
 
 
 def error_line(message: str) -> None:
     """Print an error on stderr."""
-    text = "\n".join(printable(line) for line in message.split("\n"))
+    text = "\n".join(printable(line) for line in with_titles(message).split("\n"))
     stderr().print(Text.assemble(("error: ", "bold red"), text))
 
 
 def notice(message: str) -> None:
     """Print a message on stderr."""
-    stderr().print(Text("\n".join(printable(line) for line in message.split("\n"))))
+    stderr().print(Text("\n".join(printable(line) for line in with_titles(message).split("\n"))))
 
 
 def _styled_line(line: str) -> Text:

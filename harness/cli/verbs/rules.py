@@ -1,4 +1,4 @@
-"""``mergecheck rules``: which rules of the specification some cases reach, by the reference alone."""
+"""``mergecheck rules``: the page of a rule, or which rules of the specification some cases reach."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import click
 from rich.table import Table
 
 from mergecheck.harness.cli.options import findings_option, json_option
+from mergecheck.harness.cli.output.rule_pages import is_rule_number, print_pages
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, stdout
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.specification.rules import load_rules
 from mergecheck.reference import evaluate
 from mergecheck.strategies import samples
 
@@ -29,7 +31,7 @@ DEFAULT_MAX_CASES = 500
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.argument("arguments", nargs=-1, metavar="[PATH... | RULE...]")
 @click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Random cases to draw.  [default: 500]")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same random cases.")
 @click.option("--require-all", is_flag=True, help="End with 4 where a rule that can be reached was not.")
@@ -37,7 +39,7 @@ DEFAULT_MAX_CASES = 500
 @json_option
 def rules(
     *,
-    paths: tuple[str, ...],
+    arguments: tuple[str, ...],
     max_cases: int | None,
     seed: int | None,
     require_all: bool,
@@ -47,7 +49,15 @@ def rules(
     """Count the cases that reach each rule of the specification; no engine is started.
 
     PATH is a case file, a folder of them, or the id of a finding. Without any, random cases are drawn.
+
+    RULE is the number of a rule, such as R-320 or P-12: its page is printed, with text, minimal case and tests.
     """
+    numbers = [argument.upper() for argument in arguments if is_rule_number(argument)]
+    if numbers:
+        if len(numbers) < len(arguments) or max_cases is not None or seed is not None or require_all:
+            raise click.UsageError("give either numbers of rules or cases to count; a number takes --json only")
+        return print_pages(numbers, as_json=as_json)
+    paths = arguments
     if paths and (max_cases is not None or seed is not None):
         raise click.UsageError("--max-cases and --seed choose random cases; leave them out where PATH is given")
     if paths:
@@ -97,6 +107,7 @@ def _tally(cases: Iterator[Case]) -> Tally:
 def _document(
     counts: Sequence[RuleCount], counted: Tally, *, seed: int | None, unreadable: Sequence[str], code: ExitCode
 ) -> dict[str, Any]:
+    texts = load_rules()
     states = [count.state for count in counts]
     return {
         "seed": seed,
@@ -107,7 +118,7 @@ def _document(
         "out_of_reach": states.count(RuleState.OUT_OF_REACH),
         "rules": {
             count.rule.number: {
-                "title": count.rule.title,
+                "title": texts[count.rule.number].title,
                 "num_cases": count.num_cases,
                 "out_of_reach": count.rule.out_of_reach,
             }
@@ -138,16 +149,20 @@ def _table(counts: Sequence[RuleCount]) -> Table:
     table = Table("rule", "title", box=None, pad_edge=False)
     table.add_column("cases", justify="right")
     table.add_column("")
+    texts = load_rules()
     for count in counts:
         style = "bold yellow" if count.state is RuleState.NOT_REACHED else None
-        table.add_row(count.rule.number, count.rule.title, _number(count), _remark(count), style=style)
+        table.add_row(count.rule.number, texts[count.rule.number].title, _number(count), _remark(count), style=style)
     return table
 
 
 def _lines(counts: Sequence[RuleCount]) -> list[str]:
-    width = max((len(count.rule.title) for count in counts), default=0)
+    texts = load_rules()
     cells = [("rule", "title", "cases", "")]
-    cells += [(count.rule.number, count.rule.title, _number(count), _remark(count)) for count in counts]
+    cells += [
+        (count.rule.number, texts[count.rule.number].title, _number(count), _remark(count)) for count in counts
+    ]
+    width = max(len(title) for _, title, _, _ in cells)
     return [f"{rule:<6} {title:<{width}} {number:>6}  {remark}".rstrip() for rule, title, number, remark in cells]
 
 

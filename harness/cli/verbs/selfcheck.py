@@ -18,6 +18,7 @@ from mergecheck.harness.selfcheck.pool import run_seeds, shrink_faults
 from mergecheck.harness.selfcheck.results import KeptResults
 from mergecheck.harness.selfcheck.score import score, score_json
 from mergecheck.harness.spark.config import require_place
+from mergecheck.harness.specification.citations import titled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,7 @@ def _list(faults: Sequence[Fault], *, with_changes: bool, as_json: bool) -> None
         emit_json({"faults": [_listed(fault) for fault in faults]})
         return
     for fault in faults:
-        show(f"{fault.id}  ({fault.area.value}; {', '.join(fault.rules)})\n  {fault.summary}")
+        show(f"{fault.id}  ({fault.area.value})\n  {fault.summary}\n  {titled(fault.rules)}")
         if with_changes:
             show("\n".join(f"  {line}".rstrip() for line in diff(fault.changes)))
     show(f"{len(faults)} faults")

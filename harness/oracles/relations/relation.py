@@ -162,7 +162,7 @@ class Relation:
     """A metamorphic relation.
 
     Attributes:
-        name: short, with the property's number where part 9.4 has one; it stands in mismatches.
+        name: short; begins with the number of a property if the relation tests one.
         sentence: what must hold. domain: for which cases, in words.
         holds: gives the differences; raises ``OutOfDomainError`` for cases that it says nothing of.
     """

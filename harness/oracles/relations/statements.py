@@ -88,7 +88,7 @@ def _on(write: Callable[[str], str]) -> Callable[[Trial], tuple[Mismatch, ...]]:
 
 
 def _wrapped_conditions(trial: Trial) -> tuple[Mismatch, ...]:
-    """Hide the conditions of clauses behind CASE (techniques T5)."""
+    """Hide the conditions of clauses behind CASE."""
     clauses = [
         clause if clause.condition is None else replace(clause, condition=_hidden(clause.condition, "FALSE"))
         for clause in trial.text.clauses
@@ -98,7 +98,7 @@ def _wrapped_conditions(trial: Trial) -> tuple[Mismatch, ...]:
 
 
 def _wrapped_values(trial: Trial) -> tuple[Mismatch, ...]:
-    """Hide the values of UPDATE SET behind CASE (techniques T5)."""
+    """Hide the values of UPDATE SET behind CASE."""
     trial.require(condition=not has_random_values(trial.case.sql))
     clauses = []
     for clause in trial.text.clauses:
@@ -162,7 +162,7 @@ STATEMENT_RELATIONS = (
         holds=_split(lambda c: [f"({c}) AND (1 = 0)", f"({c}) AND ((1 = 0) IS NOT TRUE)"]),
     ),
     Relation(
-        name="T6",
+        name="three-way-split",
         sentence="a clause is three clauses: with a further condition, its negation, and where that is NULL",
         domain="some clause has a condition",
         holds=_split(lambda c: [f"({c}) AND ({c})", f"({c}) AND NOT ({c})", f"({c}) AND (({c}) IS NULL)"][::-1]),
@@ -186,19 +186,19 @@ STATEMENT_RELATIONS = (
         holds=_on(lambda on: f"({on}) OR FALSE"),
     ),
     Relation(
-        name="T5-on",
+        name="hidden-on",
         sentence="ON behind CASE, where no equality can be seen, is the same ON",
         domain="every merge",
         holds=_on(lambda on: _hidden(on, "FALSE")),
     ),
     Relation(
-        name="T5-conditions",
+        name="hidden-conditions",
         sentence="conditions of clauses behind CASE are the same conditions",
         domain="some clause has a condition",
         holds=_wrapped_conditions,
     ),
     Relation(
-        name="T5-values",
+        name="hidden-values",
         sentence="values of UPDATE SET behind CASE are the same values",
         domain="some UPDATE SET; no random values",
         holds=_wrapped_values,

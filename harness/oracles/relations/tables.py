@@ -71,7 +71,7 @@ def _route_switched(trial: Trial) -> tuple[Mismatch, ...]:
 
 
 def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
-    """Merge into each half of the target: together that is what happens to the whole (T11)."""
+    """Merge into each half of the target: together that is what happens to the whole."""
     case, whole, rows = trial.case, trial.outcome, trial.case.target.rows
     clauses = tuple(clause for clause in trial.text.clauses if kind_of(clause) != "NOT MATCHED")
     trial.require(condition=case.source is not None and len(rows) > 1 and bool(clauses))
@@ -94,7 +94,7 @@ def _target_split(trial: Trial) -> tuple[Mismatch, ...]:
 
 
 def _source_split(trial: Trial) -> tuple[Mismatch, ...]:
-    """Delete by each half of the source, one after the other (T10, P-26 for deletes, which change no key)."""
+    """Delete by each half of the source, one after the other (P-26 for deletes, which change no key)."""
     case, source = trial.case, trial.source_table()
     matched = [clause for clause in trial.text.clauses if kind_of(clause) == "MATCHED"]
     trial.require(condition=bool(matched) and len(source.rows) > 1 and not has_random_values(case.sql))
@@ -240,13 +240,13 @@ TABLE_RELATIONS = (
         holds=_route_switched,
     ),
     Relation(
-        name="T11",
+        name="target-halves",
         sentence="what happens to a table is what happens to its two halves",
         domain="some clause that is not NOT MATCHED (these are left out); no schema evolution, no random values",
         holds=_target_split,
     ),
     Relation(
-        name="T10",
+        name="source-halves",
         sentence="deleting by a source is deleting by its two halves, one after the other",
         domain="some MATCHED clause, whose action becomes DELETE; the source is a table",
         holds=_source_split,

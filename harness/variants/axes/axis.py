@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import Facts
 
 SIZES = (1, 2, 3, 7)
-"""Rows per batch, group or file: tables of a few rows reach the borders that those of millions do (techniques T20)."""
+"""Rows per batch, group or file: tables of a few rows reach the borders that those of millions do."""
 
 WRITTEN = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 """Metrics that hang on how many tasks write (R-542)."""

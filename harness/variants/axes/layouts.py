@@ -1,4 +1,4 @@
-"""The places on the axes of layouts: the same tables, stored in other ways (techniques T19)."""
+"""The places on the axes of layouts: the same tables, stored in other ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints of executed plans: the proof that the operator under test has run (technique T24, pitfall P25)."""
+"""Fingerprints of executed plans: the proof that the operator under test has run."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def scan_files(
 ) -> DataFrame:
     """Read data files as positional columns, preceded by ``_file_name_`` and ``_row_index_`` where these are wanted.
 
-    The pair of file name and row index identifies a physical row in every job that reads it (danger 12). Columns that
+    The pair of file name and row index identifies a physical row in every job that reads it (R-A01). Columns that
     a file of an older schema lacks are NULL.
 
     Args:
@@ -128,7 +128,7 @@ def _read_parquet(
 
 
 def _decoded(file_path: str) -> str:
-    """Write Spark's file path as a ``location``: percent-decoded (danger 14), and a plus sign stays one."""
+    """Write Spark's file path as a ``location``: percent-decoded (R-A03), and a plus sign stays one."""
     return f"regexp_replace(url_decode(replace({file_path}, '+', '%2B')), '^file:/+', '/')"
 
 

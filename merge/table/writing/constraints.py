@@ -26,7 +26,7 @@ def not_null_paths(schema: t.StructType, prefix: tuple[str, ...] = ()) -> Iterat
 def first_violation(rows: pa.Table, paths: Iterable[tuple[str, ...]]) -> str | None:
     """Name the first path that holds a NULL where it must not; None if all is well.
 
-    The fields of a NULL struct are NULL, as they are in Delta's own check (R-741 in docs/semantics-notes.md).
+    The fields of a NULL struct are NULL, as they are in Delta's own check (R-741).
     """
     for path in paths:
         if _violates(rows, path):

@@ -2,7 +2,7 @@
 
 ``write_partition`` is what ``DataFrame.mapInArrow`` runs. It gets plain data only and imports neither Spark nor the
 log reader. Every record that it yields reaches the driver through an ordinary collect, so only tasks that succeeded
-are counted: metrics stay exact when tasks are retried (danger 15).
+are counted: metrics stay exact if tasks are retried (R-544).
 """
 
 from __future__ import annotations
