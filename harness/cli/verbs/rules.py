@@ -159,9 +159,7 @@ def _table(counts: Sequence[RuleCount]) -> Table:
 def _lines(counts: Sequence[RuleCount]) -> list[str]:
     texts = load_rules()
     cells = [("rule", "title", "cases", "")]
-    cells += [
-        (count.rule.number, texts[count.rule.number].title, _number(count), _remark(count)) for count in counts
-    ]
+    cells += [(count.rule.number, texts[count.rule.number].title, _number(count), _remark(count)) for count in counts]
     width = max(len(title) for _, title, _, _ in cells)
     return [f"{rule:<6} {title:<{width}} {number:>6}  {remark}".rstrip() for rule, title, number, remark in cells]
 
