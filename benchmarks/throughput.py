@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -24,16 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.coverage.statistics import Statistics
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.deviations.registry import load_deviations
 from mergecheck.harness.engines import delta_spark, pyspark, spark_engine
-from mergecheck.harness.search.job_pools import jobs_on
-from mergecheck.harness.search.parallel import DrawsAhead
-from mergecheck.harness.search.prefetch import prepared
-from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.session import WARM_UP, cases_for, check_one, open_engine, unless_refused
+from mergecheck.harness.session import WARM_UP, cases_for, open_engine
 from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
@@ -42,10 +38,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.search.batching import Batch
-    from mergecheck.harness.search.stream import CaseSource
-    from mergecheck.harness.verdict import CaseReport
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.search.prefetch import Prefetch
+    from mergecheck.harness.search.stream import Drawn
 
 _TURN, _TURN_OF_JOBS = 10, 50
 """Merges that a mode checks at least, per job, before the next one has its turn."""
@@ -69,8 +63,7 @@ class Mode:
     """
 
     engine: Engine
-    draws: CaseSource
-    check: Callable[[Case], CaseReport]
+    prefetch: Prefetch
     seconds: defaultdict[str, float]
     batch: int = 1
     jobs: int = 1
@@ -95,14 +88,12 @@ class Mode:
         started = time.perf_counter()
         ends = started + (_SECONDS if self.jobs == 1 else _SECONDS_OF_JOBS)
         number, self.num_turns = self.num_merges + self.most, self.num_turns + 1
-        ahead = self.draws if isinstance(self.draws, DrawsAhead) else None
-        if ahead is not None:
-            ahead.max_cases = None
+        self.prefetch.max_cases = None
         while True:
             if self.num_merges >= number and time.perf_counter() >= ends:
-                if ahead is None or not ahead.num_drawn:
+                if not self.prefetch.num_coming:
                     break
-                ahead.max_cases = 0  # nothing goes on during the others' turns
+                self.prefetch.max_cases = 0  # nothing goes on during the others' turns
             self._check_next()
         self.seconds["all"] += time.perf_counter() - started
 
@@ -113,15 +104,16 @@ class Mode:
         self.num_cases = self.num_merges = self.num_turns = 0
 
     def _check_next(self) -> None:
-        index, case = self.draws.draw(Statistics(seed=self.draws.seed))
-        batch = self.draws.batched(case, index)
-        if self.batch > 1 and batch is None:
+        upcoming = self.prefetch.next(CaseSpace())
+        singles = upcoming.drawn.singles
+        if upcoming.finish is None or (self.batch > 1 and not singles):
             return  # what cannot be batched is not this mode's business
-        report = self.check(case if batch is None else batch.case)
+        with _timed(self.engine.name, self.seconds) if self.jobs == 1 else contextlib.nullcontext():
+            report = upcoming.finish()
         for phase in ("engine", "compare", *["reference"] * (self.jobs > 1)):
             self.seconds[phase] += report.phase_seconds.get(phase, 0.0)
         self.verdicts["known deviation" if report.deviations else report.verdict.value] += 1
-        self.num_cases += 1 if batch is None else len(batch.singles)
+        self.num_cases += len(singles) or 1
         self.num_merges += 1
 
 
@@ -132,13 +124,13 @@ class _TimedDraws(Draws):
         super().__init__(cases_for(engine), **options)
         self._seconds = seconds
 
-    def draw(self, statistics: Statistics) -> tuple[int, Case]:
+    def draw(self, space: CaseSpace) -> Drawn:
         with self._drawing():
-            return super().draw(statistics)
+            return super().draw(space)
 
-    def batched(self, case: Case, index: int) -> Batch | None:
+    def batched(self, drawn: Drawn) -> Drawn:
         with self._drawing():
-            return super().batched(case, index)
+            return super().batched(drawn)
 
     @contextlib.contextmanager
     def _drawing(self) -> Iterator[None]:
@@ -165,9 +157,9 @@ def main() -> None:
         engines = [stack.enter_context(open_engine(name)) for name in options.engine]
         modes = [stack.enter_context(_mode(engine, options.seed)) for engine in engines]
         if options.batch > 1:
-            modes += [stack.enter_context(_mode(engine, options.seed, options.batch)) for engine in engines]
+            modes += [stack.enter_context(_mode(engine, options.seed, batch=options.batch)) for engine in engines]
         if options.jobs > 1:
-            modes += [stack.enter_context(_mode_of_jobs(engine, options.seed, options.jobs)) for engine in engines]
+            modes += [stack.enter_context(_mode(engine, options.seed, jobs=options.jobs)) for engine in engines]
         for engine in engines:
             for _ in range(3):
                 engine.run(WARM_UP)
@@ -182,35 +174,19 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def _mode(engine: Engine, seed: int, batch: int = 1) -> Iterator[Mode]:
+def _mode(engine: Engine, seed: int, *, batch: int = 1, jobs: int = 1) -> Iterator[Mode]:
     seconds: defaultdict[str, float] = defaultdict(float)
-    reference = Remembered(_measured(evaluate, "reference", seconds))
-    draws = _TimedDraws(engine, seconds, seed=seed, batch_size=batch, reference=reference)
-
-    def check(case: Case) -> CaseReport:
-        with _timed(engine.name, seconds):
-            return check_one(case, engine, _known(), reference=reference, skip_reference_if_unsupported=True)
-
-    asked = functools.partial(unless_refused, engine, reference)
-    with tempfile.TemporaryDirectory() as folder, prepared(draws, asked, work_directory=Path(folder)) as ahead:
-        yield Mode(engine, ahead, check, seconds, batch=batch)
-
-
-@contextlib.contextmanager
-def _mode_of_jobs(engine: Engine, seed: int, num_jobs: int) -> Iterator[Mode]:
-    seconds: defaultdict[str, float] = defaultdict(float)
-    reference = Remembered(evaluate)
-    check_on = functools.partial(
-        check_one, deviations=_known(), reference=reference, skip_reference_if_unsupported=True
-    )
-    draws = _TimedDraws(engine, seconds, seed=seed, reference=reference)
-    with jobs_on(engine, num_jobs, check_on) as jobs:
-
-        def check(case: Case) -> CaseReport:
-            begun = jobs.take(with_content_id(case))
-            return check_on(case, engine) if begun is None else begun
-
-        yield Mode(engine, DrawsAhead(draws, jobs), check, seconds, jobs=num_jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(
+            engine=engine,
+            deviations=_known(),
+            reference=_measured(evaluate, "reference", seconds) if jobs == 1 else evaluate,
+            skip_reference_if_unsupported=True,
+            work_directory=Path(folder),
+        )
+        draws = _TimedDraws(engine, seconds, seed=seed, batch_size=batch, reference=checker.reference)
+        with prefetching(draws, checker, num_jobs=jobs) as prefetch:
+            yield Mode(engine, prefetch, seconds, batch=batch, jobs=jobs)
 
 
 def _table(modes: list[Mode]) -> Iterator[str]:

@@ -16,20 +16,21 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.search.remembered import Remembered
+from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.selfcheck.catalogue import load_variant_faults, variant_cases
 from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.session import WARM_UP
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.variants.judge import VariantChecker
 from mergecheck.harness.variants.run import VariantRun
-from mergecheck.reference import evaluate
-from mergecheck.strategies import Stream, cases
+from mergecheck.strategies import cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.harness.search.stream import Drawn
     from mergecheck.harness.selfcheck.catalogue import VariantFault
     from mergecheck.reference.case.model import Case
 
@@ -51,19 +52,15 @@ def main() -> int:
         for planted in load_variant_faults():
             if given.fault and planted.fault.id not in given.fault:
                 continue
-            stream = (
-                _numbered(given.seed, given.max_cases)
-                if given.stream
-                else iter([(None, variant_cases()[planted.case])])
-            )
+            stream = _numbered(given.seed, given.max_cases) if given.stream else iter([variant_cases()[planted.case]])
             missed += not _look_for(planted, engine, stream)
     finally:
         engine.close()
     return 1 if missed else 0
 
 
-def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[tuple[int | None, Case]]) -> bool:
-    run = VariantRun(engine, deviations=Deviations(), reference=Remembered(evaluate), limits=NO_SHRINKING)
+def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[Drawn | Case]) -> bool:
+    run = VariantRun(VariantChecker(engine), limits=NO_SHRINKING)
     started = time.monotonic()
     with Mutant.of(planted.fault).switched_on():
         run.run(stream, max_findings=1)
@@ -81,9 +78,9 @@ def _look_for(planted: VariantFault, engine: PySparkEngine, stream: Iterator[tup
     return is_named
 
 
-def _numbered(seed: int, max_cases: int) -> Iterator[tuple[int | None, Case]]:
-    stream = Stream(cases())
-    return ((index, stream.draw(seed, index)) for index in range(max_cases))
+def _numbered(seed: int, max_cases: int) -> Iterator[Drawn | Case]:
+    draws = Draws(cases(), seed=seed)
+    return (draws.draw(CaseSpace()) for _ in range(max_cases))
 
 
 if __name__ == "__main__":

@@ -154,13 +154,14 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
-        from mergecheck.harness.session import check_one  # noqa: PLC0415 - the same
         from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
+        from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
         from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
-        report: CaseReport = check_one(self.case, _engine(self.config))
+        report: CaseReport = check_saved(self.case, Checker(engine=_engine(self.config)))
         if report.verdict is Verdict.MISMATCH:
             raise CaseFailedError(mismatch_report(report, path=self.case_path))
         if report.verdict is Verdict.UNSUPPORTED:
@@ -178,12 +179,13 @@ class _FuzzItem(_Item):
 
     def runtest(self) -> None:
         """Run the cases; every finding's report makes the failure."""
+        from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
         from mergecheck.harness.coverage.statistics import Stop, denominator_line  # noqa: PLC0415 - the same
         from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
-        from mergecheck.harness.report import events as run_events  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.report import events as run_events  # noqa: PLC0415 - the same
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
         from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - the same
-        from mergecheck.harness.session import fuzz_engine  # noqa: PLC0415 - the same
+        from mergecheck.harness.session import FuzzOptions, run_fuzz  # noqa: PLC0415 - the same
 
         reports: list[str] = []
 
@@ -191,12 +193,8 @@ class _FuzzItem(_Item):
             if isinstance(event, run_events.FindingSaved):
                 reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
 
-        summary = fuzz_engine(
-            _engine(self.config),
-            seed=self.config.stash[_SEED],
-            budget=Budget(max_cases=self.num_cases),
-            listener=keep,
-        )
+        options = FuzzOptions(seed=self.config.stash[_SEED], budget=Budget(max_cases=self.num_cases))
+        summary = run_fuzz(Checker(engine=_engine(self.config)), options, listener=keep)
         line = f"{denominator_line(summary)}  seed {summary.seed}"
         self.user_properties.append((DENOMINATOR, line))
         if summary.stop is Stop.INTERRUPTED:

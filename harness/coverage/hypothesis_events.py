@@ -2,7 +2,7 @@
 
     @given(mergecheck.strategies.cases())
     def test_my_engine(case):
-        report = check_one(case, engine)
+        report = Checker(engine=engine).check_case(case)
         report_to_hypothesis(report)
         assert not report.mismatches
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.findings.store import fingerprint
 from mergecheck.harness.matrix.features import features_of
 from mergecheck.harness.matrix.majority_vote import votes
+from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.session import WARM_UP, check_one
+from mergecheck.harness.session import WARM_UP
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import Verdict
 
@@ -176,11 +178,11 @@ class MatrixRun:
 
     def _check(self, case: Case, features: tuple[str, ...]) -> None:
         with interrupts_kept():
-            reference = self._evaluate(case)
+            prepared = PreparedCase(case, self._evaluate(case))
         for column in self._columns:
             if column.down:
                 continue
-            report = check_one(case, column.engine, self._deviations, reference=lambda _: reference)
+            report = self._checker(column).check(prepared)
             answer = column.add(report, features)
             if answer is Answer.ERROR:
                 self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
@@ -193,7 +195,7 @@ class MatrixRun:
         key = (column.engine.name, what)
         if key in self._differences:
             return
-        smallest = self._smallest(column.engine, report)
+        smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
         path = self._findings.save(named, mismatch_report(smallest))
         self._differences[key] = Difference(
@@ -205,20 +207,24 @@ class MatrixRun:
             path=path,
         )
 
-    def _smallest(self, engine: Engine, report: CaseReport) -> CaseReport:
+    def _smallest(self, checker: Checker, report: CaseReport) -> CaseReport:
         """Shrink on the engine itself, within a bound of time; the same deviations must explain every step."""
 
         def check(case: Case) -> CaseReport:
-            found = check_one(case, engine, self._deviations)
+            found = checker.check_case(case)
             same = set(found.deviations) == set(report.deviations)
             return _unexplained(found) if same else _agreeing(found)
 
         return shrink(Attempts(_unexplained(report), check=check, limits=_SHRINKING))
 
     def _votes(self, case: Case) -> tuple[Vote, ...]:
-        up = [column.engine for column in self._columns if not column.down]
-        reports = [check_one(case, engine, self._deviations) for engine in up]
-        return votes(reports, [engine.capabilities for engine in up]) if reports else ()
+        prepared = PreparedCase(case, self._evaluate(case))
+        up = [self._checker(column) for column in self._columns if not column.down]
+        reports = [checker.check(prepared) for checker in up]
+        return votes(reports, [checker.engine.capabilities for checker in up]) if reports else ()
+
+    def _checker(self, column: Column) -> Checker:
+        return Checker(engine=column.engine, deviations=self._deviations, reference=self._evaluate)
 
     def _guarded(self, column: Column, run: Callable[[], object]) -> None:
         """Find out whether an engine is up; the others go on without one that is not."""

@@ -1,11 +1,8 @@
-"""One case on one engine: ask the reference, run the engine, compare, and come to a verdict."""
+"""One case on one engine: run it, compare the engine's answer with the reference's, and come to a verdict."""
 
 from __future__ import annotations
 
-import time
 import traceback
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
@@ -19,54 +16,48 @@ from mergecheck.harness.compare.outcomes import (
     no_error,
     spurious_error,
 )
-from mergecheck.harness.engine import PrecheckingEngine
 from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from mergecheck.harness.engine import Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
 
-_SPARED = "the reference was not asked about what the engine does not take"
 
-
-def check_case(
-    case: Case,
-    engine: Engine,
-    *,
-    reference: Callable[[Case], Reference] = evaluate,
-    skip_reference_if_unsupported: bool = False,
-) -> CaseReport:
-    """Check one case and report everything known afterwards.
-
-    An engine agrees when it gives the reference's answer or, where the layout of files decides (R-322), the
-    alternative one; when it fulfils the case's ``expect``; and when its answer keeps the conservation laws. Where both
-    reject the statement the verdict is ``both_rejected``, also if ``expect`` names that error. Where the reference does
-    not support the case, the engine is held against ``expect`` alone, and ``reason`` says so; without ``expect`` the
-    engine is not run.
+def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] = evaluate) -> CaseReport:
+    """Check one case against the reference, see ``check_prepared``.
 
     Args:
         case: what to run.
         engine: the system under test.
-        reference: evaluates a case; another one is of use in tests.
-        skip_reference_if_unsupported: do not ask the reference if the engine says beforehand that it does not support
-            the case (``PrecheckingEngine``); only the reason of such a case is counted.
+        reference: evaluates the case; another function than the reference's own is of use in tests.
     """
-    phases = _Phases()
-    if skip_reference_if_unsupported:
-        with phases.measure("engine"):
-            refused = refusal(case, engine)
-        if refused is not None:
-            spared = Reference(answer=Unsupported(_SPARED))
-            reason = f"{engine.name}: {refused.reason}"
-            return phases.report(case, engine, spared, verdict=Verdict.UNSUPPORTED, result=refused, reason=reason)
-    with phases.measure("reference"):
+    timer = PhaseTimer()
+    with timer.measure("reference"):
         answer = reference(case)
+    return check_prepared(PreparedCase(case, answer, phase_seconds=timer.seconds), engine)
+
+
+def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
+    """Run a case whose reference result is known, compare, and report everything known afterwards.
+
+    An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
+    one; if it fulfils the case's ``expect``; and if its answer obeys the conservation laws. If both reject the
+    statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
+    the case, the engine is checked against ``expect`` alone, and ``reason`` says so; without ``expect`` the engine is
+    not run. Nor is it run if it has said that it does not support the case; then only that reason is counted.
+    """
+    case, answer = prepared.case, prepared.reference
+    phases = _Phases(dict(prepared.phase_seconds))
+    if prepared.refusal is not None:
+        reason = f"{engine.name}: {prepared.refusal.reason}"
+        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, result=prepared.refusal, reason=reason)
     if isinstance(answer.answer, Unsupported) and case.expect is None:
         reason = f"reference: {answer.answer.reason}"
         return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, reason=reason)
@@ -78,7 +69,7 @@ def check_case(
     except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
         return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
     if isinstance(result, Unsupported):
-        # Both reasons, so that neither side's gap hides behind the other's.
+        # Both reasons, so that neither side's gap hides the other's.
         own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
         reason = f"{own}{engine.name}: {result.reason}"
         return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
@@ -93,14 +84,6 @@ def check_case(
         comparison=comparison,
         reason=_only_expect(answer),
     )
-
-
-def refusal(case: Case, engine: Engine) -> Unsupported | None:
-    """Say what the engine refuses a case for, where it knows that without running it."""
-    if isinstance(engine, PrecheckingEngine):
-        with suppress(Exception):  # an adapter that fails here does so again where the case is run, and is told there
-            return engine.unsupported_reason(case)
-    return None
 
 
 def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Rejection) -> Comparison:
@@ -162,19 +145,8 @@ def adapter_fault(error: Exception) -> str:
     return f"the adapter raised {type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"
 
 
-@dataclass(slots=True)
-class _Phases:
-    """Seconds per phase of one check."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def measure(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+class _Phases(PhaseTimer):
+    """The time of one check, and the report that tells it."""
 
     def report(
         self,

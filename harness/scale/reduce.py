@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.findings.store import Finding, FindingsDirectory
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.scale.tables.spec import KEY, SCHEMA
-from mergecheck.harness.session import check_one
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.arrow import table_to_rows
@@ -68,17 +68,17 @@ def reduce_mismatch(
         engine: the same engine for small cases.
         findings: where findings are kept.
     """
-    tried = 0
+    checker, tried = Checker(engine=engine), 0
     for case in _candidates(spec, tables, keys):
         tried += 1
-        report = check_one(with_content_id(case), engine)
+        report = checker.check_case(with_content_id(case))
         if report.verdict is Verdict.MISMATCH:
-            return _keep(spec, report, engine, findings, tried)
+            return _keep(spec, report, checker, findings, tried)
     return Reduction(path=None, report=None, from_rows=(0, 0), num_tried=tried)
 
 
-def _keep(spec: ScaleSpec, report: CaseReport, engine: Engine, findings: Path, tried: int) -> Reduction:
-    attempts = Attempts(report, check=lambda case: check_one(case, engine), limits=LIMITS)
+def _keep(spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path, tried: int) -> Reduction:
+    attempts = Attempts(report, check=checker.check_case, limits=LIMITS)
     best = shrink(attempts)
     finding = Finding(
         fingerprint=attempts.fingerprint,

@@ -1,4 +1,4 @@
-"""The fuzz loop: draw, check, confirm, shrink, keep, until the budget is spent."""
+"""The fuzz loop: draw, check, confirm, shrink and keep, until the budget is spent."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from mergecheck.harness.verdict import Verdict
 from mergecheck.strategies.stream import DoesNotFailError, StopShrinking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint
-    from mergecheck.harness.search.batching import Batch
-    from mergecheck.harness.search.stream import CaseSource
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.findings.store import FindingsDirectory
+    from mergecheck.harness.search.prefetch import Finish, Prefetch
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
-# So many draws without a new case mean that the strategy has no more to give.
 MAX_REPEATS = 250
+"""After this many repeated draws in a row, the strategy has no new case left."""
 MAX_ENGINE_FAILURES = 3
-# One finding may use so much of the time that is left: twenty of them leave half of it for new cases.
 SHRINKING_SHARE = 0.03
-# So many candidates that only show a known finding mean that the rest of the case is of little interest.
+"""The share of the remaining time that one finding may use: twenty findings leave half of it for new cases."""
 MAX_RESEMBLING = 6
+"""After this many candidates that only show a known finding, shrinking ends."""
 MIN_SHRINKING_SECONDS = 5.0
 
 
 class _ResemblesAFindingError(Exception):
-    """Ends the shrinking of a case that is most likely a known finding and something more."""
+    """Ends the shrinking of a case that most likely is a known finding with additions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """When a run ends; the first limit reached ends it. At least one case is checked.
+    """When a run ends: at the first limit that it reaches. At least one case is checked.
 
     Attributes:
-        max_seconds: counted from the first case, not from the start of the engine. A finding under way is still
+        max_cases: different cases.
+        max_seconds: counted from the first case, not from the start of the engine. A finding that is being shrunk is
             shrunk to its own limit, which is a small part of the time that was left.
+        max_findings: different findings.
     """
 
     max_cases: int | None = 500
@@ -57,32 +57,35 @@ class Budget:
 
 
 class Search:
-    """One run of random cases against one engine."""
+    """One run of random cases against one engine.
+
+    Args:
+        checker: checks what is not drawn: a case once more, the singles of a batch, smaller cases.
+        cases: the drawn cases.
+        budget: when the run ends.
+        findings: where findings are kept.
+        listener: told of everything that happens.
+        limits: how much shrinking one finding is worth.
+    """
 
     def __init__(
         self,
+        checker: Checker,
+        cases: Prefetch,
         *,
-        check: Callable[[Case, Fingerprint | None], CaseReport],
-        draws: CaseSource,
-        engine: str,
-        engine_version: str,
         budget: Budget,
         findings: FindingsDirectory,
         listener: events.Listener = lambda _: None,
         limits: ShrinkLimits | None = None,
     ) -> None:
-        # A candidate for a smaller case only has to show one fingerprint, and an oracle may leave out the rest.
-        self._check_about = check
-        self._draws = draws
+        self._checker = checker
+        self._cases = cases
         self._repeats_in_a_row = 0
-        self._engine = engine
-        self._engine_version = engine_version
         self._budget = budget
         self._findings = findings
         self._listener = listener
         self._limits = limits or ShrinkLimits()
-        self._statistics = Statistics(seed=draws.seed)
-        self._seen: set[str] = set()
+        self._statistics = Statistics(seed=cases.seed)
         self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
@@ -101,9 +104,9 @@ class Search:
         self._started = time.monotonic()
         self._listener(
             events.RunStarted(
-                engine=self._engine,
-                engine_version=self._engine_version,
-                seed=self._draws.seed,
+                engine=self._checker.engine.name,
+                engine_version=self._checker.engine.version,
+                seed=self._cases.seed,
                 max_cases=self._budget.max_cases,
                 max_seconds=self._budget.max_seconds,
             )
@@ -122,69 +125,60 @@ class Search:
         """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
             return
-        index, case = self._draws.draw(self._statistics)
-        digest = content_digest(case)
-        if digest in self._seen:
+        upcoming = self._cases.next(self._statistics.space)
+        self._statistics.num_passed_over += upcoming.drawn.num_passed_over
+        if upcoming.finish is None:
             self._statistics.num_repeated += 1
             self._repeats_in_a_row += 1
             if self._repeats_in_a_row >= MAX_REPEATS:
                 self._stop = Stop.EXHAUSTED
             return
         self._repeats_in_a_row = 0
-        self._seen.add(digest)
-        batch = self._draws.batched(case, index)
-        if batch is None:
-            self._check_new(case)
-        else:
-            self._check_batch(batch)
+        self._check_new(upcoming.finish, singles=upcoming.drawn.singles)
         if self._attempts is not None:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
-            self._shrink(self._attempts, index)
+            self._shrink(self._attempts, upcoming.drawn.index)
             self._keep_finding()
 
     def _shrink(self, attempts: Attempts, index: int) -> None:
-        """Run the domain's own passes; what they leave too large is drawn anew by Hypothesis, and passed again."""
+        """Run the domain's own passes; if the case is still large, let Hypothesis simplify its draw, and run them again."""
         with contextlib.suppress(_ResemblesAFindingError):
             shrink(attempts)
             if not is_small(attempts.best.case) and not attempts.is_drawing_spent:
                 self._shrink_draw(attempts, index)
                 shrink(attempts)
 
-    def _check_batch(self, batch: Batch) -> None:
-        """Check many pairs of tables in one merge; where they disagree, find a pair that disagrees alone."""
-        report = self._check(with_content_id(batch.case))
+    def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
+        """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
+        report = finish()
         self._statistics.add(report)
-        self._statistics.num_batched += len(batch.singles)
-        if report.verdict is Verdict.ENGINE_ERROR:
-            self._engine_failed(report)
-        elif fingerprint(report) is not None:
-            alone = (self._check(with_content_id(single)) for single in batch.singles)
-            self._judge(next((one for one in alone if fingerprint(one) is not None), report))
-        self._listener(events.CaseChecked(report=report, summary=self._summary()))
-
-    def _check_new(self, case: Case) -> None:
-        report = self._check(with_content_id(case))
-        self._statistics.add(report)
+        self._statistics.num_batched += len(singles)
         if report.verdict is Verdict.ENGINE_ERROR:
             self._engine_failed(report)
         else:
             self._failures_in_a_row = 0
-            self._judge(report)
+            self._judge(self._narrowed(report, singles))
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
+    def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> CaseReport:
+        if fingerprint(report) is None:
+            return report
+        alone = (self._checker.check_case(with_content_id(single)) for single in singles)
+        return next((one for one in alone if fingerprint(one) is not None), report)
+
     def _shrink_draw(self, attempts: Attempts, index: int) -> None:
-        """Let Hypothesis simplify the draw within its limits; ``attempts`` remembers the best case."""
+        """Let Hypothesis simplify the draw within its limits; ``attempts`` keeps the best case."""
 
         def fails(case: Case) -> bool:
             if attempts.is_drawing_spent:
                 raise StopShrinking
             return attempts.reproduces(case)
 
-        with contextlib.suppress(Flaky, DoesNotFailError):  # a finding by chance does not come back
-            self._draws.shrink(index, fails)
+        with contextlib.suppress(Flaky, DoesNotFailError):  # a flaky finding does not come back
+            self._cases.shrink(index, fails)
 
     def _judge(self, report: CaseReport) -> None:
-        """Count a mismatch that is known, confirm one that is new by a second execution."""
+        """Count a known mismatch; confirm a new one by a second execution."""
         found = fingerprint(report)
         if found is None:
             return
@@ -192,7 +186,7 @@ class Search:
         if known is not None:
             self._statistics.findings[known] += 1
             return
-        again = self._check(report.case)
+        again = self._checker.check_case(report.case)
         if fingerprint(again) != found:
             self._statistics.add_flaky()
             self._set_aside("flaky", report, f"{found}, which a second execution did not show")
@@ -201,12 +195,13 @@ class Search:
         self._attempts = Attempts(again, check=self._check_smaller, limits=self._limits_now(), on_smaller=self._step)
 
     def _check_smaller(self, case: Case) -> CaseReport:
-        """Check a candidate; one that only shows a known finding is of no use, but tells what the best may be.
+        """Check a candidate; one that only shows a known finding is refused, but may tell what the best case is.
 
         Raises:
-            _ResemblesAFindingError: where enough candidates were of that sort.
+            _ResemblesAFindingError: if enough candidates show a known finding.
         """
-        report = self._check(case, about=None if self._attempts is None else self._attempts.fingerprint)
+        about = None if self._attempts is None else self._attempts.fingerprint
+        report = replace(self._checker, about=about).check_case(case)
         known = self._known.match_minimal(report)
         if known is None or self._attempts is None:
             return report
@@ -216,7 +211,7 @@ class Search:
         return replace(report, mismatches=())
 
     def _limits_now(self) -> ShrinkLimits:
-        """Return the limits for one finding, less where the run's own time is short."""
+        """Return the limits for one finding; they are smaller if little of the run's own time is left."""
         if self._budget.max_seconds is None:
             return self._limits
         left = self._budget.max_seconds - (time.monotonic() - self._started)
@@ -249,7 +244,7 @@ class Search:
             fingerprint=attempts.fingerprint,
             report=replace(best, case=with_content_id(best.case)),
             original=attempts.original,
-            seed=self._draws.seed,
+            seed=self._cases.seed,
             num_cases=self._statistics.num_cases,
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
@@ -267,11 +262,11 @@ class Search:
             self._stop = Stop.FINDINGS
 
     def _resembled_by(self, case: Case, *, is_cut_short: bool) -> str | None:
-        """Return the known finding that a minimal case is, but for something that does not matter.
+        """Return the known finding that a minimal case shows, but for additions that do not matter.
 
-        The shrinker refuses what looks like a known finding. Where one step from the minimal case leads to such a
-        thing, the case is that finding and one thing more; where shrinking did not come to its end, any such step
-        will do, since the fingerprint is likely to come back.
+        The shrinker refuses candidates that show a known finding. If one step from the minimal case leads to such a
+        candidate, the case is that finding with one addition. If shrinking was cut short, a step from any earlier case
+        counts too.
         """
         digest = content_digest(case)
         return next((known for best, known in reversed(self._resembled) if is_cut_short or best == digest), None)
@@ -279,9 +274,6 @@ class Search:
     def _set_aside(self, kind: str, report: CaseReport, reason: str) -> None:
         path = self._findings.set_aside(kind, report.case, set_aside_report(report, kind=kind, reason=reason))
         self._listener(events.CaseSetAside(kind=kind, path=path, reason=reason))
-
-    def _check(self, case: Case, *, about: Fingerprint | None = None) -> CaseReport:
-        return self._check_about(case, about)
 
     def _step(self, attempts: Attempts) -> None:
         num_target_rows, num_source_rows = num_rows(attempts.best.case)

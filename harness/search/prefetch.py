@@ -1,96 +1,147 @@
-"""The next case is drawn, and the reference asked about it, while the engine is still at the case before.
+"""Prefetches the next cases of a run: draws them, and begins their checks, while the run is at the current one.
 
-An engine works in a JVM or in a process of its own, and this process waits for it; both cores of a small machine are
-busy this way, with one case at a time on the engine and the same cases in the same order.
+Drawing and the reference take about as long as a merge. Engines work in a JVM or in a process of their own, so that
+both overlap on two cores. The cases and their order are those without prefetching.
 """
 
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+import functools
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.findings.store import WORK_DIRECTORY, RunningCase
+from mergecheck.harness.search.jobs import ending, job_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-    from pathlib import Path
+    from concurrent.futures import Executor, Future
 
-    from mergecheck.harness.coverage.statistics import Statistics
-    from mergecheck.harness.search.batching import Batch
-    from mergecheck.harness.search.stream import Draws
+    from mergecheck.harness.checker import Checker
+    from mergecheck.harness.coverage.case_space import CaseSpace
+    from mergecheck.harness.search.stream import Drawn, Draws
+    from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
-_PREPARING = 1
-"""The number under which the case being prepared is kept on disk; the one on the engine has none."""
+    Finish = Callable[[], CaseReport]
+    Begin = Callable[[Drawn], Finish]
+
+CASES_AHEAD = 8
+"""Cases that are begun ahead per job. Reports are taken in order, and a large table takes as long as a dozen other
+cases: the other jobs need as much work meanwhile."""
+_PREPARING = 1  # the job number of the case being prepared; the case on the engine has none
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    index: int
-    case: Case
-    batch: Batch | None
+class Upcoming:
+    """A draw whose check has begun.
+
+    Attributes:
+        finish: ends the check, in the main thread; None for a repeated draw, which is not checked again.
+    """
+
+    drawn: Drawn
+    finish: Finish | None
 
 
 @contextlib.contextmanager
-def prepared(
-    draws: Draws, reference: Callable[[Case], object] | None, *, work_directory: Path = WORK_DIRECTORY
-) -> Iterator[PreparedDraws]:
-    """Prepare a run's cases in a thread of its own for as long as the block lasts.
+def prefetching(
+    draws: Draws, checker: Checker, *, num_jobs: int = 1, max_cases: int | None = None
+) -> Iterator[Prefetch]:
+    """Prefetch a run's cases for as long as the block lasts.
+
+    With one job, the next case is drawn and the reference evaluates it while ``checker`` has the current one on its
+    engine. With several, each job checks on an engine of its own. Steered draws depend on what the cases before have
+    reached, so that nothing is prefetched.
 
     Args:
-        draws: the run's draws, not steered: those depend on what the cases before reached.
-        reference: is asked about each case, and remembers what it answered; None where nobody will ask it.
-        work_directory: where cases under way are kept.
+        draws: the run's draws.
+        checker: checks the cases of a single job, and whatever is checked again.
+        num_jobs: cases that are checked at once.
+        max_cases: how many different cases the run checks; None for no limit.
+
+    Raises:
+        UserInputError: if there are several jobs, and the engine cannot run several cases at once.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="mergecheck-prepare") as pool:
-        yield PreparedDraws(draws, pool, reference, RunningCase(work_directory, job=_PREPARING))
+    with contextlib.ExitStack() as stack:
+        if num_jobs > 1:
+            begin = stack.enter_context(job_pool(checker, num_jobs))
+        else:
+            begin = functools.partial(_prepare, checker)
+        num_ahead = 0 if draws.steer else 1 if num_jobs == 1 else CASES_AHEAD * num_jobs
+        thread = stack.enter_context(ending(ThreadPoolExecutor(1, thread_name_prefix="mergecheck-prefetch")))
+        yield Prefetch(draws, begin, thread, num_ahead=num_ahead, max_cases=max_cases)
+
+
+def _prepare(checker: Checker, drawn: Drawn) -> Finish:
+    prepared = replace(checker, job=_PREPARING).prepare(drawn.case, drawn.reference)
+    return functools.partial(checker.check, prepared)
 
 
 @dataclass(slots=True)
-class PreparedDraws:
-    """The draws of a run, one ahead."""
+class Prefetch:
+    """The cases of a run, in the order of its draws.
+
+    Attributes:
+        draws: the run's draws.
+        begin: begins the check of a case in the prefetching thread, and returns what ends it.
+        thread: draws, one case after the other.
+        num_ahead: draws that are begun before they are asked for.
+        max_cases: how many different cases the run checks; None for no limit.
+    """
 
     draws: Draws
-    _pool: ThreadPoolExecutor
-    _reference: Callable[[Case], object] | None
-    _running: RunningCase
-    _next: Future[_Prepared] | None = field(init=False, default=None)
-    _last: _Prepared | None = field(init=False, default=None)
+    begin: Begin
+    thread: Executor
+    num_ahead: int = 0
+    max_cases: int | None = None
+    _coming: deque[Future[Upcoming]] = field(init=False, default_factory=deque)
+    _num_taken: int = field(init=False, default=0)
 
     @property
     def seed(self) -> int:
         """The seed of the stream."""
         return self.draws.seed
 
-    def draw(self, statistics: Statistics) -> tuple[int, Case]:
-        """Return the next case and its number, see ``Draws.draw``, and begin with the one behind it."""
-        pending = self._next or self._pool.submit(self._prepare, statistics)
-        self._next = pending  # an interrupt while waiting loses no case
-        self._last = pending.result()
-        self._next = self._pool.submit(self._prepare, statistics)
-        return self._last.index, self._last.case
+    @property
+    def num_coming(self) -> int:
+        """Draws that were begun and not yet asked for."""
+        return len(self._coming)
 
-    def batched(self, case: Case, index: int) -> Batch | None:
-        """Return what ``Draws.batched`` does."""
-        if self._last is not None and self._last.index == index:
-            return self._last.batch
-        return self.draws.batched(case, index)
+    def next(self, space: CaseSpace) -> Upcoming:
+        """Return the next draw, and begin with those behind it.
+
+        Args:
+            space: what the run has reached so far; steered draws choose by it.
+
+        Raises:
+            RuntimeError: if nothing can be drawn.
+        """
+        if not self._coming:
+            self._draw(space)
+        upcoming = self._coming[0].result()  # an interrupt while waiting loses no case
+        self._coming.popleft()
+        self._num_taken += not upcoming.drawn.is_repeated
+        while len(self._coming) < self.num_ahead and self._may_draw_more():
+            self._draw(space)
+        return upcoming
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
-        """Let Hypothesis simplify a draw, see ``Stream.shrink``; it does not draw elsewhere meanwhile."""
-        if self._next is not None:
-            wait([self._next])
+        """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
         return self.draws.shrink(index, fails)
 
-    def _prepare(self, statistics: Statistics) -> _Prepared:
-        index, case = self.draws.draw(statistics)
-        batch = self.draws.batched(case, index)
-        if self._reference is not None:
-            whole = case if batch is None else batch.case
-            # A reference that fails will do so again where the case is checked, and be told there.
-            with self._running.under_way(whole), contextlib.suppress(Exception):
-                self._reference(whole)
-        return _Prepared(index, case, batch)
+    def _may_draw_more(self) -> bool:
+        """Tell whether the run needs another draw even if no draw under way is a repeated one."""
+        return self.max_cases is None or self._num_taken + len(self._coming) < self.max_cases
+
+    def _draw(self, space: CaseSpace) -> None:
+        self._coming.append(self.thread.submit(self._begin_next, space))
+
+    def _begin_next(self, space: CaseSpace) -> Upcoming:
+        drawn = self.draws.draw(space)
+        if drawn.is_repeated:
+            return Upcoming(drawn, None)
+        drawn = self.draws.batched(drawn)
+        return Upcoming(drawn, self.begin(drawn))

@@ -1,10 +1,13 @@
-"""Which case is checked next: the stream of a seed, steered to what is new, alone or among others of its statement."""
+"""The draws of a run: the stream of a seed, steered to what is new, alone or in a batch of the same statement."""
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
 from mergecheck.harness.coverage.case_space import cells_of
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
 from mergecheck.reference import evaluate
@@ -16,45 +19,46 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from mergecheck.harness.coverage.statistics import Statistics
-    from mergecheck.harness.search.batching import Batch
+    from mergecheck.harness.coverage.case_space import CaseSpace
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
 
 STEERED_WIDTH = 4
 
 
-class CaseSource(Protocol):
-    """Where a run's cases come from: ``Draws``, or something that works ahead of them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One draw of a run.
 
-    @property
-    def seed(self) -> int:
-        """The seed of the stream."""
-        ...
+    Attributes:
+        index: its number in the stream.
+        case: what is to be checked: the case that was drawn, or a batch of it. Its id is its content's.
+        singles: the cases of a batch, each alone; empty if the case is no batch.
+        reference: the reference's answer for ``case``, if drawing needed it.
+        is_repeated: whether the run has drawn the same case before.
+        num_passed_over: draws that were left out in favour of this one (``--steer``).
+    """
 
-    def draw(self, statistics: Statistics) -> tuple[int, Case]:
-        """Return the next case, and its number, see ``Draws.draw``."""
-        ...
-
-    def batched(self, case: Case, index: int) -> Batch | None:
-        """Put the case among others of its statement, see ``Draws.batched``."""
-        ...
-
-    def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
-        """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
-        ...
+    index: int
+    case: Case
+    singles: tuple[Case, ...] = ()
+    reference: Reference | None = None
+    is_repeated: bool = False
+    num_passed_over: int = 0
 
 
 class Draws:
     """The draws of one run; the same seed gives the same, whatever the budget.
 
+    One thread may draw while another one shrinks: Hypothesis does one thing at a time.
+
     Args:
         cases: what to draw.
         seed: of the stream.
         first: number of the case to begin with.
-        reference: tells what a case would reach, at a fraction of what the engine would take.
+        reference: tells what a case would reach, at a fraction of the engine's time.
         steer: of several draws take the one that reaches most new cells of the case space.
-        batch_size: pairs of tables that are checked in one merge, where a case allows it.
+        batch_size: pairs of tables that are checked in one merge, if a case allows it.
     """
 
     def __init__(
@@ -67,52 +71,58 @@ class Draws:
         steer: bool = False,
         batch_size: int = 1,
     ) -> None:
-        self._seed = seed
+        self.seed = seed
+        self.steer = steer
         self._stream = Stream(cases)
+        self._one_at_a_time = threading.Lock()
         self._next_index = first
         self._reference = reference
-        self._steer = steer
         self._batch_size = batch_size
+        self._digests: set[str] = set()
 
-    @property
-    def seed(self) -> int:
-        """The seed of the stream."""
-        return self._seed
-
-    def draw(self, statistics: Statistics) -> tuple[int, Case]:
-        """Draw the next case, and its number.
+    def draw(self, space: CaseSpace) -> Drawn:
+        """Draw the next case.
 
         Args:
-            statistics: of the run so far; draws that are passed over are counted there.
+            space: what the run has reached so far; steered draws choose by it.
         """
-        if not self._steer:
-            return self._next()
-        drawn = [self._next() for _ in range(STEERED_WIDTH)]
-        statistics.num_passed_over += STEERED_WIDTH - 1
-        news = [statistics.space.num_new(self._cells(case)) for _, case in drawn]
-        return drawn[news.index(max(news))]
+        drawn = self._steered(space) if self.steer else self._next()
+        digest = content_digest(drawn.case)
+        named = replace(drawn, case=replace(drawn.case, id=digest[:ID_LENGTH]), is_repeated=digest in self._digests)
+        self._digests.add(digest)
+        return named
+
+    def batched(self, drawn: Drawn) -> Drawn:
+        """Put a case in a batch of its statement; it stays alone if it cannot be in one, or if all must be rejected."""
+        if self._batch_size == 1:
+            return drawn
+        for max_source_rows in (MOST_ROWS, 1):  # with several source rows some pair may be ambiguous
+            random = Random(f"{self.seed}/{drawn.index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
+            batch = batch_of(drawn.case, random, size=self._batch_size, max_source_rows=max_source_rows)
+            if batch is None:
+                return drawn
+            reference = self._reference(batch.case)
+            if isinstance(reference.answer, Prediction):
+                return replace(drawn, case=with_content_id(batch.case), singles=batch.singles, reference=reference)
+        return drawn
 
     def shrink(self, index: int, fails: Callable[[Case], bool]) -> Case:
         """Let Hypothesis simplify a draw, see ``Stream.shrink``."""
-        return self._stream.shrink(self._seed, index, fails)
+        with self._one_at_a_time:
+            return self._stream.shrink(self.seed, index, fails)
 
-    def batched(self, case: Case, index: int) -> Batch | None:
-        """Put a case among others of its statement; None where it cannot be, or where all must be rejected."""
-        if self._batch_size == 1:
-            return None
-        for max_source_rows in (MOST_ROWS, 1):  # one each, where several rows make some pair ambiguous
-            random = Random(f"{self._seed}/{index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
-            batch = batch_of(case, random, size=self._batch_size, max_source_rows=max_source_rows)
-            if batch is None:
-                return None
-            if isinstance(self._reference(batch.case).answer, Prediction):
-                return batch
-        return None
-
-    def _next(self) -> tuple[int, Case]:
+    def _next(self) -> Drawn:
         index, self._next_index = self._next_index, self._next_index + 1
-        return index, self._stream.draw(self._seed, index)
+        with self._one_at_a_time:
+            return Drawn(index=index, case=self._stream.draw(self.seed, index))
 
-    def _cells(self, case: Case) -> frozenset[tuple[str, ...]]:
-        answer = self._reference(case)
-        return cells_of(case.target, answer.facts, is_rejected=isinstance(answer.answer, Rejection))
+    def _steered(self, space: CaseSpace) -> Drawn:
+        drawn = [self._next() for _ in range(STEERED_WIDTH)]
+        references = [self._reference(one.case) for one in drawn]
+        news = [space.num_new(_cells(one.case, found)) for one, found in zip(drawn, references, strict=True)]
+        best = news.index(max(news))
+        return replace(drawn[best], reference=references[best], num_passed_over=STEERED_WIDTH - 1)
+
+
+def _cells(case: Case, reference: Reference) -> frozenset[tuple[str, ...]]:
+    return cells_of(case.target, reference.facts, is_rejected=isinstance(reference.answer, Rejection))

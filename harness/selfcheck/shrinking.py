@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.selfcheck.fault import Mutant
-from mergecheck.harness.session import fuzz_engine
-from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
+from mergecheck.harness.session import FuzzOptions, run_fuzz
+from mergecheck.harness.shrink.shrinker import num_rows
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
@@ -55,15 +56,9 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
     """
     said: list[Event] = []
     with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix="mergecheck-") as folder:
-        fuzz_engine(
-            engine,
-            seed=seed,
-            budget=Budget(max_cases=_CASES, max_findings=1),
-            listener=said.append,
-            findings=Path(folder),
-            limits=ShrinkLimits(),
-            first=first,
-        )
+        budget = Budget(max_cases=_CASES, max_findings=1)
+        options = FuzzOptions(seed=seed, first=first, budget=budget, findings=Path(folder))
+        run_fuzz(Checker(engine=engine), options, listener=said.append)
     finding = next((event.finding for event in said if isinstance(event, FindingSaved)), None)
     if finding is None:
         return None

@@ -1,4 +1,4 @@
-"""A variant's answer held against the base's and against the reference, but for what the variant may change."""
+"""A variant's answer compared with the base's and the reference's, but for what the variant may change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.compare.outcomes import (
     compare_outcome,
@@ -14,11 +15,12 @@ from mergecheck.harness.compare.outcomes import (
     same_error_class,
     spurious_error,
 )
-from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
 from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
@@ -75,10 +77,90 @@ class VariantReport:
     plan: PlanFingerprint = field(default_factory=PlanFingerprint)
 
 
-class Observed:
-    """A configurable engine as the check of one case wants it: with the base's values by settings of the engine's own.
+class VariantChecker:
+    """Checks cases with the base's value on every axis, and under variants.
 
-    It remembers the plans of the last merge.
+    Args:
+        engine: the system under test.
+        deviations: what is known of it.
+        reference: evaluates a case.
+    """
+
+    def __init__(
+        self,
+        engine: ConfigurableEngine,
+        *,
+        deviations: Deviations = NONE_KNOWN,
+        reference: Callable[[Case], Reference] = evaluate,
+    ) -> None:
+        self._engine = _RecordingEngine(engine)
+        self._checker = Checker(engine=self._engine, deviations=deviations, reference=reference)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The engine's capabilities."""
+        return self._engine.capabilities
+
+    @property
+    def plan(self) -> PlanFingerprint:
+        """The fingerprint of the plans of the last merge."""
+        return self._engine.plan
+
+    def check_base(self, case: Case, reference: Reference | None = None) -> CaseReport:
+        """Check a case with the base's values against the reference.
+
+        Args:
+            case: the case as it was drawn.
+            reference: the reference's answer, if it is known already.
+        """
+        answer = self._checker.reference(case) if reference is None else reference
+        return self._checker.check(PreparedCase(base_of(case), answer))
+
+    def check(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
+        """Run a variant and compare.
+
+        Everything must be as in the base but for the exemptions of the variant. What is exempt, and all the rest once
+        more, must be as the reference says of the variant's own tables and flags.
+
+        Args:
+            case: the case as it was drawn.
+            variant: the case must be in its domain.
+            base: the check of the base, which agrees, or deviates in a known way.
+        """
+        changed = replace(variant.applied(case), expect=None)  # its author speaks of his own tables only
+        judged = variant.judged(case)
+        answer = base.reference if judged.is_same_merge(case) else self._checker.reference(judged)
+        report = self._checker.check(PreparedCase(changed, answer))
+        if report.verdict is Verdict.ENGINE_ERROR:
+            return VariantReport(variant=variant, ending=Ending.ENGINE_ERROR, report=report)
+        if not isinstance(report.result, Outcome | Rejection) or not isinstance(base.result, Outcome | Rejection):
+            return VariantReport(variant=variant, ending=Ending.UNSUPPORTED, report=report, plan=self.plan)
+        return self._compared(variant, base, report)
+
+    def _compared(self, variant: Variant, base: CaseReport, report: CaseReport) -> VariantReport:
+        found = _from_base(base, report, self.capabilities)
+        exempt = {mismatch: _rules(variant.exemptions, mismatch, base, report) for mismatch in found}
+        rules = tuple(dict.fromkeys(rule for rules in exempt.values() for rule in rules))
+        own = [mismatch for mismatch, allowed in exempt.items() if not allowed]
+        if report.deviations or (base.deviations and report.verdict is not Verdict.MISMATCH and own):
+            return VariantReport(variant=variant, ending=Ending.KNOWN, report=report, rules=rules, plan=self.plan)
+        mismatches = (*(report.mismatches), *(() if base.deviations else own))
+        if mismatches:
+            report = replace(report, verdict=Verdict.MISMATCH, mismatches=mismatches)
+            return VariantReport(variant=variant, ending=Ending.DIFFERENT, report=report, rules=rules, plan=self.plan)
+        ending = Ending.EXEMPT if rules else Ending.EQUAL
+        return VariantReport(variant=variant, ending=ending, report=report, rules=rules, plan=self.plan)
+
+
+def is_comparable(base: CaseReport) -> bool:
+    """Tell whether variants can be compared with a base: it agrees, or deviates in a known way."""
+    return base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
+
+
+class _RecordingEngine:
+    """A configurable engine that keeps the plans of its last merge.
+
+    The base's values of the engine's own settings are set for every case; the case's own settings win.
     """
 
     def __init__(self, engine: ConfigurableEngine) -> None:
@@ -99,62 +181,6 @@ class Observed:
 
     def close(self) -> None:
         """Do nothing: the caller closes the engine."""
-
-
-def check_base(
-    case: Case, engine: Observed, deviations: Deviations, reference: Callable[[Case], Reference]
-) -> CaseReport:
-    """Check a case with the base's values against the reference."""
-    return deviations.annotated(check_case(base_of(case), engine, reference=lambda _: reference(case)))
-
-
-def base_stands(base: CaseReport) -> bool:
-    """Tell whether variants may be held against a base: it agrees, or deviates in a known way."""
-    return base.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) or bool(base.deviations)
-
-
-def judge(
-    case: Case,
-    variant: Variant,
-    base: CaseReport,
-    *,
-    engine: Observed,
-    deviations: Deviations,
-    reference: Callable[[Case], Reference],
-) -> VariantReport:
-    """Run a variant and compare.
-
-    Everything must be as in the base but for the exemptions of the variant; what is exempt, and all the rest once
-    more, must be as the reference says of the variant's own tables and flags (pitfall P2).
-
-    Args:
-        case: the case, as it was drawn.
-        variant: in whose domain it is.
-        base: the check of the base, which agrees, or deviates in a known way.
-        engine: the system under test.
-        deviations: what is known of it.
-        reference: evaluates the variant's own tables and flags.
-    """
-    changed = replace(variant.applied(case), expect=None)  # its author speaks of his own tables only
-    judged = variant.judged(case)
-    report = deviations.annotated(check_case(changed, engine, reference=lambda _: reference(judged)))
-    plan = engine.plan
-    if report.verdict is Verdict.ENGINE_ERROR:
-        return VariantReport(variant=variant, ending=Ending.ENGINE_ERROR, report=report)
-    if not isinstance(report.result, Outcome | Rejection) or not isinstance(base.result, Outcome | Rejection):
-        return VariantReport(variant=variant, ending=Ending.UNSUPPORTED, report=report, plan=plan)
-    found = _from_base(base, report, engine.capabilities)
-    exempt = {mismatch: _rules(variant.exemptions, mismatch, base, report) for mismatch in found}
-    rules = tuple(dict.fromkeys(rule for rules in exempt.values() for rule in rules))
-    own = [mismatch for mismatch, allowed in exempt.items() if not allowed]
-    if report.deviations or (base.deviations and report.verdict is not Verdict.MISMATCH and own):
-        return VariantReport(variant=variant, ending=Ending.KNOWN, report=report, rules=rules, plan=plan)
-    mismatches = (*(report.mismatches), *(() if base.deviations else own))
-    if mismatches:
-        report = replace(report, verdict=Verdict.MISMATCH, mismatches=mismatches)
-        return VariantReport(variant=variant, ending=Ending.DIFFERENT, report=report, rules=rules, plan=plan)
-    ending = Ending.EXEMPT if rules else Ending.EQUAL
-    return VariantReport(variant=variant, ending=ending, report=report, rules=rules, plan=plan)
 
 
 def _from_base(base: CaseReport, report: CaseReport, capabilities: Capabilities) -> tuple[Mismatch, ...]:

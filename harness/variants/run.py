@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.findings.store import fingerprint
 from mergecheck.harness.report.mismatch import set_aside_report
+from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.variants.axes import selection
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, Variant, variant_named, without_variant
 from mergecheck.harness.variants.bisect import bisect
 from mergecheck.harness.variants.counts import Counts
 from mergecheck.harness.variants.finding import VariantFinding
-from mergecheck.harness.variants.judge import Ending, Observed, base_stands, check_base, judge
+from mergecheck.harness.variants.judge import Ending, is_comparable
 from mergecheck.harness.variants.text import finding_report
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mergecheck.harness.deviations.registry import Deviations
-    from mergecheck.harness.engine import ConfigurableEngine
     from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint
-    from mergecheck.harness.search.batching import Batch
-    from mergecheck.harness.variants.judge import VariantReport
+    from mergecheck.harness.variants.judge import VariantChecker, VariantReport
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
@@ -38,12 +36,9 @@ class VariantRun:
     """One run on one engine.
 
     Args:
-        engine: the system under test.
-        deviations: what is known of it.
+        checker: checks on the engine.
         findings: where differences are kept; None keeps none.
         only: the variants to try if a case is in their domain; without any, a selection for each case.
-        batched: puts a drawn case, by its number, among others of its statement; None if it stays alone.
-        reference: evaluates cases.
         limits: how much shrinking one finding is worth.
         listener: told of each finding.
         progress: told the counts after each base case and each run of a variant.
@@ -51,25 +46,19 @@ class VariantRun:
 
     def __init__(
         self,
-        engine: ConfigurableEngine,
+        checker: VariantChecker,
         *,
-        deviations: Deviations,
-        reference: Callable[[Case], Reference],
         findings: FindingsDirectory | None = None,
         only: tuple[Variant, ...] = (),
-        batched: Callable[[Case, int], Batch | None] = lambda _case, _index: None,
         limits: ShrinkLimits = LIMITS,
         listener: Callable[[VariantFinding], None] = lambda _: None,
         progress: Callable[[Counts], None] = lambda _: None,
     ) -> None:
         self.counts = Counts(only=only)
         self.found: list[VariantFinding] = []
-        self._engine = Observed(engine)
-        self._deviations = deviations
-        self._reference = reference
+        self._checker = checker
         self._findings = findings
         self._only = only
-        self._batched = batched
         self._limits = limits
         self._listener = listener
         self._progress = progress
@@ -78,23 +67,27 @@ class VariantRun:
 
     def run(
         self,
-        cases: Iterable[tuple[int | None, Case]],
+        cases: Iterable[Drawn | Case],
         *,
         max_seconds: float | None = None,
         max_findings: int | None = None,
     ) -> None:
-        """Check cases until they, the time or the findings are at their end.
+        """Check cases until there are no more, the time is up, or there are enough findings.
 
         Args:
-            cases: with their numbers in a stream; None for a case that was given, which runs under every variant.
-            max_seconds: from now; the case under way comes to its end.
-            max_findings: stop when so many are found, in the midst of a case too.
+            cases: draws of a stream, or cases that were given; these run under every variant.
+            max_seconds: from now; the case under way is finished.
+            max_findings: stop at this number of findings, also in the middle of a case.
         """
         started = time.monotonic()
         self._max_findings = max_findings
         try:
-            for index, case in cases:
-                self.check(index, case)
+            for case in cases:
+                if isinstance(case, Drawn):
+                    self.counts.num_batched += len(case.singles)
+                    self._check(case.case, index=case.index, singles=case.singles, reference=case.reference)
+                else:
+                    self._check(case)
                 self.counts.seconds = time.monotonic() - started
                 if max_seconds is not None and self.counts.seconds >= max_seconds:
                     break
@@ -103,29 +96,31 @@ class VariantRun:
         finally:
             self.counts.seconds = time.monotonic() - started
 
-    def check(self, index: int | None, case: Case) -> None:
-        """Check one case, or a batch of its statement: the base against the reference, then variants against the base.
+    def _check(
+        self,
+        case: Case,
+        *,
+        index: int | None = None,
+        singles: tuple[Case, ...] = (),
+        reference: Reference | None = None,
+    ) -> None:
+        """Check the base against the reference, then variants against the base.
 
         A difference in a batch is looked for in its pairs of tables; the first that shows it alone is the finding.
         """
-        batch = None if index is None else self._batched(case, index)
-        if batch is not None:
-            case = with_content_id(batch.case)
-            self.counts.num_batched += len(batch.singles)
-        alone = () if batch is None else batch.singles
-        base = self._base(case)
-        self.counts.add_base(base, self._engine.plan)
+        base = self._checker.check_base(case, reference)
+        self.counts.add_base(base, self._checker.plan)
         self._progress(self.counts)
         if base.verdict is Verdict.MISMATCH and not base.deviations:
-            self._keep_base(case, base, alone)
-        if not base_stands(base):
+            self._keep_base(case, base, singles)
+        if not is_comparable(base):
             return
         variants, outside = self._variants(index, case, base)
         self.counts.add_outside(outside)
         for variant in variants:
-            report = self._judged(case, variant, base)
+            report = self._checker.check(case, variant, base)
             if report.ending is Ending.DIFFERENT:
-                report = self._confirmed(case, report, alone)
+                report = self._confirmed(case, report, singles)
             self.counts.add(report)
             self._progress(self.counts)
             if self._is_enough():
@@ -143,25 +138,25 @@ class VariantRun:
         if only:
             inside = tuple(variant for variant in only if variant.holds(plain, facts))
             return inside, tuple(variant for variant in only if variant not in inside)
-        own = self._engine.capabilities.own_settings
+        own = self._checker.capabilities.own_settings
         if index is None:
             return selection.every(plain, facts, own=own)
         return selection.selected(index, plain, facts, own=own)
 
-    def _confirmed(self, case: Case, first: VariantReport, alone: Iterable[Case]) -> VariantReport:
+    def _confirmed(self, case: Case, first: VariantReport, singles: Iterable[Case]) -> VariantReport:
         """Run a difference again; one that does not come back is no finding, but is counted."""
         wanted = fingerprint(first.report)
         again = self._checked(first.variant)(without_variant(case))
         if wanted is None or fingerprint(again) != wanted:
             self._set_aside(case, first.report, first.variant)
             return first
-        case = next((one for one in alone if fingerprint(self._checked(first.variant)(one)) == wanted), case)
+        case = next((one for one in singles if fingerprint(self._checked(first.variant)(one)) == wanted), case)
         minimal = bisect(first.variant, lambda variant: fingerprint(self._checked(variant)(case)) == wanted)
         if (minimal.name, wanted) in self._known:
             return first
         self._known.add((minimal.name, wanted))
         found = self._checked(minimal)(without_variant(case))
-        if fingerprint(found) is None:  # bisect has just seen it: the engine answers now so and now otherwise
+        if fingerprint(found) is None:  # bisect has just seen it: the engine's answers vary
             found, minimal = again, first.variant
         attempts = Attempts(found, check=self._checked(minimal), limits=self._limits)
         best = shrink(attempts)
@@ -176,40 +171,34 @@ class VariantRun:
         )
         return first
 
-    def _base(self, case: Case) -> CaseReport:
-        return check_base(case, self._engine, self._deviations, self._reference)
-
-    def _judged(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
-        return judge(case, variant, base, engine=self._engine, deviations=self._deviations, reference=self._reference)
-
     def _checked(self, variant: Variant) -> Callable[[Case], CaseReport]:
-        """Return a check of cases under a variant, whose report is about the case and not about what the variant ran.
+        """Return a check of cases under a variant; its report is about the case, not about what the variant ran.
 
-        A case that is outside the domain, or whose base differs from the reference, shows nothing.
+        A case that is outside the domain, or whose base differs from the reference, shows no mismatch.
         """
 
         def check(case: Case) -> CaseReport:
-            base = self._base(case)
-            if not base_stands(base) or not variant.holds(case, base.reference.facts):
+            base = self._checker.check_base(case)
+            if not is_comparable(base) or not variant.holds(case, base.reference.facts):
                 return replace(base, case=case, mismatches=())
-            return replace(self._judged(case, variant, base).report, case=case)
+            return replace(self._checker.check(case, variant, base).report, case=case)
 
         return check
 
-    def _keep_base(self, case: Case, base: CaseReport, alone: Iterable[Case]) -> None:
+    def _keep_base(self, case: Case, base: CaseReport, singles: Iterable[Case]) -> None:
         wanted = fingerprint(base)
-        if wanted is None or fingerprint(self._base(case)) != wanted:
+        if wanted is None or fingerprint(self._checker.check_base(case)) != wanted:
             self._set_aside(case, base, None)
             return
         if ("", wanted) in self._known:
             return
         self._known.add(("", wanted))
-        found = next((one for one in map(self._base, alone) if fingerprint(one) == wanted), base)
+        found = next((one for one in map(self._checker.check_base, singles) if fingerprint(one) == wanted), base)
         report = replace(found, case=with_content_id(found.case))
         self._keep(VariantFinding(fingerprint=wanted, report=report, variant=None, found_with=None))
 
     def _set_aside(self, case: Case, report: CaseReport, variant: Variant | None) -> None:
-        """Count a difference that did not come back, and keep its case: somebody may find out why."""
+        """Count a difference that did not come back, and keep its case for whoever looks for the reason."""
         self.counts.num_flaky += 1
         if self._findings is None:
             return

@@ -1,28 +1,27 @@
-"""A saved case that names a variant, checked anywhere as the verb ``variants`` checked it when it was found."""
+"""Saved cases, and among them those that name a variant: they are checked as ``variants`` has checked them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named, without_variant
-from mergecheck.harness.variants.judge import Observed, base_stands, check_base, judge
-from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.harness.variants.judge import VariantChecker, is_comparable
+from mergecheck.harness.verdict import CaseReport, Oracle, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
 
 
-def check_variant(
-    case: Case, engine: Engine, deviations: Deviations, reference: Callable[[Case], Reference]
-) -> CaseReport:
-    """Check the base of a case against the reference, and if that agrees the variant that the case names.
+def check_saved(case: Case, checker: Checker) -> CaseReport:
+    """Check a saved case; one that names a variant shows its difference under that variant only, so it runs there.
+
+    Of a case that names a variant, the base is checked against the reference, and if that agrees, the variant.
 
     Returns:
         The report of the base if that does not agree, else the variant's; ``unsupported`` if the engine takes no
@@ -31,17 +30,24 @@ def check_variant(
     Raises:
         UserInputError: there is no such variant.
     """
-    variant, plain = variant_named(case.conf[VARIANT_SETTING]), without_variant(case)
+    if VARIANT_SETTING not in case.conf or checker.oracle is not Oracle.REFERENCE:
+        return checker.check_case(case)
+    with interrupts_kept():
+        return _check_variant(case, checker)
+
+
+def _check_variant(case: Case, checker: Checker) -> CaseReport:
+    variant, plain, engine = variant_named(case.conf[VARIANT_SETTING]), without_variant(case), checker.engine
     if not isinstance(engine, ConfigurableEngine):
-        return _unsupported(case, engine, reference(plain), f"variant {variant.name}: {engine.name} takes no settings")
-    observed = Observed(engine)
-    base = check_base(plain, observed, deviations, reference)
-    if not base_stands(base):
+        reason = f"variant {variant.name}: {engine.name} takes no settings"
+        return _unsupported(case, engine, checker.reference(plain), reason)
+    variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference)
+    base = variants.check_base(plain)
+    if not is_comparable(base):
         return replace(base, case=case)
     if not variant.holds(plain, base.reference.facts):
         return _unsupported(case, engine, base.reference, f"variant {variant.name}: the case is outside its domain")
-    judged = judge(plain, variant, base, engine=observed, deviations=deviations, reference=reference)
-    return replace(judged.report, case=case)
+    return replace(variants.check(plain, variant, base).report, case=case)
 
 
 def _unsupported(case: Case, engine: Engine, reference: Reference, reason: str) -> CaseReport:

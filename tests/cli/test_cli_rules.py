@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,8 @@ import pytest
 from cli_cases import ECHO, case_document
 
 from mergecheck import reference
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs import fuzz, rules
-from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.session import check_one
 from mergecheck.reference.outcome import Facts, Reference, Unsupported
 
 if TYPE_CHECKING:
@@ -52,9 +50,7 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for verb in (rules, fuzz):
         monkeypatch.setattr(verb, "known_rules", lambda: RULES)
     monkeypatch.setattr(rules, "evaluate", evaluate)
-    monkeypatch.setattr(sys.modules["mergecheck.harness.session"], "evaluate", evaluate)
-    for check in (check_case, check_one):
-        monkeypatch.setitem(check.__kwdefaults__ or {}, "reference", evaluate)
+    monkeypatch.setitem(Checker.__init__.__kwdefaults__ or {}, "reference", evaluate)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.catalogue import load_variant_faults, variant_cases
@@ -14,9 +13,8 @@ from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.plans import fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of, variant_named
-from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import VariantRun
-from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +36,7 @@ def engine() -> Iterator[PySparkEngine]:
 
 def running(engine: PySparkEngine, *names: str) -> VariantRun:
     return VariantRun(
-        engine,
-        deviations=Deviations(),
-        reference=evaluate,
+        VariantChecker(engine),
         only=tuple(variant_named(name) for name in names),
         limits=ShrinkLimits(max_seconds=0, max_runs=0),
     )
@@ -50,7 +46,7 @@ def test_every_join_is_seen_and_agrees(engine: PySparkEngine) -> None:
     """The settings do choose the operators, and the operators give one answer."""
     names = ("join=broadcast", "join=shuffled-hash", "join=nested-loop", "codegen=whole-stage", "reader=batches of 1")
     run = running(engine, *names)
-    run.check(None, variant_cases()["upsert"])
+    run.run([variant_cases()["upsert"]])
     assert run.found == []
     assert run.counts.unseen() == ()
     assert run.counts.endings[Ending.EQUAL] + run.counts.endings[Ending.EXEMPT] == len(names)
@@ -61,7 +57,7 @@ def test_settings_are_put_back(engine: PySparkEngine) -> None:
     """A variant leaves no trace in the session."""
     assert isinstance(engine, ConfigurableEngine)
     first = fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans)
-    running(engine, "aqe=on,join=broadcast,partitions=5").check(None, variant_cases()["upsert"])
+    running(engine, "aqe=on,join=broadcast,partitions=5").run([variant_cases()["upsert"]])
     assert fingerprint_of(engine.run_recorded(base_of(variant_cases()["upsert"])).plans) == first
 
 
@@ -70,7 +66,7 @@ def test_a_planted_fault_is_found_and_its_axis_named(engine: PySparkEngine, plan
     """Of the three axes of the variant, the one that the fault hangs on."""
     run = running(engine, planted.variant)
     with Mutant.of(planted.fault).switched_on():
-        run.check(None, variant_cases()[planted.case])
+        run.run([variant_cases()[planted.case]])
     assert [finding.variant is not None for finding in run.found] == [True]
     named = run.found[0].variant
     assert named is not None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.findings.store import fingerprint
@@ -21,7 +22,7 @@ from mergecheck.harness.selfcheck.catalogue import chosen
 from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
 from mergecheck.harness.selfcheck.mutation import Change
 from mergecheck.harness.selfcheck.trial import run_seed
-from mergecheck.harness.session import check_one, fuzz_engine, stream_for
+from mergecheck.harness.session import FuzzOptions, run_fuzz, stream_for
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.merge.syntax.dialect import parse_expression
@@ -74,13 +75,13 @@ def test_a_planted_fault_is_found_and_shrunk(fault: Fault, engine: PySparkEngine
     with Mutant.of(fault).switched_on():
         finding, path = fuzz(engine)
         (kept,) = load_cases(path)
-        replayed = check_one(kept, engine)
+        replayed = Checker(engine=engine).check_case(kept)
     _logger.info("%s: %s", fault.id, _told(finding))
 
     assert kept == finding.report.case
     assert fingerprint(replayed) == finding.fingerprint
     assert finding.fingerprint.check in CHECKS[fault.id]
-    assert check_one(kept, engine).verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
+    assert Checker(engine=engine).check_case(kept).verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED)
     num_target_rows, num_source_rows = num_rows(kept)
     assert num_target_rows <= 3
     assert num_source_rows <= 3
@@ -99,7 +100,8 @@ def _told(finding: Finding) -> str:
 def fuzz(engine: PySparkEngine) -> tuple[Finding, Path]:
     """Run until the first finding, and return it with the file in which it is kept."""
     said: list[Event] = []
-    fuzz_engine(engine, seed=SEED, budget=BUDGET, listener=said.append, findings=Path("findings"), limits=LIMITS)
+    options = FuzzOptions(seed=SEED, budget=BUDGET, findings=Path("findings"), limits=LIMITS)
+    run_fuzz(Checker(engine=engine), options, listener=said.append)
     (saved,) = (event for event in said if isinstance(event, FindingSaved))
     return saved.finding, saved.path
 

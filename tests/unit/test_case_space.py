@@ -6,10 +6,9 @@ import itertools
 from dataclasses import replace
 
 from mergecheck.harness.coverage.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
-from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.model import Case, Expectation, Source, Target
+from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.outcome import Facts, MergePath, Reference, Rejection, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import samples
@@ -81,19 +80,3 @@ def test_cases_of_which_nothing_is_known_are_not_on_the_map() -> None:
     assert not space.cells
     space.add(replace(report, reference=evaluate(CASE)))
     assert space.num_new([*space.cells, ("B",) * 6]) == 1
-
-
-def test_the_reference_is_asked_once_per_case() -> None:
-    """Whatever the case is called; another statement, or another expectation, is another case."""
-    asked = []
-
-    def reference(case: Case) -> Reference:
-        asked.append(case)
-        return Reference(answer=Unsupported("anything"))
-
-    remembered = Remembered(reference)
-    remembered(CASE)
-    remembered(replace(CASE, id="other"))
-    remembered(replace(CASE, sql=CASE.sql + " "))
-    remembered(replace(CASE, expect=Expectation(rows=())))
-    assert len(asked) == 3

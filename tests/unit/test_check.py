@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from mergecheck.harness.engine import Capabilities, Engine, PrecheckingEngine
+from mergecheck.harness.engine import Capabilities, Engine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import CaseReport, Check, Verdict
@@ -54,18 +54,6 @@ class FakeEngine:
 
     def close(self) -> None:
         """Hold nothing."""
-
-
-@dataclass
-class PickyEngine(FakeEngine):
-    """Refuses what it is told to, or fails to say whether it does."""
-
-    refusal: Unsupported | Exception | None = None
-
-    def unsupported_reason(self, case: Case) -> Unsupported | None:  # noqa: ARG002 - the answer does not depend on the case
-        if isinstance(self.refusal, Exception):
-            raise self.refusal
-        return self.refusal
 
 
 def check(answer: EngineResult | Exception, reference: Reference, *, expect: Expectation | None = None) -> CaseReport:
@@ -162,33 +150,6 @@ def test_the_reasons_of_both_sides_are_named() -> None:
     assert check(Unsupported("x"), Reference(answer=PREDICTION)).reason == "fake: x"
 
 
-def test_what_an_engine_refuses_is_not_put_to_the_reference() -> None:
-    """Where the run spares it, the engine's reason stands alone, and the case is not judged."""
-    engine = PickyEngine(OUTCOME, refusal=Unsupported("x"))
-    assert isinstance(engine, PrecheckingEngine)
-    asked: list[Case] = []
-
-    def reference(case: Case) -> Reference:
-        asked.append(case)
-        return Reference(answer=PREDICTION)
-
-    report = check_case(CASE, engine, reference=reference, skip_reference_if_unsupported=True)
-    assert (report.verdict, report.reason, report.is_judged) == (Verdict.UNSUPPORTED, "fake: x", False)
-    assert (asked, engine.calls) == ([], 0)
-    assert check_case(CASE, engine, reference=reference).verdict is Verdict.AGREE
-    assert (asked, engine.calls) == ([CASE], 1)
-
-
-@pytest.mark.parametrize("refusal", [None, KeyError("k")])
-def test_an_engine_that_does_not_refuse_is_run(refusal: Exception | None) -> None:
-    """Neither one that cannot say it; what is wrong with it shows in the run."""
-    engine = PickyEngine(REJECTION, refusal=refusal)
-    report = check_case(
-        CASE, engine, reference=lambda _: Reference(answer=REJECTION), skip_reference_if_unsupported=True
-    )
-    assert (report.verdict, report.is_judged, engine.calls) == (Verdict.BOTH_REJECTED, True, 1)
-
-
 def test_any_of_the_right_errors_agrees() -> None:
     """Where no rule says which value fails first, the prediction names several classes."""
     wanted = replace(REJECTION, error_class="DELTA_Y", other_classes=frozenset({"DELTA_X"}))
@@ -233,8 +194,6 @@ def test_time_is_measured_by_phase() -> None:
     """A run can tell where its time goes."""
     report = check(OUTCOME, Reference(answer=PREDICTION))
     assert set(report.phase_seconds) == {"reference", "engine", "compare"}
-    refused = check_case(CASE, PickyEngine(OUTCOME, refusal=Unsupported("x")), skip_reference_if_unsupported=True)
-    assert set(refused.phase_seconds) == {"engine"}
     assert report.seconds == pytest.approx(sum(report.phase_seconds.values()))
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from small_cases import SCHEMA, cases
+from small_cases import cases
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError, HarnessBugError, UserInputError
@@ -23,10 +24,9 @@ from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import WARM_UP, fuzz_engine
+from mergecheck.harness.session import WARM_UP, FuzzOptions, run_fuzz
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Unsupported
+from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,30 +82,14 @@ class Faulty:
             if self.shared.fails_after is not None and len(self.shared.cases) > self.shared.fails_after:
                 raise EngineDownError("gone")
         rows = case.target.rows if self.is_healthy else [row for row in case.target.rows if row[0] is not None]
-        return Outcome(schema=SCHEMA, rows=tuple(rows))
+        return Outcome(schema=case.target.schema, rows=tuple(rows))
 
 
-def check_one(case: Case, engine: Faulty, *_: object, **__: object) -> CaseReport:
-    """Take the place of reference and comparison, which would make the test slow: what goes in must come out."""
-    facts = Facts(path=MergePath.D, clauses_present=frozenset({("matched", "delete")}), num_changed_rows=1)
-    prediction = Prediction(schema=SCHEMA, rows=(), metrics={}, cdf=None, committed=True, path=MergePath.D)
-    report = CaseReport(
-        case=case,
-        engine=engine.name,
-        engine_version=engine.version,
-        verdict=Verdict.AGREE,
-        reference=Reference(answer=prediction, facts=facts),
-        result=None,
-    )
-    try:
-        result = engine.run(case)
-    except EngineDownError as error:
-        return replace(report, verdict=Verdict.ENGINE_ERROR, reason=str(error))
-    lost = len(case.target.rows) - len(result.rows) if isinstance(result, Outcome) else 0
-    if not lost:
-        return replace(report, result=result)
-    found = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=(f"{lost} missing",))
-    return replace(report, verdict=Verdict.MISMATCH, result=result, mismatches=(found,))
+def predicted(case: Case) -> Reference:
+    """Take the place of the reference, which would make the test slow: what goes in must come out."""
+    target = case.target
+    answer = Prediction(schema=target.schema, rows=target.rows, metrics={}, cdf=None, committed=True, path=MergePath.D)
+    return Reference(answer=answer)
 
 
 class Copied:
@@ -130,22 +114,22 @@ class Copied:
             log.write(f"{os.getpid()} {case.id}\n")
         if self.dies and "1" in case.id and multiprocessing.parent_process() is not None:
             os._exit(1)
-        return Outcome(schema=SCHEMA, rows=tuple(row for row in case.target.rows if row[0] is not None))
+        rows = tuple(row for row in case.target.rows if row[0] is not None)
+        return Outcome(schema=case.target.schema, rows=rows)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mergecheck.harness.session.check_one", check_one)
     return tmp_path
 
 
 def run(num_jobs: int, engine: Engine | None = None, **options: Any) -> tuple[Summary, list[events.Event]]:
     seen: list[events.Event] = []
-    settings = {"budget": Budget(max_cases=25), "seed": 5, "limits": LIMITS, "cases": cases()} | options
-    engine = engine or Faulty(Shared())
-    summary = fuzz_engine(engine, listener=seen.append, findings=Path(f"{num_jobs}"), num_jobs=num_jobs, **settings)
-    return summary, seen
+    settings = {"budget": Budget(max_cases=25), "seed": 5, "limits": LIMITS} | options
+    chosen = FuzzOptions(findings=Path(f"{num_jobs}"), num_jobs=num_jobs, **settings)
+    checker = Checker(engine=engine or Faulty(Shared()), reference=predicted)
+    return run_fuzz(checker, chosen, listener=seen.append, cases=cases()), seen
 
 
 def told(summary: Summary, seen: list[events.Event], num_jobs: int) -> object:
@@ -199,9 +183,7 @@ def test_every_thread_has_an_engine_of_its_own() -> None:
 def test_no_case_is_run_in_vain() -> None:
     """Nothing is drawn beyond the last case of the budget, so that a run ends when its last case does."""
     shared = Shared()
-    seen: list[events.Event] = []
-    budget = Budget(max_cases=9)
-    fuzz_engine(Healthy(shared), seed=2, budget=budget, listener=seen.append, cases=cases(), num_jobs=4)
+    run(4, Healthy(shared), seed=2, budget=Budget(max_cases=9))
     assert len(shared.cases) == 9 + 1
     assert shared.cases[0] == WARM_UP.id
 
@@ -234,12 +216,12 @@ def test_an_interrupt_ends_with_a_summary() -> None:
         if isinstance(event, events.CaseChecked) and event.summary.num_cases == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
-    summary = fuzz_engine(
-        Healthy(Shared()), seed=5, budget=Budget(max_cases=500), listener=interrupt, cases=cases(), num_jobs=3
-    )
+    checker = Checker(engine=Healthy(Shared()), reference=predicted)
+    options = FuzzOptions(seed=5, budget=Budget(max_cases=500), num_jobs=3)
+    summary = run_fuzz(checker, options, listener=interrupt, cases=cases())
     assert (summary.stop, summary.num_cases) == (Stop.INTERRUPTED, 5)
     assert not list(RunningCase().leftovers())
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("mergecheck-job")]
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("mergecheck-")]
 
 
 def test_cases_under_way_are_on_disk() -> None:
@@ -266,4 +248,4 @@ def test_an_engine_that_runs_one_case_at_a_time_is_refused() -> None:
             pass
 
     with pytest.raises(UserInputError, match=r"engine 'single' runs one case at a time: leave --jobs out.*pyspark"):
-        fuzz_engine(Single(), seed=1, budget=Budget(max_cases=1), listener=lambda _: None, num_jobs=2)
+        run(2, Single())

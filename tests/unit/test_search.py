@@ -8,20 +8,24 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import strategies as st
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.coverage.statistics import Stop, denominator_line
+from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError, UserInputError
-from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint, RunningCase
+from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
+from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.search.batching import PAIR
 from mergecheck.harness.search.loop import Budget, Search
+from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
@@ -34,6 +38,8 @@ from mergecheck.reference.types.ddl import parse_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from mergecheck.reference.outcome import EngineResult
 
 SCHEMA = parse_schema("id BIGINT, v STRING, extra INT")
 CLAUSES = (
@@ -85,6 +91,31 @@ def null_key_fault(case: Case) -> CaseReport:
     return report(case, *((ROWS, METRICS) if both and "INSERT" in case.sql else ()))
 
 
+class Fake:
+    """An engine that nobody runs."""
+
+    name, version, capabilities = "fake", "1", Capabilities()
+
+    def run(self, case: Case) -> EngineResult:
+        raise AssertionError(case)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scripted(Checker):
+    """Reports what a function says of a case."""
+
+    script: Callable[[Case], CaseReport]
+
+    def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
+        return PreparedCase(case, reference or Reference(answer=Unsupported("not asked")))
+
+    def check(self, prepared: PreparedCase) -> CaseReport:
+        return self.script(prepared.case)
+
+
 class Run:
     def __init__(self, folder: Path, check: Callable[[Case], CaseReport], **options: object) -> None:
         self.checked: list[Case] = []
@@ -93,22 +124,20 @@ class Run:
         settings = {"budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
         draws = settings.pop("draws", None) or Draws(cases(), seed=7)
 
-        running = RunningCase(folder)
-
-        def counted(case: Case, _about: Fingerprint | None) -> CaseReport:
+        def counted(case: Case) -> CaseReport:
             self.checked.append(case)
-            with running.under_way(case):
+            with RunningCase(folder).under_way(case):
                 return check(case)
 
-        self.summary = Search(
-            check=counted,
-            draws=draws,
-            engine="fake",
-            engine_version="1",
-            findings=FindingsDirectory(folder / "findings"),
-            listener=self.events.append,
-            **settings,  # type: ignore[arg-type]  # a test's own options
-        ).run()
+        checker = Scripted(engine=Fake(), script=counted)
+        with prefetching(draws, checker) as prefetch:
+            self.summary = Search(
+                checker,
+                prefetch,
+                findings=FindingsDirectory(folder / "findings"),
+                listener=self.events.append,
+                **settings,  # type: ignore[arg-type]  # a test's own options
+            ).run()
 
     @property
     def findings(self) -> list[events.FindingSaved]:
@@ -275,14 +304,7 @@ def test_a_bug_of_the_harness_is_not_shrunk(tmp_path: Path) -> None:
 def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
     """A strategy without new cases ends the run instead of spinning."""
     one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
-    summary = Search(
-        check=lambda case, _about: report(case),
-        draws=Draws(st.just(one), seed=1),
-        engine="fake",
-        engine_version="1",
-        budget=Budget(max_cases=100),
-        findings=FindingsDirectory(tmp_path / "findings"),
-    ).run()
+    summary = Run(tmp_path, report, budget=Budget(max_cases=100), draws=Draws(st.just(one), seed=1)).summary
     assert (summary.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs.variants.variants import exit_code
-from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
@@ -18,8 +19,7 @@ from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.relations.relation import AMBIGUOUS
 from mergecheck.harness.search.batching import PAIR, batch_of
-from mergecheck.harness.search.remembered import Remembered
-from mergecheck.harness.session import check_one
+from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS, OWN_BASE_SETTINGS
@@ -27,8 +27,9 @@ from mergecheck.harness.variants.axes.domains import is_repeatable
 from mergecheck.harness.variants.axes.selection import SINGLES, every, selected
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, base_of, variant_named
 from mergecheck.harness.variants.bisect import bisect
-from mergecheck.harness.variants.judge import Ending, Observed
+from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
 from mergecheck.harness.verdict import Verdict
 from mergecheck.merge.conf import SINGLE_SCAN
@@ -55,7 +56,6 @@ UPSERT = Case(
 INSERT = replace(
     UPSERT, id="insert", sql="MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
 )
-REFERENCE = Remembered(evaluate)
 PLAN = """== Physical Plan ==
 * SortMergeJoin Inner (2)
 +- Scan parquet  (1)
@@ -83,7 +83,7 @@ class Predicting:
         self.ran.append(case)
         known = ("spark.databricks.delta.merge.",)
         asked = replace(case, conf={name: value for name, value in case.conf.items() if name.startswith(known)})
-        answer = REFERENCE(asked).answer
+        answer = evaluate(asked).answer
         if not isinstance(answer, Prediction):
             return answer
         metrics = {name: bound.low for name, bound in answer.metrics.items()}
@@ -125,9 +125,7 @@ FIVE = ("spark.sql.shuffle.partitions", "5")
 
 def running(engine: ConfigurableEngine, *names: str, findings: FindingsDirectory | None = None) -> VariantRun:
     return VariantRun(
-        engine,
-        deviations=Deviations(),
-        reference=REFERENCE,
+        VariantChecker(engine),
         findings=findings,
         only=tuple(variant_named(name) for name in names),
         limits=ShrinkLimits(max_seconds=20, max_runs=40),
@@ -233,7 +231,7 @@ def test_our_engine_stands_at_its_own_base() -> None:
             return Recorded(result=Unsupported("listens only"), plans=())
 
     for own, conf in ((OWN, {}), (OWN, {SINGLE_SCAN: "true"}), (frozenset(), {})):
-        Observed(Listening(own)).run(replace(UPSERT, conf=conf))
+        VariantChecker(Listening(own)).check_base(replace(UPSERT, conf=conf))
     assert [given.get(SINGLE_SCAN) for given in seen] == ["false", "true", None]
 
 
@@ -250,9 +248,7 @@ def test_settings_of_our_merge_are_for_our_engine() -> None:
 def test_an_engine_that_is_right_agrees_everywhere() -> None:
     """Layouts change metrics as the rules allow, and nothing else."""
     run = running(Predicting())
-    run.check(4, UPSERT)
-    run.check(0, INSERT)
-    run.check(9, INSERT)
+    run.run([Drawn(index=4, case=UPSERT), Drawn(index=0, case=INSERT), Drawn(index=9, case=INSERT)])
     assert run.found == []
     assert run.counts.endings[Ending.DIFFERENT] == 0
     assert run.counts.endings[Ending.EXEMPT] > 0
@@ -263,7 +259,7 @@ def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
     """R-320, pitfall P2: the toggle is not semantics-preserving, and the reference says where."""
     source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
     run = running(Predicting(), "insert-only=off")
-    run.check(None, replace(INSERT, source=source))
+    run.run([replace(INSERT, source=source)])
     assert (run.found, run.counts.rules["R-320"]) == ([], 1)
 
     def never(case: Case, outcome: Outcome) -> EngineResult:
@@ -274,7 +270,7 @@ def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
         )
 
     spurious = running(Predicting(never), "insert-only=off")
-    spurious.check(None, INSERT)
+    spurious.run([INSERT])
     assert [f.fingerprint.kind for f in spurious.found] == ["spurious_error"]
 
 
@@ -288,21 +284,21 @@ def test_copied_rows_may_change_only_as_the_reference_says() -> None:
         )
 
     run = running(Predicting(wrong), "files=one")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert [f.fingerprint.kind for f in run.found] == ["numTargetRowsCopied"]
 
 
 def test_a_difference_is_bisected_to_its_axis() -> None:
     """Of five axes, the one that the fault hangs on."""
     run = running(Predicting(losing_a_row(ADAPTIVE)), "aqe=on,codegen=expressions,partitions=2,files=one,row-groups=2")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert [f.variant and f.variant.lines() for f in run.found] == [("axis aqe: off -> on",)]
 
 
 def test_a_fault_of_two_axes_is_bisected_to_both() -> None:
     """Neither alone flips the outcome."""
     run = running(Predicting(losing_a_row(ADAPTIVE, FIVE)), "aqe=on,codegen=expressions,partitions=5,files=one")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert [f.variant and f.variant.name for f in run.found] == ["aqe=on,partitions=5"]
 
 
@@ -327,7 +323,7 @@ def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) ->
     store = FindingsDirectory(tmp_path)
     engine = Predicting(losing_a_row(ADAPTIVE))
     run = running(engine, "aqe=on,codegen=expressions", findings=store)
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     (found,) = run.found
     assert found.path is not None
     (saved,) = load_cases(found.path)
@@ -335,7 +331,7 @@ def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) ->
     assert len(saved.target.rows) < len(UPSERT.target.rows)
     assert "axis aqe: off -> on" in finding_report(found, path=found.path)
     again = running(engine)
-    again.check(None, saved)
+    again.run([saved])
     assert [f.variant and f.variant.name for f in again.found] == ["aqe=on"]
     assert again.counts.num_variants == 1
 
@@ -343,12 +339,12 @@ def test_a_finding_is_kept_shrunk_and_replayed_by_its_variant(tmp_path: Path) ->
 def test_a_saved_case_runs_under_its_variant_wherever_it_is_checked() -> None:
     """``replay``, ``run`` and the pytest plugin see the difference that the verb ``variants`` saw."""
     saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
-    wrong = check_one(saved, Predicting(losing_a_row(ADAPTIVE)), reference=REFERENCE)
+    wrong = check_saved(saved, Checker(engine=Predicting(losing_a_row(ADAPTIVE))))
     assert (wrong.verdict, wrong.case) == (Verdict.MISMATCH, saved)
     assert {mismatch.against for mismatch in wrong.mismatches} == {"base", "reference", "itself"}
-    right = check_one(saved, Predicting(losing_a_row(FIVE)), reference=REFERENCE)
+    right = check_saved(saved, Checker(engine=Predicting(losing_a_row(FIVE))))
     assert (right.verdict, right.case) == (Verdict.AGREE, saved)
-    base = check_one(saved, Predicting(losing_a_row()), reference=REFERENCE)
+    base = check_saved(saved, Checker(engine=Predicting(losing_a_row())))
     assert base.verdict is Verdict.MISMATCH
     assert "base" not in {mismatch.against for mismatch in base.mismatches}
 
@@ -356,19 +352,19 @@ def test_a_saved_case_runs_under_its_variant_wherever_it_is_checked() -> None:
 def test_a_saved_case_that_its_variant_cannot_be_asked_about_is_unsupported() -> None:
     """An engine without settings, and a case that is outside the domain; an unknown variant is the user's mistake."""
     saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
-    elsewhere = check_one(saved, ReferenceAsEngine(), reference=REFERENCE)
+    elsewhere = check_saved(saved, Checker(engine=ReferenceAsEngine()))
     assert (elsewhere.verdict, elsewhere.reason) == (
         Verdict.UNSUPPORTED,
         "variant aqe=on: reference takes no settings",
     )
     outside = replace(UPSERT, conf={VARIANT_SETTING: "insert-only=off"})
-    report = check_one(outside, Predicting(), reference=REFERENCE)
+    report = check_saved(outside, Checker(engine=Predicting()))
     assert (report.verdict, report.reason) == (
         Verdict.UNSUPPORTED,
         "variant insert-only=off: the case is outside its domain",
     )
     with pytest.raises(UserInputError, match="no variant 'nosuch=on'"):
-        check_one(replace(UPSERT, conf={VARIANT_SETTING: "nosuch=on"}), Predicting(), reference=REFERENCE)
+        check_saved(replace(UPSERT, conf={VARIANT_SETTING: "nosuch=on"}), Checker(engine=Predicting()))
 
 
 def test_a_difference_that_does_not_come_back_is_no_finding(tmp_path: Path) -> None:
@@ -382,7 +378,7 @@ def test_a_difference_that_does_not_come_back_is_no_finding(tmp_path: Path) -> N
         return outcome
 
     run = running(Predicting(once), "aqe=on", findings=FindingsDirectory(tmp_path))
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert (run.found, run.counts.num_flaky) == ([], 1)
     (kept,) = (tmp_path / "flaky").glob("*.json")
     assert load_cases(kept)[0].conf == {VARIANT_SETTING: "aqe=on"}
@@ -393,32 +389,35 @@ def test_a_base_that_differs_from_the_reference_is_a_finding_of_its_own() -> Non
     """And no variant is held against it."""
     engine = Predicting(losing_a_row())
     run = running(engine, "aqe=on")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert [f.variant for f in run.found] == [None]
     assert (run.counts.num_variants, run.counts.bases[Verdict.MISMATCH]) == (0, 1)
 
 
 def batched_run(wrong: Callable[[Case, Outcome], EngineResult], findings: FindingsDirectory | None) -> VariantRun:
     return VariantRun(
-        Predicting(wrong),
-        deviations=Deviations(),
-        reference=REFERENCE,
+        VariantChecker(Predicting(wrong)),
         findings=findings,
         only=(variant_named("aqe=on,partitions=5"),),
-        batched=lambda case, index: batch_of(case, Random(index), size=6),
         limits=ShrinkLimits(max_seconds=0, max_runs=0),
     )
+
+
+def a_batch() -> Drawn:
+    batch = batch_of(UPSERT, Random(7), size=6)
+    assert batch is not None
+    return Drawn(index=7, case=with_content_id(batch.case), singles=batch.singles)
 
 
 def test_a_difference_in_a_batch_is_looked_for_in_its_pairs(tmp_path: Path) -> None:
     """A pair alone, where it shows; the counts tell how many there were, and a case that was given stays alone."""
     run = batched_run(losing_a_row(ADAPTIVE), FindingsDirectory(tmp_path))
-    run.check(7, UPSERT)
+    run.run([a_batch()])
     assert [f.variant and f.variant.name for f in run.found] == ["aqe=on"]
     assert PAIR not in run.found[0].report.case.sql
     assert (run.counts.num_cases, run.counts.num_batched, run.counts.num_variants) == (1, 6, 1)
     assert "6 pairs of tables in batches, each batch one case" in summary_lines(run.counts, required=())
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert (run.counts.num_cases, run.counts.num_batched) == (2, 6)
 
 
@@ -429,14 +428,14 @@ def test_a_difference_that_only_a_batch_shows_is_the_batch_itself(tmp_path: Path
         return losing_a_row(ADAPTIVE)(case, outcome) if PAIR in case.sql else outcome
 
     run = batched_run(wrong, FindingsDirectory(tmp_path))
-    run.check(7, UPSERT)
+    run.run([a_batch()])
     assert [PAIR in f.report.case.sql for f in run.found] == [True]
 
 
 def test_a_base_that_differs_in_a_batch_is_looked_for_in_its_pairs() -> None:
     """As a difference of a variant is."""
     run = batched_run(losing_a_row(), None)
-    run.check(7, UPSERT)
+    run.run([a_batch()])
     assert [(f.variant, PAIR in f.report.case.sql) for f in run.found] == [(None, False)]
     assert run.counts.num_variants == 0
 
@@ -450,14 +449,14 @@ def test_an_engine_that_cannot_or_is_down_is_counted() -> None:
         return Unsupported("setting") if case.conf.get(ADAPTIVE[0]) == "true" else outcome
 
     run = running(Predicting(cannot), "aqe=on", "partitions=5")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert (run.counts.endings[Ending.UNSUPPORTED], run.counts.endings[Ending.ENGINE_ERROR]) == (1, 1)
 
 
 def test_a_plan_that_never_appears_is_said() -> None:
     """What was asked for and never executed is not covered (pitfall P25)."""
     run = running(Predicting(), "join=broadcast", "codegen=whole-stage")
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert [str(axis_value) for axis_value in run.counts.unseen()] == ["join=broadcast"]
     assert run.counts.missing(["SortMergeJoin", "CartesianProduct"]) == ("CartesianProduct",)
     lines = summary_lines(run.counts, required=["CartesianProduct"])
@@ -484,5 +483,5 @@ def test_exit_codes(
 ) -> None:
     """A plan that was never seen, or no variant at all, is never green."""
     run = running(Predicting(wrong), *names)
-    run.check(None, UPSERT)
+    run.run([UPSERT])
     assert exit_code(run, required=required) is code

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
@@ -16,7 +17,7 @@ from mergecheck.harness.conformance import conform as run_suite
 from mergecheck.harness.deviations.registry import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.report.mismatch import difference_lines
-from mergecheck.harness.session import check_one, open_engine
+from mergecheck.harness.session import open_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,8 @@ def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -
     if certificate_file is not None and certificate_file.exists():
         raise UserInputError(f"{certificate_file} is there already; give --certificate another name, or move it away")
     with open_engine(engine_name) as engine:
-        results = list(run_suite(engine, lambda case, tested: check_one(case, tested, deviations)))
+        checker = Checker(engine=engine, deviations=deviations)
+        results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
         document = certificate(engine, results)
         title = f"{engine.name} {engine.version}"
     if certificate_file is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     batch_option,
     deviation_options,
@@ -39,7 +40,7 @@ from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json, summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import fuzz_engine, keep_crashed_cases, open_engine
+from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, run_fuzz
 from mergecheck.harness.spark.config import place_flags
 from mergecheck.harness.verdict import Oracle, Verdict
 
@@ -109,21 +110,17 @@ def fuzz(
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
         seed = secrets.randbelow(2**31)
-    budget = Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings)
-    saved: list[events.FindingSaved] = []
-    deviations = known_deviations(deviation_files, none=no_deviations)
-    summary = _run(
-        engine_name,
+    options = FuzzOptions(
         seed=seed,
-        budget=budget,
+        budget=Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings),
         findings=findings_directory,
-        saved=saved,
-        deviations=deviations,
-        oracle=Oracle(oracle_name),
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
     )
+    saved: list[events.FindingSaved] = []
+    deviations = known_deviations(deviation_files, none=no_deviations)
+    summary = _run(engine_name, options, deviations=deviations, oracle=Oracle(oracle_name), saved=saved)
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
@@ -167,40 +164,24 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
 
 def _run(
     engine_name: str,
+    options: FuzzOptions,
     *,
-    seed: int,
-    budget: Budget,
-    findings: Path,
-    saved: list[events.FindingSaved],
     deviations: Deviations,
     oracle: Oracle,
-    steer: bool,
-    batch_size: int,
-    num_jobs: int,
+    saved: list[events.FindingSaved],
 ) -> Summary:
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
             saved.append(event)
 
-    for path, what in keep_crashed_cases(FindingsDirectory(findings)):
+    for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
         notice(f"crashed: {what}\n  kept in {path}")
     with Progress() as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
             confirm(deviations, engine, notice)
-            listener = events.broadcast(progress, keep)
-            summary = fuzz_engine(
-                engine,
-                seed=seed,
-                budget=budget,
-                listener=listener,
-                findings=findings,
-                deviations=deviations,
-                oracle=oracle,
-                steer=steer,
-                batch_size=batch_size,
-                num_jobs=num_jobs,
-            )
+            checker = Checker(engine=engine, deviations=deviations, oracle=oracle)
+            summary = run_fuzz(checker, options, listener=events.broadcast(progress, keep))
             warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
             return summary
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     deviation_options,
     engine_option,
@@ -23,7 +24,8 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.json import rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
-from mergecheck.harness.session import check_one, open_engine
+from mergecheck.harness.session import open_engine
+from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Oracle, Verdict
 
 if TYPE_CHECKING:
@@ -89,14 +91,14 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 def _check_all(
     corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
-    oracle = Oracle(oracle_name)
     reports: list[tuple[SavedCase, CaseReport]] = []
     with open_engine(engine_name) as engine:
         confirm(deviations, engine, notice)
+        checker = Checker(engine=engine, deviations=deviations, oracle=Oracle(oracle_name))
         try:
             for saved in corpus.cases:
-                report = check_one(saved.case, engine, deviations, oracle=oracle)
-                reports.append((saved, report))  # no comprehension: what is done survives Ctrl+C
+                report = check_saved(saved.case, checker)
+                reports.append((saved, report))  # no comprehension: these reports survive Ctrl+C
         except KeyboardInterrupt:
             return reports, True
     return reports, False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     case_id_option,
     deviation_options,
@@ -24,7 +25,8 @@ from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
-from mergecheck.harness.session import check_one, open_engine
+from mergecheck.harness.session import open_engine
+from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases, parse_cases
 
@@ -139,7 +141,8 @@ def _check_all(
     try:
         for name in engine_names:  # all of them first: those on Spark agree on one session then
             engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
-        return [(check_one(case, engine, deviations), engine.capabilities) for engine in engines]
+        checkers = [Checker(engine=engine, deviations=deviations) for engine in engines]
+        return [(check_saved(case, checker), checker.engine.capabilities) for checker in checkers]
     finally:
         for engine in engines:
             engine.close()
@@ -147,7 +150,7 @@ def _check_all(
 
 def _check(case: Case, engine_name: str) -> CaseReport:
     with open_engine(engine_name) as engine:
-        return check_one(case, engine)
+        return Checker(engine=engine).check_case(case)
 
 
 def _one_case(name: str, case_id: str | None) -> Case:

@@ -27,7 +27,6 @@ from mergecheck.harness.engines.delta_rs.types import UnsayableError
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.spark.temp_dirs import scratch_directory
 from mergecheck.reference.case.model import Source
 from mergecheck.reference.case.storage import StringType
@@ -82,7 +81,6 @@ class DeltaRsEngine:
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
         self._options = self._known_options(asks=python is not None)
-        self._say = Remembered(self._say_anew)
         self.capabilities = Capabilities(
             error_class=False,
             metric_names=COMPARED_METRICS,
@@ -112,7 +110,7 @@ class DeltaRsEngine:
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say what of a case this release, or the translation, has no words for."""
-        said = self._say(case)
+        said = self._translate(case)
         return said if isinstance(said, Unsupported) else None
 
     def run(self, case: Case) -> EngineResult:
@@ -121,7 +119,7 @@ class DeltaRsEngine:
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        calls = self._say(case)
+        calls = self._translate(case)
         if isinstance(calls, Unsupported):
             return calls
         with scratch_directory() as directory:
@@ -143,8 +141,8 @@ class DeltaRsEngine:
         said = self._worker.ask({"do": "version"}, timeout=_TIMEOUT)
         return tuple(said["options"])
 
-    def _say_anew(self, case: Case) -> MergeCalls | Unsupported:
-        """Say a case's MERGE; ``_say`` does so once for a look beforehand and for the run."""
+    def _translate(self, case: Case) -> MergeCalls | Unsupported:
+        """Translate a case's MERGE to the calls of the library."""
         try:
             calls = merge_calls(case)
         except UnsayableError as error:

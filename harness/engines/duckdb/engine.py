@@ -20,7 +20,6 @@ from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFOR
 from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from mergecheck.harness.engines.venvs import environment_python
-from mergecheck.harness.search.remembered import Remembered
 from mergecheck.harness.spark.temp_dirs import directory_at, scratch_path
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -85,7 +84,6 @@ class DuckDbEngine:
         self.version = version or importlib.metadata.version("duckdb")
         self._python = python
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
-        self._prepare = Remembered(_prepare_anew)
 
     @classmethod
     def at_version(cls, version: str) -> Self:
@@ -104,7 +102,7 @@ class DuckDbEngine:
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say what of a case DuckDB, or the translation, has no words for."""
-        prepared = self._prepare(case)
+        prepared = _prepare(case)
         return prepared if isinstance(prepared, Unsupported) else None
 
     def run(self, case: Case) -> EngineResult:
@@ -113,7 +111,7 @@ class DuckDbEngine:
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        preparation = self._prepare(case)
+        preparation = _prepare(case)
         if isinstance(preparation, Unsupported):
             return preparation
         with directory_at(preparation.directory):
@@ -143,8 +141,8 @@ class DuckDbEngine:
         return _read(preparation, reply, plain)
 
 
-def _prepare_anew(case: Case) -> Preparation | Unsupported:
-    """Translate a case; ``DuckDbEngine`` does so once for a look beforehand and for the run."""
+def _prepare(case: Case) -> Preparation | Unsupported:
+    """Translate a case."""
     try:
         return prepare(case, parse_options(case), scratch_path())
     except UnsupportedByReferenceError as error:

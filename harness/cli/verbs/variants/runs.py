@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.cli.output.status_line import StatusLine
-from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
-from mergecheck.harness.coverage.statistics import Statistics
+from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines import engines_with
 from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.search.remembered import Remembered
-from mergecheck.harness.search.stream import Draws
+from mergecheck.harness.search.stream import Drawn, Draws
 from mergecheck.harness.session import WARM_UP, cases_for, open_engine
-from mergecheck.harness.variants.judge import Ending
+from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import LIMITS, VariantRun
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,21 +80,17 @@ def run_variants(
         EngineDownError: where it does not start.
     """
     with _Progress() as progress, open_engine(engine_name) as engine:
-        reference = Remembered(evaluate)
-        draws = Draws(cases_for(engine), seed=seed, first=first, reference=reference, batch_size=batch_size)
+        draws = Draws(cases_for(engine), seed=seed, first=first, batch_size=batch_size)
         run = VariantRun(
-            _configurable(engine, engine_name),
-            deviations=deviations,
-            reference=reference,
+            VariantChecker(_configurable(engine, engine_name), deviations=deviations),
             findings=findings,
             only=only,
-            batched=draws.batched,
             limits=limits or LIMITS,
             listener=progress.found,
             progress=progress.at,
         )
         engine.run(WARM_UP)
-        cases = _drawn(draws, max_cases) if given is None else iter([(None, c) for c in given][:max_cases])
+        cases = _drawn(draws, max_cases) if given is None else given[:max_cases]
         try:
             with interrupts_kept():
                 run.run(cases, max_seconds=max_seconds)
@@ -133,10 +126,9 @@ class _Progress(StatusLine):
         return f"{cases}  {counts.num_variants} runs of variants  findings {self._num_found}  {seconds}"
 
 
-def _drawn(draws: Draws, max_cases: int | None) -> Iterator[tuple[int | None, Case]]:
+def _drawn(draws: Draws, max_cases: int | None) -> Iterator[Drawn]:
     for _ in itertools.count() if max_cases is None else range(max_cases):
-        index, case = draws.draw(Statistics(seed=draws.seed))
-        yield index, with_content_id(case)
+        yield draws.batched(draws.draw(CaseSpace()))
 
 
 def _configurable(engine: Engine, name: str) -> ConfigurableEngine:

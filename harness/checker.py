@@ -1,0 +1,109 @@
+"""The check of a case on an engine: what every run and every command shares."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.findings.store import RunningCase
+from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
+from mergecheck.harness.oracles.reference_oracle import check_prepared
+from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
+from mergecheck.harness.verdict import Oracle, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Reference, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+
+NONE_KNOWN = Deviations()
+_SKIPPED = Reference(answer=Unsupported("the engine does not support the case, so the reference was not asked"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """Checks cases on one engine.
+
+    Ctrl+C during a check raises KeyboardInterrupt; it is never reported as a failure of the engine.
+
+    Attributes:
+        engine: the system under test.
+        deviations: what is known of it; a mismatch that they explain carries their ids.
+        oracle: what judges the engine's answers. With both, relations are tried if the reference agrees.
+        reference: evaluates a case.
+        skip_reference_if_unsupported: do not ask the reference if the engine says beforehand that it does not support
+            a case (``PrecheckingEngine``): the reference often costs as much as the merge itself.
+        about: the finding that the cases may be smaller forms of: of the relations only its own is tried.
+        work_directory: where the case under way is kept on disk, so that a lost process leaves it behind; None keeps
+            none.
+        job: distinguishes the checkers of one process that work at the same time.
+    """
+
+    engine: Engine
+    deviations: Deviations = NONE_KNOWN
+    oracle: Oracle = Oracle.REFERENCE
+    reference: Callable[[Case], Reference] = evaluate
+    skip_reference_if_unsupported: bool = False
+    about: Fingerprint | None = None
+    work_directory: Path | None = None
+    job: int = 0
+
+    def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
+        """Find out what can be known of a case before the engine runs it.
+
+        Args:
+            case: what is to be run.
+            reference: the reference's answer, if it is known already.
+        """
+        if self.oracle is Oracle.METAMORPHIC:
+            return PreparedCase(case, Reference(answer=Unsupported(NOT_ASKED)))
+        timer = PhaseTimer()
+        with interrupts_kept(), self._kept_on_disk(case):
+            if self.skip_reference_if_unsupported:
+                with timer.measure("engine"):
+                    refusal = unsupported_reason(case, self.engine)
+                if refusal is not None:
+                    return PreparedCase(case, _SKIPPED, refusal, timer.seconds)
+            if reference is None:
+                with timer.measure("reference"):
+                    reference = self.reference(case)
+        return PreparedCase(case, reference, phase_seconds=timer.seconds)
+
+    def check(self, prepared: PreparedCase) -> CaseReport:
+        """Run a case on the engine, compare, and report everything known afterwards."""
+        with interrupts_kept(), self._kept_on_disk(prepared.case):
+            return self.deviations.annotated(self._judged(prepared))
+
+    def check_case(self, case: Case) -> CaseReport:
+        """Prepare a case and check it."""
+        return self.check(self.prepare(case))
+
+    def _judged(self, prepared: PreparedCase) -> CaseReport:
+        if self.oracle is Oracle.METAMORPHIC:
+            return self._related(prepared, None)
+        report = check_prepared(prepared, self.engine)
+        if self.oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
+            return report
+        related = self._related(prepared, report)
+        return related if related.verdict is Verdict.MISMATCH else report
+
+    def _related(self, prepared: PreparedCase, report: CaseReport | None) -> CaseReport:
+        tried = RELATIONS if self.about is None else [one for one in RELATIONS if one.name == self.about.against]
+        return check_relations(prepared.case, self.engine, tried, answer=None if report is None else report.result)
+
+    @contextlib.contextmanager
+    def _kept_on_disk(self, case: Case) -> Iterator[None]:
+        if self.work_directory is None:
+            yield
+        else:
+            with RunningCase(self.work_directory, job=self.job).under_way(case):
+                yield

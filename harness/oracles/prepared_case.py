@@ -1,0 +1,58 @@
+"""A case with what is known of it before the engine runs it: a value that goes from drawing to checking."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.engine import PrecheckingEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference, Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCase:
+    """A case and what the engine is held against.
+
+    Attributes:
+        case: what the engine runs.
+        reference: what the case must come to.
+        refusal: why the engine does not support the case, if it says so beforehand; then it is not run.
+        phase_seconds: the time that this took, by phase.
+    """
+
+    case: Case
+    reference: Reference
+    refusal: Unsupported | None = None
+    phase_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PhaseTimer:
+    """Seconds by phase (``reference``, ``engine``, ``compare``)."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def measure(self, phase: str) -> Iterator[None]:
+        """Add the time of the block to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+
+def unsupported_reason(case: Case, engine: Engine) -> Unsupported | None:
+    """Return why an engine does not support a case, if it can say so without running it (``PrecheckingEngine``)."""
+    if isinstance(engine, PrecheckingEngine):
+        with suppress(Exception):  # an adapter that fails here fails again in ``run``, and is reported there
+            return engine.unsupported_reason(case)
+    return None
