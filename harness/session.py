@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck import strategies
@@ -24,6 +23,7 @@ from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
 

@@ -141,7 +141,10 @@ class Search:
             self._keep_finding()
 
     def _shrink(self, attempts: Attempts, index: int) -> None:
-        """Run the domain's own passes; if the case is still large, let Hypothesis simplify its draw, and run them again."""
+        """Run the domain's own passes.
+
+        If the case is still large afterwards, let Hypothesis simplify its draw, and run them again.
+        """
         with contextlib.suppress(_ResemblesAFindingError):
             shrink(attempts)
             if not is_small(attempts.best.case) and not attempts.is_drawing_spent:
