@@ -203,7 +203,7 @@ class _FuzzItem(_Item):
             raise CaseFailedError("\n\n".join([*reports, line]))
         if summary.stop is Stop.ENGINE_DOWN:
             raise EngineDownError(f"the engine failed on several cases in a row: {line}")
-        if summary.verified_share < FLOOR:
+        if summary.counts.verified_share < FLOOR:
             raise CaseFailedError(f"inconclusive: under {FLOOR:.0%} of the cases were verified: {line}")
 
 

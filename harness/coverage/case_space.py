@@ -93,6 +93,10 @@ class CaseSpace:
         self.cells.update(cells)
         self.pairs.update(pairs_of(cells))
 
+    def __copy__(self) -> CaseSpace:
+        """Copy the counters too."""
+        return CaseSpace(self.cells.copy(), self.pairs.copy())
+
     def num_new(self, cells: Iterable[Cell]) -> int:
         """Count the cells that no case has reached so far."""
         return sum(cell not in self.cells for cell in cells)

@@ -1,9 +1,10 @@
-"""What a run tested, in numbers: the denominator of its answer and the coverage of the semantics."""
+"""What a run has tested, in numbers: what became of all its cases, and the coverage of the semantics."""
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.outcome import MergePath, Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mergecheck.harness.verdict import CaseReport
 
 CLAUSES = (
@@ -38,92 +37,46 @@ class Stop(Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """The state of a run at one moment.
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What a run has tested so far, in numbers of cases.
 
     Attributes:
         num_cases: distinct cases checked; runs for confirming and shrinking are not counted.
+        num_repeated: draws that gave a case checked before in this run; they were not checked again.
+        num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
             is one case.
-        num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
-        num_repeated: draws that gave a case checked before in this run; they were not checked again.
-        verdicts: cases by verdict; ``flaky`` ones are counted apart.
-        unsupported: cases by the reason for which they were not verified.
+        num_flaky: mismatches that a second execution did not show.
+        verdicts: by verdict; flaky cases are counted apart.
+        unsupported: unsupported cases by reason.
         rejected: cases that both sides reject, by the engine's error class.
         num_changed: verified cases in which a row was inserted, updated or deleted.
         num_idle: verified cases in which no clause fired.
-        num_cells: cells of the case space that some case reached.
-        pairs: cases by the pair of values of the case space's dimensions that they reached.
-        clauses_present: cases by (kind, action) of their clauses; clauses_fired: those where it fired on a row.
-        rules: cases by the number of the rule of the specification that they reached.
-        findings: number of mismatching cases by finding id, the finding itself included.
+        num_multi_matched: cases in which several source rows match one target row.
+        space: the cells of the case space that some case reached.
+        clauses_present: by (kind, action) of their clauses. clauses_fired: those whose clause fired on a row.
+        paths: by execution path (R-402).
+        rules: by the number of the rule of the specification that they reached.
+        findings: mismatching cases by finding id, the finding itself included.
         deviations: mismatching cases by the id of the known deviation that explains them.
         num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
-        not_checked: cases by the check that was not made, or not in full, because the engine cannot say.
-        not_checked_metrics: cases by the metric that was not compared, where others were.
+        not_checked: by the check that was not made, or not in full, because the engine does not report its observable.
+        not_checked_metrics: by the metric that was not compared, although others were.
     """
 
-    seed: int
-    stop: Stop
-    seconds: float
-    num_cases: int
-    num_repeated: int
-    num_passed_over: int
-    num_batched: int
-    num_flaky: int
-    verdicts: Mapping[Verdict, int]
-    unsupported: Mapping[str, int]
-    rejected: Mapping[str, int]
-    num_changed: int
-    num_idle: int
-    num_cells: int
-    pairs: Mapping[tuple[str, str], int]
-    num_multi_matched: int
-    clauses_present: Mapping[tuple[str, str], int]
-    clauses_fired: Mapping[tuple[str, str], int]
-    paths: Mapping[MergePath, int]
-    rules: Mapping[str, int]
-    findings: Mapping[str, int]
-    deviations: Mapping[str, int]
-    num_deviating: int
-    not_checked: Mapping[str, int]
-    not_checked_metrics: Mapping[str, int]
-
-    @property
-    def num_verified(self) -> int:
-        """Cases whose every supported check agrees."""
-        return self.verdicts.get(Verdict.AGREE, 0)
-
-    @property
-    def verified_share(self) -> float:
-        """Verified cases among all that do not deviate in a known way, 0 where there are none."""
-        num_cases = self.num_cases - self.num_deviating
-        return self.num_verified / num_cases if num_cases else 0.0
-
-    @property
-    def changed_share(self) -> float:
-        """Verified cases with a changed row among all verified ones."""
-        return self.num_changed / self.num_verified if self.num_verified else 0.0
-
-
-@dataclass(slots=True)
-class Statistics:
-    """Counts case reports as they come."""
-
-    seed: int
     num_cases: int = 0
     num_repeated: int = 0
     num_passed_over: int = 0
     num_batched: int = 0
     num_flaky: int = 0
-    num_changed: int = 0
-    num_idle: int = 0
-    space: CaseSpace = field(default_factory=CaseSpace)
-    num_multi_matched: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    num_changed: int = 0
+    num_idle: int = 0
+    num_multi_matched: int = 0
+    space: CaseSpace = field(default_factory=CaseSpace)
     clauses_present: Counter[tuple[str, str]] = field(default_factory=Counter)
     clauses_fired: Counter[tuple[str, str]] = field(default_factory=Counter)
     paths: Counter[MergePath] = field(default_factory=Counter)
@@ -133,6 +86,22 @@ class Statistics:
     num_deviating: int = 0
     not_checked: Counter[str] = field(default_factory=Counter)
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def num_verified(self) -> int:
+        """Cases whose every supported check agrees."""
+        return self.verdicts[Verdict.AGREE]
+
+    @property
+    def verified_share(self) -> float:
+        """Verified cases among all that do not deviate in a known way; 0 if there are none."""
+        num_cases = self.num_cases - self.num_deviating
+        return self.num_verified / num_cases if num_cases else 0.0
+
+    @property
+    def changed_share(self) -> float:
+        """Verified cases with a changed row among all verified ones; 0 if there are none."""
+        return self.num_changed / self.num_verified if self.num_verified else 0.0
 
     def add(self, report: CaseReport) -> None:
         """Count one case."""
@@ -164,54 +133,43 @@ class Statistics:
         self.verdicts[Verdict.MISMATCH] -= 1
         self.num_flaky += 1
 
-    def summary(self, *, stop: Stop, seconds: float) -> Summary:
-        """Freeze the counts."""
-        return Summary(
-            seed=self.seed,
-            stop=stop,
-            seconds=seconds,
-            num_cases=self.num_cases,
-            num_repeated=self.num_repeated,
-            num_passed_over=self.num_passed_over,
-            num_batched=self.num_batched,
-            num_flaky=self.num_flaky,
-            verdicts=dict(self.verdicts),
-            unsupported=dict(self.unsupported),
-            rejected=dict(self.rejected),
-            num_changed=self.num_changed,
-            num_idle=self.num_idle,
-            num_cells=len(self.space.cells),
-            pairs=dict(self.space.pairs),
-            num_multi_matched=self.num_multi_matched,
-            clauses_present=dict(self.clauses_present),
-            clauses_fired=dict(self.clauses_fired),
-            paths=dict(self.paths),
-            rules=dict(self.rules),
-            findings=dict(self.findings),
-            deviations=dict(self.deviations),
-            num_deviating=self.num_deviating,
-            not_checked=dict(self.not_checked),
-            not_checked_metrics=dict(self.not_checked_metrics),
-        )
+    def copy(self) -> Counts:
+        """Return the counts of this moment, which later cases leave alone."""
+        return replace(self, **{each.name: copy.copy(getattr(self, each.name)) for each in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The state of a run at one moment.
+
+    Attributes:
+        seconds: since the run began.
+    """
+
+    seed: int
+    stop: Stop
+    seconds: float
+    counts: Counts
 
 
 def denominator_line(summary: Summary) -> str:
-    """Say in one line what became of all cases, so that no case is lost from sight."""
+    """Say in one line what became of all cases."""
+    counts = summary.counts
     parts = [
-        f"verified {summary.num_verified} ({summary.verified_share:.0%})",
-        f"both rejected {summary.verdicts.get(Verdict.BOTH_REJECTED, 0)}{_in_brackets(summary.rejected)}",
-        f"unsupported {summary.verdicts.get(Verdict.UNSUPPORTED, 0)}{_in_brackets(summary.unsupported)}",
-        *([f"deviates {summary.num_deviating}{_in_brackets(summary.deviations)}"] if summary.num_deviating else []),
-        f"mismatch {summary.verdicts.get(Verdict.MISMATCH, 0) - summary.num_deviating}",
-        f"flaky {summary.num_flaky}",
-        f"engine down {summary.verdicts.get(Verdict.ENGINE_ERROR, 0)}",
+        f"verified {counts.num_verified} ({counts.verified_share:.0%})",
+        f"both rejected {counts.verdicts[Verdict.BOTH_REJECTED]}{_in_brackets(counts.rejected)}",
+        f"unsupported {counts.verdicts[Verdict.UNSUPPORTED]}{_in_brackets(counts.unsupported)}",
+        *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
+        f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",
+        f"flaky {counts.num_flaky}",
+        f"engine down {counts.verdicts[Verdict.ENGINE_ERROR]}",
     ]
     return "  ".join(parts)
 
 
 def not_checked_line(summary: Summary) -> str:
-    """Say which checks were not made, or not in full, because the engine cannot say, and in how many cases."""
-    return "not checked: " + ", ".join(f"{check} {n}" for check, n in Counter(summary.not_checked).most_common())
+    """Say which checks were not made, or not in full, because the engine does not report enough, and how often."""
+    return "not checked: " + ", ".join(f"{check} {n}" for check, n in summary.counts.not_checked.most_common())
 
 
 def coverage_lines(summary: Summary) -> tuple[str, ...]:
@@ -219,36 +177,36 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
     width = max(len(f"{kind} {action}") for kind, action in CLAUSES)
     lines = [f"{'clause':<{width}}  {'present':>7}  {'fired':>7}"]
     for key in CLAUSES:
-        present, fired = summary.clauses_present.get(key, 0), summary.clauses_fired.get(key, 0)
+        present, fired = summary.counts.clauses_present[key], summary.counts.clauses_fired[key]
         lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
-    lines.append("paths   " + "   ".join(f"{path.value} {summary.paths.get(path, 0)}" for path in PATHS))
+    lines.append("paths   " + "   ".join(f"{path.value} {summary.counts.paths[path]}" for path in PATHS))
     return tuple(lines)
 
 
 def batch_line(summary: Summary) -> str:
     """Say how many pairs of tables were checked in batches, and how fast."""
-    per_second = summary.num_batched / summary.seconds if summary.seconds else 0.0
-    return f"in batches: {summary.num_batched} pairs of tables, {per_second:.1f} a second"
+    per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0
+    return f"in batches: {summary.counts.num_batched} pairs of tables, {per_second:.1f} a second"
 
 
 def space_line(summary: Summary) -> str:
-    """Say how much of the case space was reached, and which pairs of values never came together."""
-    possible = possible_pairs()
-    missing = [pair for pair in possible if pair not in summary.pairs]
+    """Say how much of the case space was reached, and which pairs of values never occurred together."""
+    possible, space = possible_pairs(), summary.counts.space
+    missing = [pair for pair in possible if pair not in space.pairs]
     shown = "; ".join(" and ".join(pair) for pair in missing[:_MOST_MISSING])
     more = f" and {len(missing) - _MOST_MISSING} more" if len(missing) > _MOST_MISSING else ""
     never = f"; never together: {shown}{more}" if missing else ""
     reached = len(possible) - len(missing)
-    return f"case space: {summary.num_cells} cells, {reached} of {len(possible)} pairs of values{never}"
+    return f"case space: {len(space.cells)} cells, {reached} of {len(possible)} pairs of values{never}"
 
 
-def _in_brackets(counts: Mapping[str, int]) -> str:
+def _in_brackets(counts: Counter[str]) -> str:
     named = ", ".join(f"{name} {n}" for name, n in _most(counts, 3))
     return f" ({named})" if named else ""
 
 
-def _most(counts: Mapping[str, int], limit: int) -> list[tuple[str, int]]:
-    most = Counter(counts).most_common()
+def _most(counts: Counter[str], limit: int) -> list[tuple[str, int]]:
+    most = counts.most_common()
     rest = sum(n for _, n in most[limit:])
     return most[:limit] + ([("other", rest)] if rest else [])
 

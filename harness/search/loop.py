@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis.errors import Flaky
 
 from mergecheck.harness.core.case_id import content_digest, with_content_id
-from mergecheck.harness.coverage.statistics import Statistics, Stop, Summary
+from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
 from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.store import Finding, fingerprint
 from mergecheck.harness.report import events
@@ -85,7 +85,7 @@ class Search:
         self._findings = findings
         self._listener = listener
         self._limits = limits or ShrinkLimits()
-        self._statistics = Statistics(seed=cases.seed)
+        self._counts = Counts()
         self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
@@ -125,10 +125,10 @@ class Search:
         """Draw one case and check it unless it came up before; shrink and keep what it shows."""
         if self._is_budget_spent():
             return
-        upcoming = self._cases.next(self._statistics.space)
-        self._statistics.num_passed_over += upcoming.drawn.num_passed_over
+        upcoming = self._cases.next(self._counts.space)
+        self._counts.num_passed_over += upcoming.drawn.num_passed_over
         if upcoming.finish is None:
-            self._statistics.num_repeated += 1
+            self._counts.num_repeated += 1
             self._repeats_in_a_row += 1
             if self._repeats_in_a_row >= MAX_REPEATS:
                 self._stop = Stop.EXHAUSTED
@@ -154,8 +154,8 @@ class Search:
     def _check_new(self, finish: Finish, *, singles: tuple[Case, ...]) -> None:
         """Check a drawn case; of a batch with a mismatch, find a pair of tables that shows one alone."""
         report = finish()
-        self._statistics.add(report)
-        self._statistics.num_batched += len(singles)
+        self._counts.add(report)
+        self._counts.num_batched += len(singles)
         if report.verdict is Verdict.ENGINE_ERROR:
             self._engine_failed(report)
         else:
@@ -187,11 +187,11 @@ class Search:
             return
         known = self._known.match_known(report)
         if known is not None:
-            self._statistics.findings[known] += 1
+            self._counts.findings[known] += 1
             return
         again = self._checker.check_case(report.case)
         if fingerprint(again) != found:
-            self._statistics.add_flaky()
+            self._counts.add_flaky()
             self._set_aside("flaky", report, f"{found}, which a second execution did not show")
             return
         self._drawn, self._resembled = again, []
@@ -240,7 +240,7 @@ class Search:
         known = self._resembled_by(best.case, is_cut_short=is_cut_short)
         if known is not None and self._drawn is not None:
             self._known.add_another(known, drawn=self._drawn)
-            self._statistics.findings[known] += 1
+            self._counts.findings[known] += 1
             self._listener(events.FindingRepeated(finding_id=known, fingerprint=attempts.fingerprint))
             return
         finding = Finding(
@@ -248,7 +248,7 @@ class Search:
             report=replace(best, case=with_content_id(best.case)),
             original=attempts.original,
             seed=self._cases.seed,
-            num_cases=self._statistics.num_cases,
+            num_cases=self._counts.num_cases,
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
             cut_short=is_cut_short,
@@ -256,7 +256,7 @@ class Search:
         self._known.add(
             finding.id, drawn=self._drawn or finding.report, minimal=finding.report, is_minimal=not is_cut_short
         )
-        self._statistics.findings[finding.id] += 1
+        self._counts.findings[finding.id] += 1
         text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
         path = self._findings.save(finding.report.case, text)
         self._listener(events.FindingSaved(finding=finding, path=path))
@@ -290,7 +290,7 @@ class Search:
         )
 
     def _is_budget_spent(self) -> bool:
-        budget, num_cases = self._budget, self._statistics.num_cases
+        budget, num_cases = self._budget, self._counts.num_cases
         if num_cases == 0:
             return False
         seconds = time.monotonic() - self._started
@@ -302,4 +302,5 @@ class Search:
         return spent
 
     def _summary(self) -> Summary:
-        return self._statistics.summary(stop=self._stop, seconds=time.monotonic() - self._started)
+        seconds = time.monotonic() - self._started
+        return Summary(seed=self._cases.seed, stop=self._stop, seconds=seconds, counts=self._counts.copy())

@@ -204,7 +204,7 @@ def test_a_lost_engine_ends_the_run_as_with_one_job() -> None:
         shared = Shared()
         shared.fails_after = 1
         summary, _ = run(num_jobs, Faulty(shared))
-        ends.append((summary.stop, summary.num_cases, dict(summary.verdicts)))
+        ends.append((summary.stop, summary.counts.num_cases, dict(summary.counts.verdicts)))
     assert ends[0] == ends[1]
     assert ends[0][0] is Stop.ENGINE_DOWN
 
@@ -213,13 +213,13 @@ def test_an_interrupt_ends_with_a_summary() -> None:
     """Ctrl+C reaches the main thread while it waits for the others: the run ends, no case stays under way."""
 
     def interrupt(event: events.Event) -> None:
-        if isinstance(event, events.CaseChecked) and event.summary.num_cases == 5:
+        if isinstance(event, events.CaseChecked) and event.summary.counts.num_cases == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
     checker = Checker(engine=Healthy(Shared()), reference=predicted)
     options = FuzzOptions(seed=5, budget=Budget(max_cases=500), num_jobs=3)
     summary = run_fuzz(checker, options, listener=interrupt, cases=cases())
-    assert (summary.stop, summary.num_cases) == (Stop.INTERRUPTED, 5)
+    assert (summary.stop, summary.counts.num_cases) == (Stop.INTERRUPTED, 5)
     assert not list(RunningCase().leftovers())
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("mergecheck-")]
 

@@ -147,7 +147,7 @@ class Run:
 def test_an_agreeing_engine_gives_no_finding(tmp_path: Path) -> None:
     """The budget ends the run, every case is counted once and nothing is left on disk."""
     run = Run(tmp_path, report)
-    assert (run.summary.num_cases, run.summary.num_verified, run.summary.stop) == (150, 150, Stop.BUDGET)
+    assert (run.summary.counts.num_cases, run.summary.counts.num_verified, run.summary.stop) == (150, 150, Stop.BUDGET)
     assert len(run.checked) == 150
     assert not (tmp_path / "findings").exists()
     assert not list((tmp_path / "running").iterdir())
@@ -171,9 +171,9 @@ def test_further_cases_of_a_known_fault_are_counted_not_kept(tmp_path: Path) -> 
     """One fingerprint makes one finding, however often it shows; the run goes on behind it."""
     run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300))
     (saved,) = run.findings
-    assert run.summary.num_cases == 300
-    assert run.summary.findings == {saved.finding.id: run.summary.verdicts[Verdict.MISMATCH]}
-    assert run.summary.findings[saved.finding.id] > 5
+    assert run.summary.counts.num_cases == 300
+    assert run.summary.counts.findings == {saved.finding.id: run.summary.counts.verdicts[Verdict.MISMATCH]}
+    assert run.summary.counts.findings[saved.finding.id] > 5
 
 
 def test_two_faults_make_two_findings(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_a_mismatch_that_does_not_come_back_is_flaky(tmp_path: Path) -> None:
         return report(case)
 
     run = Run(tmp_path, check)
-    assert run.summary.num_flaky == len(seen) > 0
-    assert run.summary.verdicts[Verdict.MISMATCH] == 0
+    assert run.summary.counts.num_flaky == len(seen) > 0
+    assert run.summary.counts.verdicts[Verdict.MISMATCH] == 0
     assert not run.findings
     assert {path.stem for path in (tmp_path / "findings" / "flaky").glob("*.json")} == seen
 
@@ -221,7 +221,7 @@ def test_a_mismatch_that_does_not_come_back_is_flaky(tmp_path: Path) -> None:
 def test_a_lost_engine_ends_the_run(tmp_path: Path) -> None:
     """After a few failures in a row the run stops and keeps the case."""
     run = Run(tmp_path, lambda case: report(case, verdict=Verdict.ENGINE_ERROR, reason="connection refused"))
-    assert (run.summary.stop, run.summary.num_cases) == (Stop.ENGINE_DOWN, 3)
+    assert (run.summary.stop, run.summary.counts.num_cases) == (Stop.ENGINE_DOWN, 3)
     assert len(list((tmp_path / "findings" / "engine_error").glob("*.json"))) == 1
 
 
@@ -233,27 +233,27 @@ def test_one_failure_of_the_engine_does_not_end_the_run(tmp_path: Path) -> None:
         failed = next(numbers) % 2
         return report(case, verdict=Verdict.ENGINE_ERROR if failed else Verdict.AGREE, reason="lost" if failed else "")
 
-    assert Run(tmp_path, check).summary.num_cases == 150
+    assert Run(tmp_path, check).summary.counts.num_cases == 150
 
 
 def test_max_findings_ends_the_run(tmp_path: Path) -> None:
     """The run stops once it has as many findings as asked for."""
     run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300, max_findings=1))
     assert run.summary.stop is Stop.FINDINGS
-    assert run.summary.num_cases < 300
+    assert run.summary.counts.num_cases < 300
 
 
 def test_a_time_budget_checks_one_case_at_least(tmp_path: Path) -> None:
     """A time budget of nothing still checks one case."""
     run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=0))
-    assert (run.summary.num_cases, run.summary.stop) == (1, Stop.BUDGET)
+    assert (run.summary.counts.num_cases, run.summary.stop) == (1, Stop.BUDGET)
 
 
 def test_a_time_budget_ends_the_run(tmp_path: Path) -> None:
     """Time is up in the middle of a batch."""
     started = time.monotonic()
     run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=0.4))
-    assert run.summary.num_cases > 1
+    assert run.summary.counts.num_cases > 1
     assert time.monotonic() - started < 5
 
 
@@ -267,7 +267,7 @@ def test_an_interrupt_ends_with_a_summary(tmp_path: Path) -> None:
         return report(case)
 
     run = Run(tmp_path, check)
-    assert (run.summary.stop, run.summary.num_cases) == (Stop.INTERRUPTED, 20)
+    assert (run.summary.stop, run.summary.counts.num_cases) == (Stop.INTERRUPTED, 20)
     assert isinstance(run.events[-1], events.RunEnded)
     assert not list(RunningCase(tmp_path).leftovers())
 
@@ -305,7 +305,7 @@ def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
     """A strategy without new cases ends the run instead of spinning."""
     one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
     summary = Run(tmp_path, report, budget=Budget(max_cases=100), draws=Draws(st.just(one), seed=1)).summary
-    assert (summary.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
+    assert (summary.counts.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
 
 
 def test_shrinking_keeps_to_its_limit_and_says_so(tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> Non
 def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
     """A case that is not verified never counts as verified, and its reason is told."""
     run = Run(tmp_path, lambda case: report(case, verdict=Verdict.UNSUPPORTED, reason="reference: why"))
-    assert run.summary.unsupported == {"reference: why": 150}
-    assert run.summary.verified_share == 0
+    assert run.summary.counts.unsupported == {"reference: why": 150}
+    assert run.summary.counts.verified_share == 0
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.AGREE])
@@ -344,9 +344,10 @@ def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Pat
 
     summary = Run(tmp_path, check).summary
     is_judged = verdict is Verdict.AGREE
-    assert summary.rules == ({"R-320": 150} if is_judged else {})
-    assert [summary.num_multi_matched, sum(summary.paths.values())] == [150 * is_judged] * 2
-    assert [bool(summary.num_cells), bool(summary.clauses_present), bool(summary.clauses_fired)] == [is_judged] * 3
+    assert summary.counts.rules == ({"R-320": 150} if is_judged else {})
+    assert [summary.counts.num_multi_matched, sum(summary.counts.paths.values())] == [150 * is_judged] * 2
+    reached = summary.counts.space.cells, summary.counts.clauses_present, summary.counts.clauses_fired
+    assert [bool(counted) for counted in reached] == [is_judged] * 3
 
 
 def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> None:
@@ -360,12 +361,12 @@ def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> 
         return replace(found, result=rejected, reference=reference)
 
     summary = Run(tmp_path, check).summary
-    assert set(summary.rejected) == {"DELTA_EVEN", "DELTA_ODD"}
-    assert sum(summary.rejected.values()) == summary.verdicts[Verdict.BOTH_REJECTED] == 150
-    assert summary.rules == {"R-320": 150, **summary.rejected}
+    assert set(summary.counts.rejected) == {"DELTA_EVEN", "DELTA_ODD"}
+    assert sum(summary.counts.rejected.values()) == summary.counts.verdicts[Verdict.BOTH_REJECTED] == 150
+    assert summary.counts.rules == {"R-320": 150, **summary.counts.rejected}
     document = summary_json(summary)
-    assert (document["rejected"], document["rules"]) == (summary.rejected, summary.rules)
-    most, least = Counter(summary.rejected).most_common()
+    assert (document["rejected"], document["rules"]) == (summary.counts.rejected, summary.counts.rules)
+    most, least = Counter(summary.counts.rejected).most_common()
     assert f"both rejected 150 ({most[0]} {most[1]}, {least[0]} {least[1]})  unsupported 0  " in denominator_line(
         summary
     )
@@ -416,15 +417,15 @@ def test_steering_reaches_more_and_stays_reproducible(tmp_path: Path) -> None:
         Run(tmp_path / name, evaluated, budget=budget, draws=Draws(cases(), seed=7, steer=True)) for name in ("a", "b")
     )
     assert [case.id for case in steered.checked] == [case.id for case in again.checked]
-    assert steered.summary.num_cells > plain.summary.num_cells
-    assert (plain.summary.num_passed_over, steered.summary.num_passed_over) == (0, 36)
+    assert len(steered.summary.counts.space.cells) > len(plain.summary.counts.space.cells)
+    assert (plain.summary.counts.num_passed_over, steered.summary.counts.num_passed_over) == (0, 36)
 
 
 def test_a_batch_that_disagrees_is_narrowed_to_a_pair(tmp_path: Path) -> None:
     """Thirty pairs in one merge, one finding of a single pair; without a fault all pairs are counted."""
     budget = Budget(max_cases=20, max_findings=1)
     agreeing = Run(tmp_path / "agreeing", report, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
-    assert agreeing.summary.num_batched >= 30
+    assert agreeing.summary.counts.num_batched >= 30
     assert any(PAIR in case.sql for case in agreeing.checked)
     faulty = Run(tmp_path / "faulty", null_key_fault, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
     (saved,) = faulty.findings

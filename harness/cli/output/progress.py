@@ -55,14 +55,14 @@ class Progress(StatusLine):
         """Say how far the run is, and what it does."""
         if self._summary is None:
             return self._doing or "drawing the first case"
-        summary = self._summary
-        speed = summary.num_cases / summary.seconds if summary.seconds else 0.0
+        summary, counts = self._summary, self._summary.counts
+        speed = counts.num_cases / summary.seconds if summary.seconds else 0.0
         parts = [
-            f"{summary.num_cases} cases",
+            f"{counts.num_cases} cases",
             f"{speed:.1f}/s",
-            f"verified {summary.verified_share:.0%}",
-            f"findings {len(summary.findings)}",
-            *([f"deviates {summary.num_deviating}"] if summary.num_deviating else []),
+            f"verified {counts.verified_share:.0%}",
+            f"findings {len(counts.findings)}",
+            *([f"deviates {counts.num_deviating}"] if counts.num_deviating else []),
         ]
         left = self._time_left(summary, speed)
         if left:
@@ -78,7 +78,7 @@ class Progress(StatusLine):
         if self._started.max_seconds is not None:
             left.append(self._started.max_seconds - summary.seconds)
         if self._started.max_cases is not None and speed:
-            left.append((self._started.max_cases - summary.num_cases) / speed)
+            left.append((self._started.max_cases - summary.counts.num_cases) / speed)
         if not left:
             return ""
         seconds = max(0, round(min(left)))

@@ -137,28 +137,29 @@ def exit_code(summary: Summary, *, floor: float) -> ExitCode:
     """Tell what a run's process ends with; a finding weighs more than anything but an interrupt."""
     if summary.stop is Stop.INTERRUPTED:
         return ExitCode.INTERRUPTED
-    if summary.findings:
+    if summary.counts.findings:
         return ExitCode.MISMATCH
-    if summary.verdicts.get(Verdict.ENGINE_ERROR, 0):
+    if summary.counts.verdicts[Verdict.ENGINE_ERROR]:
         return ExitCode.ENGINE
-    return ExitCode.INCONCLUSIVE if summary.verified_share < floor else ExitCode.AGREE
+    return ExitCode.INCONCLUSIVE if summary.counts.verified_share < floor else ExitCode.AGREE
 
 
 def summary_lines(summary: Summary) -> tuple[str, ...]:
     """Say what a run tested: coverage of the semantics, then the denominator."""
+    counts = summary.counts
     return (
         *coverage_lines(summary),
-        rules_line(rule_counts(known_rules(), summary.rules)),
+        rules_line(rule_counts(known_rules(), counts.rules)),
         space_line(summary),
         "",
         (
-            f"{summary.num_cases} cases in {summary.seconds:.0f} s, {summary.num_repeated} repeated draws left out; "
-            f"a row changed in {summary.changed_share:.0%} of the verified, no clause fired in {summary.num_idle}; "
-            f"{summary.num_multi_matched} multi-matched"
+            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws left out; "
+            f"a row changed in {counts.changed_share:.0%} of the verified, no clause fired in {counts.num_idle}; "
+            f"{counts.num_multi_matched} multi-matched"
         ),
-        *([batch_line(summary)] if summary.num_batched else []),
+        *([batch_line(summary)] if counts.num_batched else []),
         denominator_line(summary),
-        *([not_checked_line(summary)] if summary.not_checked else []),
+        *([not_checked_line(summary)] if counts.not_checked else []),
     )
 
 
@@ -182,7 +183,7 @@ def _run(
             confirm(deviations, engine, notice)
             checker = Checker(engine=engine, deviations=deviations, oracle=oracle)
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, keep))
-            warn_of_unused(deviations, engine, summary.deviations.keys(), notice)
+            warn_of_unused(deviations, engine, summary.counts.deviations.keys(), notice)
             return summary
 
 
@@ -194,7 +195,7 @@ def _document(
             "id": event.finding.id,
             "path": str(event.path),
             "fingerprint": str(event.finding.fingerprint),
-            "num_cases": summary.findings[event.finding.id],
+            "num_cases": summary.counts.findings[event.finding.id],
             "cut_short": event.finding.cut_short,
             "mismatches": mismatches_json(event.finding.report.mismatches),
         }
@@ -208,14 +209,14 @@ def _print_result(
 ) -> None:
     for event in saved:
         finding = replace(event.finding, num_cases=event.finding.num_cases)
-        num_more = summary.findings[finding.id] - 1
+        num_more = summary.counts.findings[finding.id] - 1
         show(mismatch_report(finding.report, finding=finding, path=event.path, num_more=num_more) + "\n")
     show("\n".join(summary_lines(summary)))
     if summary.stop is not Stop.BUDGET:
         show(f"stopped: {summary.stop.value}")
-    if not summary.findings and summary.verified_share < floor:
-        show(f"inconclusive: {summary.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
+    if not summary.counts.findings and summary.counts.verified_share < floor:
+        show(f"inconclusive: {summary.counts.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
     show(
         f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{flags} --seed {summary.seed} "
-        f"--max-cases {max(1, summary.num_cases)}"
+        f"--max-cases {max(1, summary.counts.num_cases)}"
     )
