@@ -1,4 +1,4 @@
-"""The reference in the place of an engine: what tests its own answers, by relations, laws or ``expect``."""
+"""The reference as an engine, so that relations, conservation laws and ``expect`` can test its answers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class ReferenceAsEngine:
-    """Gives the reference's answer to a case."""
+    """Answers with what the reference says of a case."""
 
     name = "reference"
     version = "1"
     capabilities = Capabilities()
 
     def run(self, case: Case) -> EngineResult:
-        """Evaluate a case, with whatever functions are in place at the moment."""
+        """Evaluate a case."""
         return answered(reference.evaluate(case).answer)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def answered(answer: Prediction | Rejection | Unsupported) -> EngineResult:
-    """Let the reference answer as an engine does; of the metrics those that it knows exactly."""
+    """Turn an answer of the reference into an engine's; only metrics that it knows exactly are kept."""
     if not isinstance(answer, Prediction):
         return answer
     return Outcome(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
@@ -53,37 +54,58 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
     the case, the engine is checked against ``expect`` alone, and ``reason`` says so; without ``expect`` the engine is
     not run. Nor is it run if it has said that it does not support the case; then only that reason is counted.
     """
+    timer = PhaseTimer(dict(prepared.phase_seconds))
+    judgement = _judge(prepared, engine, timer)
+    comparison, reasons = judgement.comparison, engine.capabilities.reasons
+    lacking = [*(check.value for check in comparison.unsupported), *comparison.unsupported_metrics]
+    return CaseReport(
+        case=prepared.case,
+        engine=engine.name,
+        engine_version=engine.version,
+        verdict=judgement.verdict,
+        reference=prepared.reference,
+        result=judgement.result,
+        mismatches=comparison.mismatches,
+        reason=judgement.reason,
+        unsupported_checks=comparison.unsupported,
+        unsupported_metrics=comparison.unsupported_metrics,
+        unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
+        seconds=sum(timer.seconds.values()),
+        phase_seconds=timer.seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    verdict: Verdict
+    result: EngineResult | None = None
+    comparison: Comparison = field(default_factory=Comparison)
+    reason: str = ""
+
+
+def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer) -> _Judgement:
     case, answer = prepared.case, prepared.reference
-    phases = _Phases(dict(prepared.phase_seconds))
     if prepared.refusal is not None:
         reason = f"{engine.name}: {prepared.refusal.reason}"
-        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, result=prepared.refusal, reason=reason)
+        return _Judgement(verdict=Verdict.UNSUPPORTED, result=prepared.refusal, reason=reason)
     if isinstance(answer.answer, Unsupported) and case.expect is None:
-        reason = f"reference: {answer.answer.reason}"
-        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, reason=reason)
+        return _Judgement(verdict=Verdict.UNSUPPORTED, reason=f"reference: {answer.answer.reason}")
     try:
-        with phases.measure("engine"):
+        with timer.measure("engine"):
             result = engine.run(case)
     except EngineDownError as error:
-        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=str(error))
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error))
     except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
-        return phases.report(case, engine, answer, verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
     if isinstance(result, Unsupported):
         # Both reasons, so that neither side's gap hides the other's.
         own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
         reason = f"{own}{engine.name}: {result.reason}"
-        return phases.report(case, engine, answer, verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
-    with phases.measure("compare"):
+        return _Judgement(verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
+    with timer.measure("compare"):
         comparison = _compare(case, engine, answer, result)
-    return phases.report(
-        case,
-        engine,
-        answer,
-        verdict=_verdict(answer, result, comparison),
-        result=result,
-        comparison=comparison,
-        reason=_only_expect(answer),
-    )
+    verdict = _verdict(answer, result, comparison)
+    return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
 
 
 def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Rejection) -> Comparison:
@@ -93,7 +115,9 @@ def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Re
             compare_expectation(case.expect, result, capabilities=engine.capabilities, schema=case.target.schema)
         )
     mismatches = [m for part in parts for m in part.mismatches]
-    if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws hold everything against the table after
+    if (
+        isinstance(result, Outcome) and engine.capabilities.rows
+    ):  # the laws compare everything with the rows after the merge
         mismatches.extend(invariant_mismatches(case, result, answer.facts))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
@@ -104,7 +128,7 @@ def _against_reference(answer: Reference, result: Outcome | Rejection, engine: E
     capabilities = engine.capabilities
     main = answer.answer
     if isinstance(main, Unsupported):
-        # Nothing to agree with, but a failed merge must leave the table alone all the same.
+        # There is nothing to compare with, but a failed merge must leave the table unchanged.
         return check_unchanged(result, against=REFERENCE) if isinstance(result, Rejection) else Comparison()
     if isinstance(result, Rejection):
         if isinstance(main, Rejection):
@@ -140,40 +164,6 @@ def _only_expect(answer: Reference) -> str:
 
 
 def adapter_fault(error: Exception) -> str:
-    """Say what an engine's adapter raised, and where."""
+    """Say what an engine's adapter raised, and at which line."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the adapter raised {type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"
-
-
-class _Phases(PhaseTimer):
-    """The time of one check, and the report that tells it."""
-
-    def report(
-        self,
-        case: Case,
-        engine: Engine,
-        answer: Reference,
-        *,
-        verdict: Verdict,
-        result: EngineResult | None = None,
-        comparison: Comparison | None = None,
-        reason: str = "",
-    ) -> CaseReport:
-        found = comparison or Comparison()
-        reasons = engine.capabilities.reasons
-        lacking = [*(check.value for check in found.unsupported), *found.unsupported_metrics]
-        return CaseReport(
-            case=case,
-            engine=engine.name,
-            engine_version=engine.version,
-            verdict=verdict,
-            reference=answer,
-            result=result,
-            mismatches=found.mismatches,
-            reason=reason,
-            unsupported_checks=found.unsupported,
-            unsupported_metrics=found.unsupported_metrics,
-            unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
-            seconds=sum(self.seconds.values()),
-            phase_seconds=dict(self.seconds),
-        )

@@ -1,1 +1,1 @@
-"""The fuzz loop: drawing, prefetching, checking in parallel, batches."""
+"""The fuzz loop: drawing, prefetching, several jobs, batches."""

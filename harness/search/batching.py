@@ -1,8 +1,8 @@
-"""The batch mode: many independent pairs of tables in one merge (techniques T21).
+"""Batches: many independent pairs of tables in one merge.
 
-Spark's cost is per statement, not per row. A column that tells the pairs apart is added to both tables and to ON, so
-that one MERGE does to each pair what it would do to it alone. The rows of the pairs are drawn anew from the case's own:
-target rows as they are, since constraints hold for them, source rows cell by cell from the values of both tables.
+Spark's cost is per statement, not per row. A column with the number of the pair is added to both tables and to ON, so
+that one MERGE does to each pair what it would do to it alone. The rows of the pairs are drawn from the case's own:
+whole target rows, since constraints hold for them, and source rows cell by cell from the values of both tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PAIR = "mergecheck_pair"
 MOST_ROWS = 8
-_KEPT = 0.6  # of the cells of a source row, so that rows that match stay likely
+_KEPT = 0.6  # the share of unchanged cells of a source row: matches stay likely
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,8 @@ class Batch:
     """Several cases of one statement.
 
     Attributes:
-        case: all of them as one case.
-        singles: each alone; their rows, in order, are those of ``case``.
+        case: all of them in one case.
+        singles: each alone; ``case`` has their rows in this order.
     """
 
     case: Case
@@ -46,13 +46,16 @@ class Batch:
 
 
 def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> Batch | None:
-    """Make a batch of a case and of others with its statement; None where the case cannot be one of many.
+    """Make a batch of a case and of others with its statement.
 
     Args:
-        case: its target must be stored in the plain way, its source a table, its values not random.
-        random: decides about the rows.
-        size: how many pairs of tables, the case's own among them.
-        max_source_rows: of the pairs drawn anew; a single one cannot match ambiguously.
+        case: its target must have the plain layout, its source must be a table, its values must not be random.
+        random: draws the rows.
+        size: number of pairs of tables, the case's own included.
+        max_source_rows: limit for the drawn pairs; a single source row cannot match ambiguously.
+
+    Returns:
+        None if the case cannot be put in a batch.
     """
     source = case.source
     if source is None or not case.target.rows or not _is_plain(case, source) or case.expect is not None:
@@ -102,7 +105,7 @@ def _is_plain(case: Case, source: Source) -> bool:
 
 
 def _with_pairs(sql: str) -> str | None:
-    """Add the column to ON and to the lists of INSERT."""
+    """Add the column to ON and to the lists of INSERT; None if the statement has no such place for it."""
     text = cut_merge(sql)
     if text.condition is None:
         return None
@@ -131,7 +134,7 @@ def _inserting(clause: ClauseText, source: str) -> ClauseText | None:
 
 
 def _aliases(head: str) -> tuple[str, str] | None:
-    """Read ``MERGE INTO target t USING source s``; None for anything else."""
+    """Return both aliases of ``MERGE INTO target t USING source s``; None for any other form."""
     words = head.replace(" AS ", " ").replace(" as ", " ").split()
     upper = [word.upper() for word in words]
     if "INTO" not in upper or "USING" not in upper:
@@ -166,7 +169,7 @@ def _source_row(case: Case, source: Source, random: Random) -> Row:
 
 
 def _values(case: Case, source: Source, index: int) -> list[Value]:
-    """Give the values that a source column may hold: its own, and those of its namesake in the target."""
+    """Return the values that a source column may hold: its own, and those of its namesake in the target."""
     column = source.schema.columns[index]
     found = [row[index] for row in source.rows]
     for place, other in enumerate(case.target.schema.columns):
