@@ -1,7 +1,7 @@
-"""Where Spark runs and where its tables lie: on this machine, on a standalone cluster or behind Spark Connect.
+"""Where Spark runs (on this machine, on a standalone cluster or behind Spark Connect) and where tables are made.
 
-The command line's options go before the environment variables. One process runs one Spark, so the place is one per
-process, chosen before the session starts.
+Options of the command line take precedence over environment variables. A process runs one Spark, so the place is one
+per process and chosen before the session starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MASTER_VARIABLE = "MERGECHECK_SPARK_MASTER"
 REMOTE_VARIABLE = "MERGECHECK_SPARK_REMOTE"
 """Environment variable that names a Spark Connect server."""
 TABLE_ROOT_VARIABLE = "MERGECHECK_TABLE_ROOT"
-"""Environment variable that names the directory, or the place in a store, in which tables are made."""
+"""Environment variable that names the directory, or the prefix in an object store, in which tables are made."""
 
 DEFAULT_MASTER = "local[2]"
 DEFAULT_REMOTE_PORT = 15002
@@ -39,13 +39,13 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkPlace:
-    """Where Spark runs; see ``spark_place`` for what is allowed.
+    """Where Spark runs and where tables are made; see ``spark_place`` for what is allowed.
 
     Attributes:
-        master: ``local[N]`` or ``spark://HOST:PORT``; not looked at where ``remote`` is given.
-        remote: ``sc://HOST:PORT`` of a Spark Connect server; None for a Spark of this process.
-        table_root: the directory or the place in a store in which tables are made; None for one of this machine's
-            temporary directories.
+        master: ``local[N]`` or ``spark://HOST:PORT``; has no meaning if ``remote`` is given.
+        remote: ``sc://HOST:PORT`` of a Spark Connect server; None if this process is Spark's driver.
+        table_root: the directory or the prefix in an object store in which tables are made; None for a temporary
+            directory of this machine.
     """
 
     master: str = DEFAULT_MASTER
@@ -54,22 +54,22 @@ class SparkPlace:
 
     @property
     def store(self) -> StoreRoot | None:
-        """The table root, where it is in a store."""
+        """The table root if it is in an object store, else None."""
         return None if self.table_root is None or isinstance(self.table_root, Path) else self.table_root
 
     @property
     def is_here(self) -> bool:
-        """Whether tasks run inside this process' JVM."""
+        """Whether tasks run in the JVM of this process."""
         return self.remote is None and not self.master.startswith("spark://")
 
     @property
     def url(self) -> str:
-        """The one URL that names the place."""
+        """The remote's URL, else the master's."""
         return self.remote or self.master
 
     @property
     def addresses(self) -> tuple[tuple[str, int], ...]:
-        """Host and port of everybody who may answer; none where Spark runs in this process."""
+        """Host and port of the server or the masters; empty if Spark runs in this process."""
         if self.remote is not None:
             parts = urlsplit(self.remote)
             return ((parts.hostname or "", parts.port or DEFAULT_REMOTE_PORT),)
@@ -80,7 +80,7 @@ class SparkPlace:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether everything runs on this machine, as far as its name tells."""
+        """Whether all addresses are loopback addresses, judged by their names."""
         names = {host for host, _ in self.addresses}
         return all(name in {"localhost", "::1"} or name.startswith("127.") for name in names)
 
@@ -92,18 +92,18 @@ def spark_place(
     table_root: str | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> SparkPlace:
-    """Read the place from options, and from environment variables where there is no option.
+    """Read the place from options, and from environment variables if an option is not given.
 
     Args:
         master: ``local``, ``local[N]`` or ``spark://HOST:PORT`` (several, with commas, for standby masters).
-        remote: ``sc://HOST[:PORT]``, with Spark Connect's own parameters behind it.
+        remote: ``sc://HOST[:PORT]``, may be followed by Spark Connect's own parameters.
         table_root: an existing directory, or its ``file:`` URI; on a cluster, one that all workers share. Or
-            ``s3a://BUCKET/PREFIX``, whose store is first asked when Spark starts.
-        environment: the variables.
+            ``s3a://BUCKET/PREFIX``; ``require_place`` checks the store.
+        environment: the environment variables.
 
     Raises:
-        UserInputError: for both a master and a remote, a URL of another kind, a root that is no directory or lies in
-            a store that is not supported.
+        UserInputError: for both a master and a remote, a URL of another kind, and a root that is not a directory or is
+            in an unsupported store.
     """
     if master is None and remote is None:
         master, remote = (environment.get(name) or None for name in (MASTER_VARIABLE, REMOTE_VARIABLE))
@@ -122,24 +122,24 @@ def spark_place(
 
 
 def use_place(place: SparkPlace) -> None:
-    """Choose where Spark runs for the rest of this process; a session that runs already stays where it is."""
+    """Choose the place for the rest of this process; has no effect on a session that runs already."""
     _Chosen.place = place
 
 
 def current_place() -> SparkPlace:
-    """Return what was chosen, else what the environment says.
+    """Return the chosen place, else the one that the environment variables name.
 
     Raises:
-        UserInputError: where the environment's variables cannot be used.
+        UserInputError: if the environment variables cannot be used.
     """
     return _Chosen.place if _Chosen.place is not None else spark_place()
 
 
 def require_place() -> None:
-    """Require, before anything starts, that what was chosen or the environment says can be used.
+    """Check the current place before anything starts; a table root in an object store is tried out.
 
     Raises:
-        UserInputError: for variables that cannot be used, and for a table root in a store that refuses.
+        UserInputError: if the environment variables or the store cannot be used.
     """
     store = current_place().store
     if store is not None:
@@ -147,10 +147,10 @@ def require_place() -> None:
 
 
 def table_folder() -> AbstractContextManager[Path]:
-    """Make a directory for tables under the table root, or a local one where that is in a store; it goes again.
+    """Make a temporary directory for tables under the table root, or a local one if the root is in a store.
 
-    Without a root, a Spark in this process has them in memory (``harness.spark.temp_dirs``); workers elsewhere look
-    for them where temporary files go.
+    Without a root, tables are kept in memory if Spark runs in this process (``temp_dirs``), else in the directory for
+    temporary files.
     """
     place = current_place()
     if place.table_root is None and place.is_here:
@@ -159,17 +159,17 @@ def table_folder() -> AbstractContextManager[Path]:
 
 
 def note_use() -> None:
-    """Remember that Spark was asked for at the current place."""
+    """Record that this process has started a session."""
     _Chosen.used = True
 
 
 def was_used() -> bool:
-    """Tell whether anybody in this process asked for Spark."""
+    """Tell whether this process has started a session."""
     return _Chosen.used
 
 
 def place_flags() -> str:
-    """Write the options that choose the current place again; empty for the default."""
+    """Write the command line options that choose the current place; empty for the default."""
     place = current_place()
     default = SparkPlace()
     flags = f" --master {place.master}" if place.master != default.master else ""

@@ -1,4 +1,4 @@
-"""Sessions of Spark Connect: opened with a time limit, set as a fresh Spark is, given ``merge/``."""
+"""Opens sessions of Spark Connect: with a time limit, with Spark's default settings, and with ``mergecheck.merge``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from mergecheck.harness.spark.config import SparkPlace
 
 READY_SECONDS = 15.0
-"""So long a server may take to speak gRPC."""
+"""Seconds that a server may take to answer by gRPC."""
 _MAX_RETRIES = 5
-"""How often a call is tried again: about 17 s in all, where the client's own default is ten minutes."""
+"""Retries of a call: about 17 s in all, instead of the client's ten minutes."""
 
-# What a server's administrator may have changed and a case takes for granted.
+# Cases assume these settings; the server's administrator may have set others.
 _SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
@@ -36,9 +36,9 @@ def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession
     """Open the session of this process at a Spark Connect server.
 
     Raises:
-        EngineDownError: when nobody answers there, it is no Spark Connect server, it has no workers, or the client's
-            packages are missing.
-        UserInputError: for an address that Spark Connect does not take.
+        EngineDownError: if nobody answers, the server is not Spark Connect or has no workers, or the client's packages
+            are not installed.
+        UserInputError: for an address that Spark Connect does not accept.
     """
     with _quietly():
         _require_server(place)
@@ -53,7 +53,7 @@ def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession
 
 
 def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession:
-    """Open one more session at the server, with settings and temporary views of its own."""
+    """Open a session at the same server with SQL settings and temporary views of its own."""
     from pyspark.sql.connect.session import SparkSession as RemoteSession  # noqa: PLC0415 - the same
 
     with _quietly():
@@ -62,13 +62,13 @@ def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSessi
 
 
 def make_active(session: SparkSession) -> None:
-    """Make a session of Spark Connect the active one of this thread; a classic one needs nothing.
+    """Make a session of Spark Connect the active one of this thread; does nothing for a classic session.
 
-    PySpark 4.2 takes the active session for the one that a local checkpoint was made in, and by default that is the
-    first session of the process, whose server side does not know the checkpoint (``DATAFRAME_NOT_FOUND``).
+    PySpark 4.2 looks for a local checkpoint in the active session. By default that is the first session of the process,
+    whose server side does not have the checkpoint (``DATAFRAME_NOT_FOUND``).
     """
     if is_remote(session):
-        cast("Any", type(session))._active_session.session = session  # noqa: SLF001 - there is no public way
+        cast("Any", type(session))._active_session.session = session  # noqa: SLF001 - PySpark has no public setter
 
 
 def is_remote(session: SparkSession) -> bool:
@@ -88,7 +88,7 @@ def _prepared(session: SparkSession, settings: Mapping[str, str]) -> SparkSessio
 
 
 def _require_server(place: SparkPlace) -> None:
-    """Require a server that speaks gRPC, before a session waits for one."""
+    """Check that a gRPC server answers; creating a session would wait for one."""
     require_answer(place)
     try:
         import grpc  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - not installed for everyone
@@ -122,7 +122,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep PySpark's notices about versions of pandas off the terminal."""
+    """Ignore PySpark's warnings about the version of pandas."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield

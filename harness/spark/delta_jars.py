@@ -15,7 +15,7 @@ EXTENSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-"""What makes a Spark that has the jars use them."""
+"""Settings that make a Spark with Delta Lake's jars use them."""
 
 _SCALA = "2.13"
 
@@ -24,7 +24,7 @@ def delta_version() -> str:
     """Return the installed version of Delta Lake.
 
     Raises:
-        EngineDownError: where the package ``delta-spark`` is not installed.
+        EngineDownError: if the package ``delta-spark`` is not installed.
     """
     try:
         return metadata.version("delta-spark")
@@ -36,24 +36,24 @@ def delta_version() -> str:
 
 
 def session_settings() -> Mapping[str, str]:
-    """Return the Spark settings that load Delta Lake, fetching its jars if need be.
+    """Return the Spark settings that load Delta Lake; its jars are fetched if necessary.
 
     Raises:
-        EngineDownError: where the jars can be had in no way.
+        EngineDownError: if the jars cannot be fetched.
     """
     return {**jar_settings([delta_jars()]), **EXTENSION_SETTINGS}
 
 
 def maven_coordinates() -> str:
-    """Name Delta Lake's jars as Maven and ``--packages`` do."""
+    """Return Delta Lake's Maven coordinates, as ``--packages`` expects them."""
     return f"io.delta:{_artifact()}:{delta_version()}"
 
 
 def delta_jars() -> JarSet:
-    """Name the jars; what else they need is in Spark already.
+    """Describe the jars; their other dependencies are part of Spark.
 
     Raises:
-        EngineDownError: where the package ``delta-spark`` is not installed.
+        EngineDownError: if the package ``delta-spark`` is not installed.
     """
     return JarSet(
         title=f"Delta Lake {delta_version()}",

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: which one, and is it new enough."""
+"""Finds the Java that Spark will run on, and checks its version."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MINIMUM_JAVA = 17
 
 
 def check_java() -> None:
-    """Require a Java that Spark 4 runs on.
+    """Check that there is a Java on which Spark 4 runs.
 
     Raises:
-        EngineDownError: when there is none, or it is older than 17.
+        EngineDownError: if there is none, or it is older than 17.
     """
     command = java_command()
     if command is None:
@@ -31,7 +31,7 @@ def check_java() -> None:
 
 
 def java_version(command: str) -> int | None:
-    """Return the feature version of a ``java`` command (8, 17, 21); None where it does not say."""
+    """Return the feature version of a ``java`` command (8, 17, 21); None if it does not report one."""
     try:
         done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - the user's own java
     except OSError:
@@ -41,10 +41,10 @@ def java_version(command: str) -> int | None:
 
 
 def java_command() -> str | None:
-    """Return the ``java`` that Spark would start; None where there is none."""
+    """Return the ``java`` that Spark would start; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     if home:
-        # spark-submit looks nowhere else when JAVA_HOME is set.
+        # spark-submit looks nowhere else if JAVA_HOME is set.
         return str(Path(home) / "bin" / "java")
     return shutil.which("java")
 

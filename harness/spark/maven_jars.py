@@ -1,7 +1,7 @@
-"""Jars for the Spark that is installed: from the user's cache, fetched into it once.
+"""Jars for the installed Spark, kept in the user's cache.
 
-Maven fetches them where it is on the PATH; it reads the user's own settings (mirrors, proxies). Otherwise Spark's own
-resolver does when the session starts.
+Maven fetches them if it is on the PATH; it reads the user's own settings (mirrors, proxies). Otherwise Spark's resolver
+fetches them when the session starts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CACHE_VARIABLE = "MERGECHECK_CACHE"
-"""Environment variable that names another directory than the user's cache directory for what is fetched."""
+"""Environment variable that names the directory for fetched files, instead of the user's cache directory."""
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _TIME_LIMIT = 600  # seconds
-_COMPLETE = "complete"  # written last, so that a directory without it is known to be half fetched
+_COMPLETE = "complete"  # written last; a directory without it is incomplete
 
 _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -44,12 +44,12 @@ class JarSet:
     """Jars that belong together.
 
     Attributes:
-        title: what they are, for people.
-        folder: their directory's name in the cache.
-        coordinates: group, artifact and version of each, as Maven and ``--packages`` write them.
-        groups: whose jars are wanted; what else these need is in Spark already.
-        excluded: group and artifact of what is never fetched.
-        hint: what to do where they cannot be had.
+        title: their name in messages.
+        folder: the name of their directory in the cache.
+        coordinates: group:artifact:version of each, as ``--packages`` expects them.
+        groups: the groups whose jars are fetched; other dependencies are part of Spark.
+        excluded: group:artifact of dependencies that are never fetched.
+        hint: what else to do if they cannot be fetched, for the error message.
     """
 
     title: str
@@ -61,7 +61,7 @@ class JarSet:
 
 
 def cache_directory() -> Path:
-    """Return where fetched things are kept between runs: ``MERGECHECK_CACHE``, else the user's cache directory."""
+    """Return the directory for fetched files: ``MERGECHECK_CACHE``, else the user's cache directory."""
     given = os.environ.get(CACHE_VARIABLE)
     if given:
         return Path(given)
@@ -73,10 +73,10 @@ def cache_directory() -> Path:
 
 
 def jar_settings(sets: Sequence[JarSet]) -> Mapping[str, str]:
-    """Return the Spark settings that load jars, fetching them if need be.
+    """Return the Spark settings that load jars; they are fetched if necessary.
 
     Raises:
-        EngineDownError: where they can be had in no way.
+        EngineDownError: if they cannot be fetched.
     """
     jars: list[str] = []
     left: list[JarSet] = []
@@ -97,10 +97,10 @@ def jar_settings(sets: Sequence[JarSet]) -> Mapping[str, str]:
 
 
 def _fetch(wanted: JarSet, directory: Path) -> None:
-    """Let Maven copy jars into a directory.
+    """Copy jars into a directory by Maven.
 
     Raises:
-        EngineDownError: where Maven fails; the message carries what it said.
+        EngineDownError: if Maven fails; the message contains its errors.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=directory.parent) as name:
@@ -126,7 +126,7 @@ def _fetch(wanted: JarSet, directory: Path) -> None:
         try:
             jars.rename(directory)
         except OSError:
-            if not (directory / _COMPLETE).is_file():  # else another process was faster
+            if not (directory / _COMPLETE).is_file():  # otherwise another process was faster
                 raise
 
 

@@ -1,4 +1,4 @@
-"""A table root in an object store: read from a URI, tried out before anything starts."""
+"""A table root in an S3-compatible object store: parsed from a URI, and tried out before anything starts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class StoreRoot:
     """A place in a bucket under which tables are made.
 
     Attributes:
-        uri: as Spark has it, without a slash at the end.
-        access: how the store is reached; never shown.
+        uri: as Spark writes it, without a trailing slash.
+        access: endpoint and keys; never shown.
     """
 
     uri: str
@@ -46,18 +46,18 @@ class StoreRoot:
         return self.uri
 
     def open(self, prefix: str = "", **options: Any) -> S3Store:  # noqa: ANN401 - obstore's own options
-        """Open a prefix below the root with a client of its own.
+        """Open a client for a prefix below the root.
 
         Args:
             prefix: empty for the root itself.
-            options: of the client.
+            options: options of the client.
         """
         bucket, key = bucket_and_key(self.uri)
         path = "/".join(part for part in (key, prefix) if part)
         return new_client(bucket, path or None, self.access, **options)
 
     def spark_settings(self) -> Mapping[str, str]:
-        """Write the settings of a Spark that reaches the store, apart from secrets."""
+        """Return the Spark settings for the store, without secrets."""
         settings = {
             "path.style.access": "true",
             "connection.ssl.enabled": str(not self.access.allows_http).lower(),
@@ -69,7 +69,7 @@ class StoreRoot:
         return {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}
 
     def spark_secrets(self) -> Mapping[str, str]:
-        """Write Hadoop's settings that no command line may show; none where the machine has credentials of its own."""
+        """Return the Hadoop settings that contain secrets; empty if the machine has credentials of its own."""
         own = dict(self.access.credentials)
         if "AWS_SECRET_ACCESS_KEY" not in own:
             return {}
@@ -80,12 +80,12 @@ class StoreRoot:
         }
 
     def require(self) -> None:
-        """Require a store that takes a file, refuses it the second time, and deletes it.
+        """Check, once per process, that the store writes a file, refuses to write it again, and deletes it.
 
-        Commits rest on the second: a store that overwrites what is there would lose them. It is asked once per process.
+        Commits need the refusal (put-if-absent): a store that overwrites existing files would lose commits.
 
         Raises:
-            UserInputError: where it does not.
+            UserInputError: if it does not.
         """
         if self not in _Tried.good:
             _try_out(self)
@@ -93,7 +93,7 @@ class StoreRoot:
 
 
 def store_root(text: str, environment: Mapping[str, str]) -> StoreRoot:
-    """Read a table root in a store; nobody is asked yet.
+    """Parse a table root in a store, without any request to it.
 
     Raises:
         UserInputError: for a scheme that is not supported, no bucket, or credentials in the URI.

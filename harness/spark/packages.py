@@ -1,6 +1,6 @@
-"""What a session can do that plain Spark cannot: Delta Lake for the engine that wants it, S3A for tables in a store.
+"""Adds Delta Lake and S3A to the session of this process if they are requested.
 
-Jars can only be given to a JVM that is not running yet; so whoever needs them says so before.
+Jars can only be given to a JVM before it starts, so they are requested before the session.
 """
 
 from __future__ import annotations
@@ -20,19 +20,16 @@ if TYPE_CHECKING:
 
 
 def request_delta() -> None:
-    """Ask that the session of this process, when it starts, can run Delta Lake too."""
-    _Wanted.delta = True
+    """Request Delta Lake for the session that this process will start."""
+    _Requested.delta = True
 
 
 def request_s3a() -> None:
-    """Ask that the session of this process, when it starts, can read S3-compatible stores.
-
-    A table root in a store asks for it by itself.
-    """
-    _Wanted.s3a = True
+    """Request S3A for the session that this process will start; a table root in a store needs no request."""
+    _Requested.s3a = True
 
 
-class _Wanted:
+class _Requested:
     delta = False
     s3a = False
 
@@ -43,25 +40,25 @@ def has_delta(session: SparkSession) -> bool:
 
 
 def extra_settings(place: SparkPlace) -> Mapping[str, str]:
-    """Return the settings of a session at a place that make it able to do what was asked for, fetching jars if need be.
+    """Return the settings that add what was requested to a session at a place; jars are fetched if necessary.
 
     Raises:
-        EngineDownError: where the jars can be had in no way.
+        EngineDownError: if the jars cannot be fetched.
     """
-    sets = [delta_jars()] if _Wanted.delta else []
-    if place.store is not None or _Wanted.s3a:
+    sets = [delta_jars()] if _Requested.delta else []
+    if place.store is not None or _Requested.s3a:
         sets.append(s3a_jars())
     return {
         **jar_settings(sets),
-        **(EXTENSION_SETTINGS if _Wanted.delta else {}),
+        **(EXTENSION_SETTINGS if _Requested.delta else {}),
         **(place.store.spark_settings() if place.store is not None else {}),
     }
 
 
 def give_secrets(session: SparkSession, place: SparkPlace) -> None:
-    """Hand over a store's keys to the running JVM: were they settings of the application, its command line had them."""
+    """Set a store's keys in the running JVM; as settings of the application they would be on its command line."""
     if place.store is None:
         return
-    hadoop = cast("Any", session.sparkContext)._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no public way
+    hadoop = cast("Any", session.sparkContext)._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public way to Hadoop's configuration
     for name, value in place.store.spark_secrets().items():
         hadoop.set(name, value)

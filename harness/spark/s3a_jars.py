@@ -1,7 +1,6 @@
-"""S3A for the Spark that is installed: Hadoop's file system for S3, and the parts of the AWS SDK that it uses.
+"""S3A (Hadoop's file system for S3) for the installed Spark, and the parts of the AWS SDK that it uses.
 
-Hadoop asks for the SDK's ``bundle``, which holds every service of AWS in more than 500 MB. What S3A needs
-of it is 13 MB.
+Hadoop depends on the SDK's ``bundle``, which contains all services of AWS in more than 500 MB. S3A uses 13 MB of it.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from mergecheck.harness.spark.maven_jars import JarSet
 _SDK = "software.amazon.awssdk"
 _SDK_MODULES = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 _SDK_OF_HADOOP = {"3.5.0": "2.35.4"}
-"""Which SDK a Hadoop was built with, by the POM of hadoop-project."""
+"""The version of the SDK by the version of Hadoop, from the POM of hadoop-project."""
 _NEWEST_SDK = "2.35.4"
 _CLIENT_JAR = re.compile(r"hadoop-client-api-(\d[^/]*)\.jar")
 
 
 def hadoop_version() -> str:
-    """Return the version of the Hadoop that pyspark brings along.
+    """Return the version of the Hadoop that is part of pyspark.
 
     Raises:
-        EngineDownError: where it brings none.
+        EngineDownError: if it contains none.
     """
     spec = importlib.util.find_spec("pyspark")  # importing it takes half a second, which only Spark runs need
     jars = Path((spec and spec.origin) or "pyspark").parent / "jars"
@@ -39,10 +38,10 @@ def hadoop_version() -> str:
 
 
 def s3a_jars() -> JarSet:
-    """Name the jars; HTTP clients and logging are in Spark already.
+    """Describe the jars; HTTP clients and logging are part of Spark.
 
     Raises:
-        EngineDownError: where pyspark brings no Hadoop.
+        EngineDownError: if pyspark contains no Hadoop.
     """
     hadoop = hadoop_version()
     sdk = _SDK_OF_HADOOP.get(hadoop, _NEWEST_SDK)

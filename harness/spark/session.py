@@ -1,7 +1,7 @@
-"""The one Spark session of a process: started quietly, with named profiles of settings.
+"""Starts the Spark session of this process, and switches it between named profiles of SQL settings.
 
-All profiles share one JVM. What they switch are SQL settings, so a run can go from the fast profile to the one that is
-close to production from case to case.
+All profiles share one JVM, so that a run can switch from the fast profile to the one close to production from case to
+case.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _LOG_TAIL = 8  # lines of Spark's log that an error shows
 class Profile(Enum):
     """Named sets of SQL settings.
 
-    ``TINY`` spends as little as possible on tables of a few rows. ``PRODUCTION`` plans and runs as Spark does by
-    default, with several tasks per shuffle: code generation and adaptive execution are on.
+    ``TINY`` keeps the fixed costs of tables of a few rows low. ``PRODUCTION`` plans and runs as Spark does by default,
+    with several tasks per shuffle: code generation and adaptive execution are on.
     """
 
     TINY = "tiny"
@@ -56,7 +56,7 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.files.openCostInBytes": "0",
         "spark.sql.leafNodeDefaultParallelism": "1",
         "spark.sql.files.maxPartitionBytes": "134217728",
-        # A broadcast is a job of its own; sorting a few rows is none.
+        # A broadcast is a Spark job of its own; sorting a few rows is not.
         "spark.sql.autoBroadcastJoinThreshold": "-1",
     },
     Profile.PRODUCTION: {
@@ -67,21 +67,21 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
         "spark.sql.files.minPartitionNum": "2",
         "spark.sql.files.openCostInBytes": "4194304",
         "spark.sql.leafNodeDefaultParallelism": "2",
-        # Two files of any size are two scan tasks, so that tables of a few rows meet the plans of large ones.
+        # Two files of any size are two scan tasks, so that small tables get the plans of large ones.
         "spark.sql.files.maxPartitionBytes": "5242880",
         "spark.sql.autoBroadcastJoinThreshold": "10485760",
     },
 }
 
-# Describing a plan for Spark's web page takes a tenth of a small query's time, so it is done where somebody reads it.
+# Describing a plan for Spark's web page takes a tenth of a small query's time, so plans are described only on request.
 PLANS_UNDESCRIBED: Mapping[str, str] = {"spark.sql.ui.explainMode": "simple", "spark.sql.maxPlanStringLength": "0"}
 PLANS_DESCRIBED: Mapping[str, str] = {
     "spark.sql.ui.explainMode": "formatted",
     "spark.sql.maxPlanStringLength": str(2**31 - 16),
 }
 
-# Short runs never repay the optimising compiler and a concurrent collector. Spark's code outgrows the 48 MiB that
-# compiled code has without that compiler, and then is swept out and compiled again without end: half as fast.
+# Short runs do not repay the optimising compiler (C2) and a concurrent garbage collector. Without C2 the code cache has
+# 48 MiB, which Spark's compiled code outgrows; the JVM then discards and recompiles code all the time.
 _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=512m -XX:+UseSerialGC -XX:-UsePerfData "
     "-Xss4m -Duser.timezone=UTC"
@@ -90,7 +90,7 @@ JVM_FOR_SMALL_DATA: Mapping[str, str] = {
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
     "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
-    # Every sort and every broadcast takes one of these, 32 MiB and 4 MiB by default, whatever it holds.
+    # Every sort allocates a page and every broadcast a block, by default of 32 MiB and 4 MiB.
     "spark.buffer.pageSize": "1m",
     "spark.broadcast.blockSize": "64k",
     "spark.broadcast.compress": "false",
@@ -100,8 +100,8 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # Small messages over TCP wait 40 ms for each other (Nagle's algorithm against delayed acknowledgements), which
-    # every task with a Python function pays. Windows' Python has no such sockets.
+    # Over TCP, each task with a Python function waits 40 ms (Nagle's algorithm against delayed acknowledgements).
+    # Python on Windows has no Unix domain sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     **PLANS_UNDESCRIBED,
 }
@@ -112,19 +112,20 @@ _LOOPBACK_SETTINGS: Mapping[str, str] = {
 
 
 def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
-    """Start Spark, or return the session that runs.
+    """Start Spark, or return the session that runs already.
 
-    Where it runs, ``spark_place`` says: in this process, on a cluster, or behind Spark Connect. The JVM's own output
-    goes to a log file, never to the terminal. Python workers run this interpreter; those of a cluster run the one that
-    PYSPARK_PYTHON names, if it is set. The session can run Delta Lake where that was requested before.
+    ``config.current_place`` says where Spark runs: in this process, on a cluster, or behind Spark Connect. The JVM
+    writes to a log file, never to the terminal. Python workers run this interpreter; those of a cluster run the one
+    that PYSPARK_PYTHON names, if it is set. The session has Delta Lake and S3A if they were requested before
+    (``packages``).
 
     Args:
         profile: the SQL settings to begin with.
-        jvm: settings that a JVM is born with; they count where none runs yet.
+        jvm: settings of the JVM; they have no effect if one runs already.
 
     Raises:
-        EngineDownError: when there is no Java 17 or newer, or Spark does not start, or nobody answers where it is said
-            to run; the message says what to do.
+        EngineDownError: if there is no Java 17 or newer, Spark does not start, or nobody answers at the place; the
+            message says what to do.
     """
     place = current_place()
     note_use()
@@ -137,7 +138,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = workers_python, sys.executable
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
 
-    # Whatever sits in this directory is Spark's scratch data and its log; it goes when the process ends.
+    # Spark's scratch data and its log; deleted when the process ends.
     scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
     log = scratch / "spark.log"
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
@@ -176,21 +177,21 @@ def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) ->
 
 
 def another_session(session: SparkSession) -> SparkSession:
-    """Open one more session beside a running one: SQL settings and temporary views of its own, the same Spark."""
+    """Open a session on the same Spark with SQL settings and temporary views of its own."""
     if is_remote(session):
         return another_remote(current_place(), PROFILE_SETTINGS[Profile.TINY])
     return session.newSession()
 
 
 def apply_profile(session: SparkSession, profile: Profile) -> None:
-    """Switch a session's SQL settings to a profile."""
+    """Set a profile's SQL settings on a session."""
     for name, value in PROFILE_SETTINGS[profile].items():
         session.conf.set(name, value)
 
 
 @contextmanager
 def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set SQL settings for a while, and put back what was there before, unset ones included."""
+    """Set SQL settings for the block, and restore the earlier values; a setting that had none is unset."""
     before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():
@@ -205,7 +206,7 @@ def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[
 
 
 def log_tail(log: Path) -> str:
-    """Return the last lines of Spark's log, indented; empty where there are none."""
+    """Return the last lines of Spark's log, indented; empty if there is no log."""
     if not log.is_file():
         return ""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
@@ -213,8 +214,8 @@ def log_tail(log: Path) -> str:
 
 
 def _silence_query_log() -> None:
-    """Keep PySpark from printing each analysis error that it also raises, stack trace of the JVM included."""
-    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - part of the same late import
+    """Keep PySpark from logging each analysis error that it also raises, with the JVM's stack trace."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an import of half a second, which only Spark runs need
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -222,9 +223,9 @@ def _silence_query_log() -> None:
 
 @contextmanager
 def _output_to(log: Path) -> Iterator[None]:
-    """Send what child processes started meanwhile print to a file; this process' own output is back afterwards.
+    """Redirect file descriptors 1 and 2 to a file for the block, so that a JVM started in it inherits the file.
 
-    The JVM prints to the terminal before any log setting is in force, so it must be born with another terminal.
+    The JVM prints before any log setting has effect.
     """
     sys.stdout.flush()
     sys.stderr.flush()

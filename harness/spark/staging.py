@@ -1,7 +1,7 @@
-"""The tables of a case where Spark finds them: in their own directory, or copied into the object store of the root.
+"""Copies the tables of a case to an object store for Spark, and back, if the table root is in a store.
 
-Tables are written and read back on a local disk, whatever the root is. For a root in a store they are copied there
-before the merge, and what the store holds afterwards replaces the local copy.
+The harness writes and reads tables on a local disk. If the root is in a store, they are uploaded before the merge, and
+the store's files replace the local copy afterwards.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 class StagedTables(Protocol):
-    """Where Spark finds tables that lie in local directories."""
+    """Tables in local directories, and their copies for Spark."""
 
     def publish(self, table: Path) -> str:
-        """Bring a table to where Spark reads it, and return that path."""
+        """Upload a table if necessary, and return the path or URI that Spark reads."""
         ...
 
     def download(self, table: Path) -> None:
-        """Make the local directory hold what the published table holds now."""
+        """Replace a local table by the present files of its copy."""
         ...
 
 
 @contextmanager
 def staged_tables() -> Iterator[StagedTables]:
-    """Make a place for the tables of one case under the table root; a place in a store is emptied afterwards.
+    """Stage the tables of one case under the table root for the block; a store's copies are deleted afterwards.
 
     Raises:
-        EngineDownError: where the store is gone.
+        EngineDownError: if the store does not answer.
     """
     root = current_place().store
     if root is None:

@@ -1,6 +1,6 @@
-"""Where the tables of one case lie while its engine works on them: in memory where the machine offers it.
+"""Temporary directories for the tables of one case: in memory if the machine has room.
 
-Making and removing small files on a disk takes a tenth of the time of a case on the engines that need no JVM.
+Creating and deleting small files on a disk takes a tenth of a case's time on the engines without a JVM.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - everything below it is in a directory with a name of its own
-"""A file system in memory, on Linux."""
+"""Linux' file system in memory."""
 LEAST_FREE = 2**30
-"""Bytes that must be free there: a container's 64 MiB could be filled by a large case."""
+"""Bytes that must be free there: a large case could fill a container's 64 MiB."""
 _CHOICES = ("TMPDIR", "TEMP", "TMP")
 
 
 def scratch_directory() -> AbstractContextManager[Path]:
-    """Make a directory for the files of one case, which goes again; see ``scratch_parent``."""
+    """Make a temporary directory for the files of one case; see ``scratch_parent`` for where."""
     return directory_in(scratch_parent(os.environ))
 
 
 def scratch_path() -> Path:
-    """Choose where ``directory_at`` may make such a directory; nothing is made yet."""
+    """Choose a path at which ``directory_at`` can make such a directory; nothing is created."""
     return _path_in(scratch_parent(os.environ))
 
 
 @contextmanager
 def directory_at(path: Path) -> Iterator[None]:
-    """Make a directory of one's own, which goes again."""
+    """Make a private directory for the block."""
     path.mkdir(mode=0o700)
     try:
         yield
@@ -46,7 +46,7 @@ def directory_at(path: Path) -> Iterator[None]:
 
 @contextmanager
 def directory_in(parent: Path | None) -> Iterator[Path]:
-    """Make a directory that goes again, by default where temporary files go."""
+    """Make a directory with a unique name for the block; without a parent, where temporary files go."""
     path = _path_in(parent)
     with directory_at(path):
         yield path
@@ -57,11 +57,11 @@ def _path_in(parent: Path | None) -> Path:
 
 
 def scratch_parent(environment: Mapping[str, str], *, memory: Path = MEMORY) -> Path | None:
-    """Choose where such directories are made: in memory, if there is room; None for where temporary files go.
+    """Return the file system in memory if it has room; None for the directory for temporary files.
 
     Args:
-        environment: who has chosen a place for temporary files, by ``TMPDIR`` or its like, gets it.
-        memory: the directory that may be a file system in memory.
+        environment: a directory for temporary files that it names (``TMPDIR``, ``TEMP``, ``TMP``) is used.
+        memory: the mount point of the file system in memory.
     """
     if any(environment.get(name) for name in _CHOICES):
         return None

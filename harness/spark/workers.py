@@ -1,7 +1,7 @@
-"""Spark's workers, where they are other processes than ours: they get ``merge/``, and are looked at before any case.
+"""Ships ``mergecheck.merge`` to the workers of a cluster or a Connect server, and checks them before the first case.
 
-A worker needs Python of our minor version with pyarrow and numpy; what else ``merge/`` runs there is shipped. A cluster
-without a free worker would let the first query wait for ever, so the first query is ours, and has a time limit.
+A worker needs pyarrow, numpy and Python of this process's minor version. A cluster without a free worker lets a query
+wait for ever, so the check is a query with a time limit.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.store_access import StoreAccess
 
 ANSWER_SECONDS = 5.0
-"""So long a host may take to accept a connection."""
+"""Seconds that a host may take to accept a connection."""
 FIRST_QUERY_SECONDS = 90.0
-"""So long a cluster may take to give the application its first cores and to start Python there."""
+"""Seconds that a cluster may take to assign the first cores and to start Python there."""
 
-_NUM_LOOKS = 4  # tasks, so that more than one worker is likely to be looked at
+_NUM_TASKS = 4  # so that more than one worker is likely to be checked
 _REPORT = "imports STRING, sees_tables BOOLEAN"
 
 
 def require_answer(place: SparkPlace) -> None:
-    """Require that somebody listens where Spark is said to run; Spark itself would try for minutes.
+    """Check that somebody listens at the place; Spark itself would try for minutes.
 
     Raises:
-        EngineDownError: where nobody does.
+        EngineDownError: if nobody accepts a connection.
     """
     reasons = []
     for host, port in place.addresses:
@@ -58,7 +58,14 @@ def require_answer(place: SparkPlace) -> None:
 
 
 def package_of_merge(folder: Path) -> Path:
-    """Write ``mergecheck.merge`` as a zip file that workers can import, and return its path."""
+    """Write ``mergecheck.merge`` as a zip file that workers can import.
+
+    Args:
+        folder: where to write it.
+
+    Returns:
+        The file.
+    """
     root = Path(mergecheck.__file__).parent
     path = folder / "mergecheck_merge.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
@@ -68,21 +75,21 @@ def package_of_merge(folder: Path) -> Path:
 
 
 def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callable[[], object]) -> None:
-    """Run a first query, which says whether the workers are there, can import ``merge`` and see our tables.
+    """Check by a query that there are workers, that they can import ``mergecheck.merge``, and that they see tables.
 
     Args:
         session: of the cluster or the server.
         place: where it runs.
-        give_up: cancels what the session runs.
+        give_up: cancels what the session runs; called if the time is up.
 
     Raises:
-        EngineDownError: for no worker, one whose Python lacks a package, one that does not see the table root, or a
-            Spark that cannot read the store in which it is.
+        EngineDownError: if there is no worker, a worker's Python lacks a package or does not see the table root, or
+            Spark cannot read the store of the table root.
     """
     with _token(place) as token, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # PySpark's about the version of pandas, which is not used here
+        warnings.simplefilter("ignore", FutureWarning)  # PySpark warns of the version of pandas, which is not used here
         access = place.store.access if place.store is not None else None
-        answer = _in_time(lambda: _look(session, token, access), give_up)
+        answer = _in_time(lambda: _reports(session, token, access), give_up)
         if isinstance(answer, Exception):
             raise EngineDownError(_why(answer, place)) from answer
         if answer is None:
@@ -108,15 +115,15 @@ def require_workers(session: SparkSession, place: SparkPlace, *, give_up: Callab
                 raise EngineDownError(_without_store(problem, place)) from problem
 
 
-def _look(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
-    spread = session.range(0, _NUM_LOOKS, 1, _NUM_LOOKS)
-    return spread.mapInArrow(_looking_for(token, access), _REPORT).collect()
+def _reports(session: SparkSession, token: str, access: StoreAccess | None) -> list[Any]:
+    spread = session.range(0, _NUM_TASKS, 1, _NUM_TASKS)
+    return spread.mapInArrow(_reporter(token, access), _REPORT).collect()
 
 
-def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Make the function that workers run; a nested one travels as code, since they cannot import this module."""
+def _reporter(token: str, access: StoreAccess | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Make the function that workers run; it is nested because workers cannot import this module."""
 
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
+    def report(batches: Iterator[Any]) -> Iterator[Any]:
         import contextlib  # noqa: PLC0415 - imports of the worker
         import importlib  # noqa: PLC0415 - the same
         import os  # noqa: PLC0415 - the same
@@ -146,17 +153,17 @@ def _looking_for(token: str, access: StoreAccess | None) -> Callable[[Iterator[A
             {"imports": pa.array([problem], pa.string()), "sees_tables": pa.array([seen], pa.bool_())}
         )
 
-    return look
+    return report
 
 
 def _in_time(ask: Callable[[], list[Any]], give_up: Callable[[], object]) -> list[Any] | Exception | None:
-    """Ask in a thread of its own; None where the time is up."""
+    """Ask in a thread; return the answer, the error, or None if the time is up."""
     answers: list[list[Any] | Exception] = []
 
     def run() -> None:
         try:
             answers.append(ask())
-        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
+        except Exception as error:  # noqa: BLE001 - returned to the waiting thread
             answers.append(error)
 
     thread = threading.Thread(target=run, name="mergecheck-first-query", daemon=True)
@@ -164,7 +171,7 @@ def _in_time(ask: Callable[[], list[Any]], give_up: Callable[[], object]) -> lis
     thread.join(FIRST_QUERY_SECONDS)
     if answers:
         return answers[0]
-    with contextlib.suppress(Exception):  # what matters is said by the caller
+    with contextlib.suppress(Exception):  # the caller reports the timeout
         give_up()
     return None
 
@@ -192,10 +199,10 @@ def _without_store(problem: Exception | None, place: SparkPlace) -> str:
 
 @contextlib.contextmanager
 def _token(place: SparkPlace) -> Iterator[str]:
-    """Make an empty file where tables are made."""
+    """Make an empty file where tables are made, for the block, and give its path or URI."""
     name = f".mergecheck-{uuid.uuid4().hex}"
     if place.store is not None:
-        import obstore  # noqa: PLC0415 - for tables in a store only
+        import obstore  # noqa: PLC0415 - needed only for tables in a store
 
         store = place.store.open()
         obstore.put(store, name, b"")
