@@ -20,9 +20,9 @@ _EXAMPLES_ONLY = frozenset(
     {
         "tests/cli/test_cli_rules.py",
         "tests/spec/test_specification.py",
-        "tests/unit/test_rule_counts.py",
-        "tests/unit/test_search.py",
-        "tests/unit/test_selfcheck_faults.py",
+        "tests/unit/coverage/test_rule_counts.py",
+        "tests/unit/search/test_search.py",
+        "tests/unit/selfcheck/test_selfcheck_faults.py",
     }
 )
 """Tests of how rules are counted, printed and cited: their numbers are examples."""

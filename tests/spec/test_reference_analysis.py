@@ -1,4 +1,4 @@
-"""Small questions that the reference asks itself, each of which decides an answer somewhere."""
+"""Analysis in the reference: literals, generated columns, new fields, the time of the statement, error classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small questions of the resolution: is it a subquery, a window, a boolean, a field to add, a name for a file?"""
+"""Checks of the analysis: subqueries, window functions, booleans, fields to add, names for files."""
 
 from __future__ import annotations
 
