@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from mergecheck.harness.coverage.rule_counts import known_rules
-from mergecheck.harness.rule_pages.held_by import tests_by_rule
+from mergecheck.harness.rule_pages.held_by import find_tests
 from mergecheck.harness.rule_pages.markdown import all_files
 from mergecheck.harness.rule_pages.minimal_cases import draw, smallest
 from mergecheck.harness.rule_pages.page import load_pages, minimal_case
-from mergecheck.reference.case.case_file import case_to_json
+from mergecheck.reference.case.case_file import dump_case
 
 DATA = Path("harness/specification")
 PAGES = Path("docs/specification")
@@ -29,7 +29,7 @@ def main(num_cases: int | None, seed: int) -> None:
     """
     if num_cases is not None:
         _draw(num_cases, seed)
-    tests = tests_by_rule(Path())
+    tests = find_tests(Path())
     _write_json(DATA / "tests.json", tests)
     files = all_files(load_pages(tests=tests))
     PAGES.mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def _draw(num_cases: int, seed: int) -> None:
         if case is None:
             click.echo(f"{number}: no random case reached it")
         else:
-            _write_json(DATA / "cases" / f"{number}.json", case_to_json(case))
+            (DATA / "cases" / f"{number}.json").write_text(dump_case(case) + "\n", encoding="utf-8")
 
 
 def _write_json(path: Path, document: object) -> None:

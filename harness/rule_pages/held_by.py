@@ -1,4 +1,4 @@
-"""Which tests hold which rule: those whose source cites its number, and the run of its minimal case."""
+"""Which tests hold which rule: those that cite its number, the runs of its minimal case and of its relations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.specification.citations import cited_with_ranges
+from mergecheck.harness.oracles.relations.oracle import RELATIONS
+from mergecheck.harness.specification.citations import cited, cited_with_ranges
 from mergecheck.harness.specification.rules import data_file, load_rules
 
 if TYPE_CHECKING:
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 RUN_OF_CASES = "tests/regress/test_saved_cases.py::test_saved_case"
 """The test that runs every minimal case on the merge."""
 
+RUN_OF_RELATIONS = "tests/meta/test_reference_relations.py::test_relations_hold"
+"""The test that checks every relation of ``--oracle metamorphic`` on the reference."""
+
 _EXAMPLES_ONLY = frozenset(
     {
         "tests/cli/test_cli_rules.py",
         "tests/spec/test_specification.py",
         "tests/unit/coverage/test_rule_counts.py",
+        "tests/unit/specification/test_citations.py",
         "tests/unit/search/test_search.py",
         "tests/unit/selfcheck/test_selfcheck_faults.py",
     }
@@ -28,7 +33,7 @@ _EXAMPLES_ONLY = frozenset(
 """Tests of how rules are counted, printed and cited: their numbers are examples."""
 
 
-def tests_by_rule(repository: Path) -> dict[str, list[str]]:
+def find_tests(repository: Path) -> dict[str, list[str]]:
     """Find the tests that hold each rule, as ``FILE::FUNCTION``, in the order of files and rules.
 
     Args:
@@ -43,6 +48,9 @@ def tests_by_rule(repository: Path) -> dict[str, list[str]]:
         for name, source in _test_functions(path.read_text(encoding="utf-8")):
             for number in cited_with_ranges(source, rules):
                 found[number].add(f"{file}::{name}")
+    for relation in RELATIONS:
+        for number in cited(relation.name):
+            found[number].add(f"{RUN_OF_RELATIONS}[{relation.name}]")
     for number in rules:
         if data_file(f"cases/{number}.json").is_file():
             found[number].add(f"{RUN_OF_CASES}[{number}]")

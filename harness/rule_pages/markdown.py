@@ -48,6 +48,7 @@ def page_markdown(page: RulePage, *, linked: bool = True) -> str:
     lines += ["", _linked(rule.body) if linked else rule.body]
     if page.case is not None and page.reference is not None:
         lines += ["", "## A minimal case", "", *example_lines(page.case, page.reference)]
+        lines += ["", f"Run it: `mergecheck run harness/specification/cases/{rule.number}.json`"]
     lines += ["", "## Random cases", "", _reach(page)] if page.num_cases is not None or page.out_of_reach else []
     lines += ["", "## Tests", "", *_tests(page.tests, linked=linked)]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
-"""Cases kept for good: those that once failed here, and those of Delta Lake's own suites.
+"""Cases kept for good: those that once failed here, those of Delta Lake's own suites, and those of the specification.
 
-Every ``.json`` and ``.jsonl`` file below this folder is run on the merge and held against the reference and, where the
-case has one, against its ``expect``.
+Every ``.json`` and ``.jsonl`` file below this folder, and every minimal case of a rule, is run on the merge and held
+against the reference and, if the case has one, against its ``expect``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 FILES = sorted([*FOLDER.rglob("*.jsonl"), *FOLDER.rglob("*.json")])
+MINIMAL = sorted((FOLDER.parents[1] / "harness" / "specification" / "cases").glob("*.json"))
 CASES = {f"{path.stem}-{case.id}": case for path in FILES for case in load_cases(path)}
+CASES |= {path.stem: case for path in MINIMAL for case in load_cases(path)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ def test_the_reference_supports_all_but_the_gaps() -> None:
 def test_gaps_are_cases() -> None:
     """A gap whose case is gone, or renamed, is none."""
     assert GAPS.keys() <= CASES.keys()
-    assert len(CASES) == sum(len(load_cases(path)) for path in FILES)  # no two cases of one name
+    assert len(CASES) == sum(len(load_cases(path)) for path in (*FILES, *MINIMAL))  # no two of one name
 
 
 def is_a_gap_of_the_reference(case: Case) -> bool:

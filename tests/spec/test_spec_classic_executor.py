@@ -84,11 +84,19 @@ def test_find_touched_files_refuses_several_source_rows_for_one_target_row(table
 
 
 def test_find_touched_files_tells_how_often_a_sole_delete_would_overcount(table: Table) -> None:
-    """A sole unconditional delete may match twice; pairs beyond the first of a row are the overcount (R-320, R-530)."""
+    """A sole unconditional delete may match twice; pairs beyond the first of a row are the overcount (R-530, R-A01)."""
     rows: Rows = [(1, "x"), (1, "y"), (1, "z"), (3, "x"), (3, "y"), (2, "x")]
     touched = find_touched_files(table.prepared(DELETE_AND_INSERT, rows))
     assert (touched.num_multiple_matches, touched.overcount) == (2, 3)
     assert ids(table, touched) == [FIRST, SECOND]
+
+
+def test_find_touched_files_names_each_file_once(table: Table) -> None:
+    """R-A02, R-A03: the touched files are a set of the snapshot's own file actions, however many rows touch them."""
+    run = table.prepared(UPSERT, [(1, "x"), (2, "y"), (3, "z")])
+    touched = find_touched_files(run).files
+    assert len(touched) == len(set(touched)) == 2
+    assert set(touched) <= set(run.snapshot.files)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +126,10 @@ def test_find_touched_files_reads_few_columns(
 
 
 def test_write_all_changes_rewrites_touched_files(table: Table) -> None:
-    """All surviving rows of the touched files are written anew, and the change rows beside them (R-412, R-610)."""
+    """All surviving rows of the touched files are written anew, and the change rows beside them.
+
+    Rows that a DELETE or no insert clause drops are not among them (R-412, R-610, R-A12, R-A18).
+    """
     sql = (
         ON + "WHEN MATCHED AND s.v = 'gone' THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v "
         "WHEN NOT MATCHED AND s.v <> 'no' THEN INSERT *"

@@ -104,6 +104,51 @@ def test_resolve_references_and_schema_keeps_the_schema_where_nothing_evolves() 
 
 
 @pytest.mark.parametrize(
+    ("text", "action", "assigned"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET t.v = 1, id = s.v", "update", [(("t", "v"), "1"), (("id",), "s.v")]),
+        ("WHEN NOT MATCHED THEN INSERT (v) VALUES (s.id)", "insert", [(("v",), "s.id")]),
+        ("WHEN MATCHED THEN DELETE", "delete", []),
+    ],
+)
+def test_delta_merge_into_apply_takes_clauses_of_actions(
+    text: str, action: str, assigned: list[tuple[tuple[str, ...], str]]
+) -> None:
+    """A clause has an action of the history's name and a list of assignments, which a DELETE leaves empty (R-112)."""
+    (clause,) = node(*written(text)).clauses
+    assert clause.action.value == action
+    assert [(assignment.target, assignment.value) for assignment in clause.assignments] == assigned
+    assert clause.condition is None
+
+
+def test_resolve_references_and_schema_expands_a_star_once() -> None:
+    """Resolving leaves the node as it was, and gives the same when it is done again (R-114).
+
+    The target's schema is a prefix of the final one, so that a second expansion would add assignments.
+    """
+    merge = node(UPDATE, INSERT, evolution=True)
+    for _ in range(2):
+        bound = resolve_references_and_schema(merge, case_sensitive=False, clock=CLOCK, types=AllIntegers())
+        for clause in bound.clauses:
+            assert [assignment.path.column for assignment in clause.assignments] == ["id", "v", "extra"]
+    assert merge.clauses == (UPDATE, INSERT)
+
+
+def test_resolve_clause_of_a_self_merge_goes_by_name() -> None:
+    """Both sides have the same columns: a bare name is ambiguous, and in an insert clause the source's (R-122)."""
+    source = Relation(side=Side.SOURCE, qualifier=("s",), schema=TARGET.schema)
+    same = Scope(relations=(TARGET, source), case_sensitive=False)
+    with pytest.raises(AnalysisError, match="AMBIGUOUS_REFERENCE"):
+        resolve_clause(
+            written("WHEN MATCHED AND v = 1 THEN DELETE")[0], same, evolution=False, clock=CLOCK, types=AllIntegers()
+        )
+    insert = written("WHEN NOT MATCHED AND v = 1 THEN INSERT *")[0]
+    clause = resolve_clause(insert, same, evolution=False, clock=CLOCK, types=AllIntegers())
+    assert clause.condition is not None
+    assert clause.condition.sql == "source_1 = 1"
+
+
+@pytest.mark.parametrize(
     ("condition", "clauses", "expected"),
     [
         ("t.no = 1", "WHEN MATCHED AND t.nah THEN UPDATE SET nil = 1", "Cannot resolve t.no in search condition"),

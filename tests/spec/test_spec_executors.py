@@ -39,7 +39,10 @@ def scans(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]
 
 
 def test_upsert_rewrites_touched_files(table: Table) -> None:
-    """Path D: matched rows change, the rest of their file is copied, unmatched and NULL keys are inserted."""
+    """Path D: matched rows change, the rest of their file is copied, unmatched and NULL keys are inserted.
+
+    The command's own row tells how many were affected (R-110).
+    """
     result = table.merge(UPSERT, [(1, "x"), (9, "y"), (None, "z")])
     assert (result.path, result.version, result.row) == (ExecutionPath.D, 2, (3, 1, 0, 2))
     assert table.rows() == Counter([(1, "x"), (2, None), (3, "c"), (None, "n"), (9, "y"), (None, "z")])
@@ -97,7 +100,10 @@ def test_several_insert_clauses(table: Table) -> None:
 
 
 def test_inserts_when_nothing_matches(table: Table) -> None:
-    """Path B: no file is touched, so the inserts come from the source alone, although there is a matched clause."""
+    """Path B: no file is touched, so the inserts come from the source alone, although there is a matched clause.
+
+    The second scan counts the source then (R-A21).
+    """
     result = table.merge(UPSERT.replace("MATCHED THEN UPDATE", "MATCHED AND t.v = 'a' THEN UPDATE"), [(8, "x")])
     assert (result.path, result.row) == (ExecutionPath.B, (1, 0, 0, 1))
     assert result.metrics["numTargetFilesRemoved"] == 0
@@ -198,7 +204,10 @@ def test_empty_target_and_empty_source(spark: SparkSession, tmp_path: Path, tabl
 
 
 def test_partitions_with_difficult_names(spark: SparkSession, tmp_path: Path) -> None:
-    """Partition values come from the log, rows move between partitions, and each tuple gets one file (R-543)."""
+    """Partition values come from the log, rows move between partitions, and each tuple gets one file.
+
+    Paths are encoded in the log and not on disk; files are the same ones all the same (R-543, R-613, R-A03).
+    """
     names = ("a.b c", "p q")
     rows: Rows = [(1, "a/b +%2B"), (2, None), (3, "c=é'"), (4, "$x ${env:HOME}")]
     target = create(spark, tmp_path / "a table", *(arrow([row], names) for row in rows), partition_by=["p q"])

@@ -53,7 +53,7 @@ def found(wanted: Any, got: Any, capabilities: Any = EVERYTHING) -> Any:
 
 
 def test_rows_in_any_order_agree() -> None:
-    """Row order is not defined (R-304)."""
+    """P-1: rows are compared as a multiset, since their order is not defined (R-304)."""
     rows = ((1, "a", 1), (2, None, 2), (1, "a", 1))
     assert found(prediction(rows), outcome(rows[::-1])) == []
 
@@ -139,7 +139,7 @@ def test_long_differences_are_cut() -> None:
 
 
 def test_change_rows_pair_only_within_a_change_type() -> None:
-    """An image that carries the wrong type is not a changed row."""
+    """P-2: an image that carries the wrong type is not a changed row."""
     wanted, got = ((1, "a", 1, "insert"),), ((1, "a", 1, "delete"),)
     assert found(prediction(cdf=wanted), outcome(cdf=got)) == [
         (Check.CDF, "missing_rows"),
@@ -183,7 +183,7 @@ def test_metrics_that_an_engine_does_not_report_are_named() -> None:
 
 
 def test_metrics_are_held_within_their_bounds() -> None:
-    """Bounds are inclusive (R-542), and an unbounded high end allows everything above the low one."""
+    """P-3: bounds are inclusive (R-542), and an unbounded high end allows everything above the low one."""
     bounds = {"numTargetFilesAdded": Bound(1, 3), "executionTimeMs": Bound(0, None)}
     assert found(prediction(metrics=bounds), outcome(metrics={"numTargetFilesAdded": 3, "executionTimeMs": 9})) == []
     assert found(prediction(metrics=bounds), outcome(metrics={"numTargetFilesAdded": 4, "executionTimeMs": 9})) == [

@@ -141,7 +141,10 @@ def test_merge_needs_a_source_and_a_condition() -> None:
 
 
 def test_columns_are_refused_with_the_way_out() -> None:
-    """No public interface of Spark gives a Column's SQL, so it is refused instead of guessed."""
+    """No public interface of Spark gives a Column's SQL, so it is refused instead of guessed.
+
+    References that a DataFrame has resolved before (R-121) come as Columns only.
+    """
     column = Column.__new__(Column)
     with pytest.raises(UnsupportedStatementError, match="Give the expression as SQL text"):
         builder().whenMatchedUpdate(set={"v": cast("str", column)})

@@ -104,14 +104,20 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
         ({"delta.enableDeletionVectors": "true"}, {}, "deletionVectors"),
         ({"delta.columnMapping.mode": "name"}, {}, "columnMapping"),
         ({"delta.enableRowTracking": "true"}, {}, "rowTracking"),
+        ({"delta.enableTypeWidening": "true"}, {}, "typeWidening"),
         ({}, {"delta.identity.start": 1}, "identityColumns"),
+        ({}, {"__CHAR_VARCHAR_TYPE_STRING": "varchar(3)"}, "char and varchar lengths"),
         ({}, {"delta.invariants": '{"expression": {"expression": "id > 0"}}'}, "invariants"),
     ],
 )
 def test_unsupported_tables_are_refused_by_name(
     tmp_path: Path, properties: dict[str, str], field: dict[str, Any], feature: str
 ) -> None:
-    """A table with a feature that a merge would damage is refused, and the feature is named."""
+    """A table with a feature that a merge would damage is refused, and the feature is named.
+
+    This is what the merge does of R-460 to R-462, R-511 and R-513 (deletion vectors), R-226 (identity columns), R-705
+    (row tracking), R-237 and R-240 (type widening) and R-822 (char and varchar).
+    """
     write_log(tmp_path, 0, {"protocol": PROTOCOL}, metadata({**LONG, "metadata": field}, properties=properties))
     with pytest.raises(UnsupportedTableError) as caught:
         read_snapshot(str(tmp_path))
@@ -188,6 +194,21 @@ def test_nothing_to_commit(tmp_path: Path) -> None:
     assert read_snapshot(str(tmp_path), app_id="app").transactions == {"app": 3}
 
 
+def test_a_merge_without_actions_conflicts_with_nothing(tmp_path: Path) -> None:
+    """R-751: what has nothing to commit cannot lose a race; a commit that changes data is serializable."""
+    todo = pending(table(tmp_path))
+    read = ReadSet(
+        snapshot=todo.read.snapshot, predicate=todo.read.predicate, files=todo.read.snapshot.files, removed=()
+    )
+    write_log(tmp_path, 1, {"commitInfo": {}}, add("p=z/n", p="z"))
+    assert commit(pending(tmp_path, read=read, written=WriteResult()), skip_empty=True) is None
+    with pytest.raises(ConcurrentModificationError):
+        commit(todo, skip_empty=True)
+    (tmp_path / log_file(1)).unlink()
+    assert commit(todo, skip_empty=True) == 1
+    assert LogStore(str(tmp_path)).read(1)[0]["commitInfo"]["isolationLevel"] == "Serializable"
+
+
 def test_append_only_tables_lose_nothing(tmp_path: Path) -> None:
     """A merge that removes a file of an append-only table fails, and one that only adds succeeds (R-743)."""
     todo = pending(table(tmp_path, properties={"delta.appendOnly": "true"}))
@@ -211,7 +232,10 @@ REMOVED = {"remove": {"path": "p=a%2520b/f", "dataChange": True}}
     ],
 )
 def test_lost_races_are_told_apart(tmp_path: Path, predicate: str, winner: dict[str, Any], kind: ConflictKind) -> None:
-    """A commit that touches what was read is a conflict of its kind, and the table keeps the winner only (R-750)."""
+    """A commit that touches what was read is a conflict of its kind, and the table keeps the winner only (R-750).
+
+    Analysis and execution read one snapshot, so a schema that changes meanwhile (R-142) is such a conflict too.
+    """
     todo = pending(table(tmp_path), predicate)
     write_log(tmp_path, 1, {"commitInfo": {}}, winner)
     with pytest.raises(ConcurrentModificationError) as caught:

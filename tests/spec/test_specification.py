@@ -1,0 +1,81 @@
+"""The specification in the repository: its pages are up to date, complete, and every citation leads to one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.coverage.rule_counts import known_rules
+from mergecheck.harness.rule_pages.held_by import find_tests
+from mergecheck.harness.rule_pages.markdown import all_files
+from mergecheck.harness.rule_pages.page import load_pages, load_reach, load_tests, minimal_case
+from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.specification.rules import load_rules
+from mergecheck.reference import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "specification"
+WRITE_THEM = "run `make specification`"
+
+REACHABLE = [rule.number for rule in known_rules() if rule.out_of_reach is None]
+NUMBER = re.compile(r"\b[RP]-A?\d+\b")
+# Numbers that tests need because no rule has them.
+NO_RULES = {"P-999", "R-1", "R-329", "R-700", "R-999", "R-7411"}
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Go through everything that may cite a rule: code, tests, docs, messages."""
+    folders = ("benchmarks", "docs", "harness", "merge", "reference", "strategies", "tests")
+    for path in (*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))):
+        if path.suffix in {".ambr", ".jsonl", ".md", ".py", ".toml"}:
+            yield path, path.read_text(encoding="utf-8")
+
+
+def test_every_citation_has_a_page() -> None:
+    known = load_rules().keys() | NO_RULES
+    unknown = {(path.name, number) for path, text in texts() for number in NUMBER.findall(text) if number not in known}
+    assert unknown == set()
+
+
+def test_every_page_has_a_test() -> None:
+    """A rule that nothing tests is a claim that nobody checks."""
+    found = find_tests(ROOT)
+    assert [number for number in load_rules() if number not in found] == []
+
+
+def test_pages_are_up_to_date() -> None:
+    """What the generator would write now is what lies in docs/specification."""
+    tests = find_tests(ROOT)
+    assert load_tests() == tests, WRITE_THEM
+    wanted = all_files(load_pages(tests=tests))
+    found = {path.name: path.read_text(encoding="utf-8") for path in PAGES.iterdir()}
+    assert found.keys() == wanted.keys(), WRITE_THEM
+    assert [name for name in wanted if found[name] != wanted[name]] == [], WRITE_THEM
+
+
+@pytest.mark.parametrize("number", REACHABLE)
+def test_a_minimal_case_reaches_its_rule(number: str) -> None:
+    """It does by the reference's evidence, and it is small enough to be read."""
+    case = minimal_case(number)
+    assert case is not None, f"{number} has no minimal case: {WRITE_THEM} SPEC='--draw 2000'"
+    assert number in evaluate(case).facts.rules
+    assert sum(num_rows(case)) <= 8
+    assert case.id == number
+
+
+def test_only_reachable_rules_have_cases_and_counts() -> None:
+    cases = {number for number in load_rules() if minimal_case(number) is not None}
+    assert cases == set(REACHABLE) == set(load_reach().rules)
+
+
+def test_titles_are_short_and_end_no_sentence() -> None:
+    """They stand inside messages, after the number."""
+    titles = [rule.title for rule in load_rules().values()]
+    assert [title for title in titles if len(title) > 60 or title.endswith(".")] == []
+    assert len(titles) == len(set(titles))
