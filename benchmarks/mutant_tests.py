@@ -121,7 +121,7 @@ class _Watch:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Let the test under way fail where a mutant never comes to an end."""
+    """Let the running test fail if a mutant never ends."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError("the mutant takes too long")

@@ -4,7 +4,7 @@
     python -m benchmarks.oracle_mutants [--only reference] [--sample 300] [--seed 1]
 
 No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
-conservation laws and metamorphic relations on random cases, where it answers for itself, or by the tests of its
+conservation laws and metamorphic relations on random cases that it answers itself, or by the tests of its
 rules and of its expressions, which ask Spark. A mutant of the comparator is killed by its tests.
 """
 
@@ -75,7 +75,7 @@ MODULES = {
         ),
     ),
 }
-# What turns text into cases and what only scales is tested elsewhere, and decides about no answer.
+# Reading of case files is tested elsewhere, and decides about no answer.
 LEFT_OUT = (
     "mergecheck.reference.case.case_file",
     "mergecheck.reference.case.json_shape",

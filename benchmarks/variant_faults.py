@@ -38,7 +38,7 @@ NO_SHRINKING = ShrinkLimits(max_seconds=0, max_runs=0)
 
 
 def main() -> int:
-    """Look for each fault; exit code 1 where one is not found, or another axis is named."""
+    """Look for each fault; exit code 1 if one is not found, or another axis is named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--fault", action="append", default=[], help="by name; all without")
     parser.add_argument("--stream", action="store_true", help="random cases in place of the written one")

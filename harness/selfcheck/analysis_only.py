@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mergecheck.harness.selfcheck.mutation import behaving_as, calling, find_function
+from mergecheck.harness.selfcheck.mutation import calling, find_function, replaced
 from mergecheck.harness.selfcheck.watch import is_compared, watched
 from mergecheck.merge.executors.run import candidate_files
 
@@ -49,7 +49,7 @@ def differing_in_analysis(case: Case, engine: Engine, mutants: Sequence[Mutant])
     Returns:
         The ids of the faults that made a difference.
     """
-    stopping = behaving_as(find_function(_AFTER_ANALYSIS), calling(_skip_files_and_stop))
+    stopping = replaced({find_function(_AFTER_ANALYSIS): calling(_skip_files_and_stop)})
     with watched(mutants) as differing, stopping, contextlib.suppress(_Stopped):
         engine.run(case)
     return differing

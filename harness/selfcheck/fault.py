@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.deviations.predicates import Predicate
 from mergecheck.harness.selfcheck.mutation import (
     Change,
-    all_behaving_as,
-    behaving_as,
     calling,
     changed_in_worker,
     compile_changes,
     copy_of,
     find_function,
+    replaced,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class Mutant:
         with contextlib.ExitStack() as stack:
             if self.fault.two_scans:
                 stack.enter_context(two_scans())
-            stack.enter_context(all_behaving_as(self.functions))
+            stack.enter_context(replaced(self.functions))
             if self.fault.in_workers is not None:
                 stack.enter_context(workers_given(self._changed_task))
             yield
@@ -122,7 +121,7 @@ def workers_given(change: Callable[[Callable[[Any], Iterator[Any]]], Callable[[A
     def run(frame: Any, task: Callable[[Any], Iterator[Any]], ddl: str) -> Any:  # noqa: ANN401 - frames of Spark
         return right(frame, change(task), ddl)
 
-    with behaving_as(function, calling(run)):
+    with replaced({function: calling(run)}):
         yield
 
 
@@ -136,5 +135,5 @@ def name_of(task: Callable[..., Any]) -> str:
 @contextlib.contextmanager
 def two_scans() -> Iterator[None]:
     """Let small merges do what large ones do for the length of a block: find the touched files, then rewrite them."""
-    with behaving_as(find_function(_USES_SINGLE_SCAN), calling(lambda *_args, **_kwargs: False)):
+    with replaced({find_function(_USES_SINGLE_SCAN): calling(lambda *_args, **_kwargs: False)}):
         yield

@@ -123,8 +123,8 @@ def _compile(name: str, changes: Sequence[Change]) -> FunctionType:
     except SyntaxError as error:
         raise StaleChangeError(f"{name}: the changed source is no Python ({error})") from error
     found = next((one for one in _codes(code) if _is_same_place(one, function.__code__)), None)
-    if found is None or found.co_freevars != function.__code__.co_freevars:
-        raise StaleChangeError(f"{name}: the changed function uses other variables of what encloses it")
+    if found is None or found.co_freevars or function.__closure__:
+        raise StaleChangeError(f"{name} uses variables of what encloses it, as super() does: change another function")
     if _without_positions(found) == _without_positions(function.__code__):
         raise StaleChangeError(f"{name}: the change makes no difference to the code")
     return copy_of(function, code=found)
@@ -177,29 +177,22 @@ def _call(*args: Any, _function: Callable[..., Any], **kwargs: Any) -> Any:  # n
 
 
 @contextlib.contextmanager
-def behaving_as(function: FunctionType, other: FunctionType) -> Iterator[None]:
-    """Let a function behave as another one, whoever calls it, for the length of a ``with`` block."""
-    kept = copy_of(function)
-    _behave_as(function, other)
+def replaced(functions: Mapping[FunctionType, FunctionType]) -> Iterator[None]:
+    """Let functions behave as others, whoever calls them, for the length of a ``with`` block."""
+    kept = {function: copy_of(function) for function in functions}
     try:
+        for function, other in functions.items():
+            _behave_as(function, other)
         yield
     finally:
-        _behave_as(function, kept)
+        for function, right in kept.items():
+            _behave_as(function, right)
 
 
 def _behave_as(function: FunctionType, other: FunctionType) -> None:
     function.__code__ = other.__code__
     function.__defaults__ = other.__defaults__
     function.__kwdefaults__ = other.__kwdefaults__
-
-
-@contextlib.contextmanager
-def all_behaving_as(functions: Mapping[FunctionType, FunctionType]) -> Iterator[None]:
-    """Let several functions behave as others for the length of a ``with`` block."""
-    with contextlib.ExitStack() as stack:
-        for function, other in functions.items():
-            stack.enter_context(behaving_as(function, other))
-        yield
 
 
 def changed_in_worker(changes: tuple[Change, ...], task: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Any]:
@@ -211,5 +204,5 @@ def _run_changed(
     changes: tuple[Change, ...], task: Callable[[Any], Iterator[Any]], batches: Iterable[Any]
 ) -> Iterator[Any]:
     """Run a task in a worker, which has its own copy of every function."""
-    with all_behaving_as(compile_changes(changes)):
+    with replaced(compile_changes(changes)):
         yield from task(batches)

@@ -78,7 +78,7 @@ def shrink_faults(
     jobs: int,
     listener: Callable[[Shrunk | None], None],
 ) -> list[Shrunk | None]:
-    """Shrink a killing case of every fault that some seed found, the one of the lowest seed.
+    """Shrink a killing case of every fault that a seed found: that of the lowest seed.
 
     Args:
         faults: which faults.

@@ -1,4 +1,4 @@
-"""Results of seeds kept in a file: a measurement of hours may stop, and go on later where it was."""
+"""Results of seeds kept in a file, so that a measurement of hours can be interrupted and resumed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ BUCKETS = (1, 10, 100, 1000)
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    """Take the median, where None is more than every number; None where the median is."""
+    """Take the median; None counts as more than every number, and is the answer if the median is."""
     found = statistics.median([math.inf if value is None else value for value in values]) if values else math.inf
     return None if found == math.inf else found
 
@@ -29,8 +29,8 @@ class FaultScore:
     """One fault over all seeds.
 
     Attributes:
-        kills: one per seed that looked for it, in the order of the seeds; None where it survived.
-        shrunk: its minimal case, where shrinking was asked for and the fault was found.
+        kills: one per seed that looked for it, in the order of the seeds; None if it survived.
+        shrunk: its minimal case, if shrinking was asked for and the fault was found.
     """
 
     fault: Fault
@@ -49,12 +49,12 @@ class FaultScore:
 
     @property
     def median(self) -> float | None:
-        """The median number of cases; None where more than half of the seeds did not find it."""
+        """The median number of cases; None if more than half of the seeds did not find it."""
         return _median([None if kill is None else kill.num_cases for kill in self.kills])
 
     @property
     def worst(self) -> int | None:
-        """The most cases that a seed needed; None where one did not find it."""
+        """The most cases that a seed needed; None if one did not find it."""
         return max(kill.num_cases for kill in self.kills if kill is not None) if self.is_solved else None
 
     @property

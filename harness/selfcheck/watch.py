@@ -7,14 +7,15 @@ called it. Otherwise the whole merge would do the same, and running it would be 
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.selfcheck.fault import name_of, workers_given
-from mergecheck.harness.selfcheck.mutation import behaving_as, calling, copy_of
+from mergecheck.harness.selfcheck.mutation import calling, copy_of, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FunctionType
 
     from mergecheck.harness.selfcheck.fault import Mutant
@@ -35,20 +36,14 @@ def watched(mutants: Sequence[Mutant]) -> Iterator[set[str]]:
         The ids of the faults that made a difference, complete at the end of the block.
     """
     watch = _Watch()
-    rivals: dict[FunctionType, list[tuple[str, FunctionType | None]]] = {}
+    rivals: dict[FunctionType, dict[str, FunctionType | None]] = {}
     for mutant in mutants:
         for function, wrong in mutant.functions.items():
-            compared = wrong if mutant.fault.comparable and is_compared(function) else None
-            rivals.setdefault(function, []).append((mutant.fault.id, compared))
-    tasks = [(mutant.fault.id, mutant.fault.in_workers) for mutant in mutants if mutant.fault.in_workers is not None]
-    with contextlib.ExitStack() as stack:
-        for function, others in rivals.items():
-            if function.__closure__:  # only a function with the same variables of what encloses it could take its place
-                watch.differing.update(name for name, _ in others)
-                continue
-            stack.enter_context(behaving_as(function, calling(watch.of(copy_of(function), others))))
-        if tasks:
-            stack.enter_context(workers_given(watch.of_tasks(tasks)))
+            compared = mutant.fault.comparable and is_compared(function)
+            rivals.setdefault(function, {})[mutant.fault.id] = wrong if compared else None
+    tasks = {mutant.fault.id: mutant.fault.in_workers for mutant in mutants if mutant.fault.in_workers is not None}
+    watching = {function: calling(watch.of(copy_of(function), others)) for function, others in rivals.items()}
+    with replaced(watching), workers_given(functools.partial(watch.note_task, tasks)):
         yield watch.differing
 
 
@@ -60,64 +55,49 @@ def is_compared(function: FunctionType) -> bool:
 
 @dataclass(slots=True)
 class _Watch:
+    """Calls the right functions, and notes which mutants returned something else."""
+
     differing: set[str] = field(default_factory=set)
     is_comparing: bool = False
 
-    def of(self, right: FunctionType, rivals: Sequence[tuple[str, FunctionType | None]]) -> Callable[..., Any]:
+    def of(self, right: FunctionType, rivals: Mapping[str, FunctionType | None]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - arguments of any function
             if self.is_comparing:  # what a wrong version calls says nothing of the right merge
                 return right(*args, **kwargs)
-            answer = _Answer.of(right, args, kwargs)
+            answer, error = _call(right, args, kwargs)
             self.is_comparing = True
             try:
-                for name, wrong in rivals:
+                for name, wrong in rivals.items():
                     if name not in self.differing and (
-                        wrong is None or not answer.is_like(_Answer.of(wrong, args, kwargs))
+                        wrong is None or not _is_same((answer, error), _call(wrong, args, kwargs))
                     ):
                         self.differing.add(name)
             finally:
                 self.is_comparing = False
-            return answer.given()
+            if error is not None:
+                raise error
+            return answer
 
         return call
 
-    def of_tasks(self, tasks: Sequence[tuple[str, str]]) -> Callable[[Any], Any]:
-        def note(task: Any) -> Any:  # noqa: ANN401 - a callable of Spark's iterators
-            self.differing.update(name for name, wanted in tasks if wanted == name_of(task))
-            return task
-
-        return note
+    def note_task(self, tasks: Mapping[str, str], task: Callable[..., Any]) -> Callable[..., Any]:
+        self.differing.update(name for name, wanted in tasks.items() if wanted == name_of(task))
+        return task
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a call gave: a value or an error."""
-
-    value: Any = None
-    error: Exception | None = None
-
-    @classmethod
-    def of(cls, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Answer:
-        try:
-            return cls(value=function(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - part of what is compared; the right one's is raised again
-            return cls(error=error)
-
-    def is_like(self, other: _Answer) -> bool:
-        if self.error is not None or other.error is not None:
-            return type(self.error) is type(other.error) and str(self.error) == str(other.error)
-        return _is_same(self.value, other.value)
-
-    def given(self) -> Any:  # noqa: ANN401 - as the function gave it
-        if self.error is not None:
-            raise self.error
-        return self.value
+def _call(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
+    try:
+        return function(*args, **kwargs), None
+    except Exception as error:  # noqa: BLE001 - part of what is compared; the right one's is raised again
+        return None, error
 
 
 def _is_same(left: Any, right: Any) -> bool:  # noqa: ANN401 - any value of merge
     """Compare by value, also what compares by identity."""
     if type(left) is not type(right):
         return False
+    if isinstance(left, Exception):
+        return str(left) == str(right)
     if isinstance(left, tuple | list):
         return len(left) == len(right) and all(_is_same(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, dict):

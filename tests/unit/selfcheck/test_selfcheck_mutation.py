@@ -11,13 +11,12 @@ from mergecheck.harness.selfcheck.fault import name_of, workers_given
 from mergecheck.harness.selfcheck.mutation import (
     Change,
     StaleChangeError,
-    all_behaving_as,
-    behaving_as,
     calling,
     changed_in_worker,
     compile_changes,
     diff,
     find_function,
+    replaced,
 )
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.metrics import ExecutionPath, PathResult
@@ -36,7 +35,7 @@ ENCODED = "merge.table.commit.actions.encoded"
 
 
 def changed(function: str, piece: str, by: str) -> Any:
-    return all_behaving_as(compile_changes([Change(function=function, replace=piece, by=by)]))
+    return replaced(compile_changes([Change(function=function, replace=piece, by=by)]))
 
 
 def test_a_function_is_changed_within_a_block_only() -> None:
@@ -124,7 +123,7 @@ def test_a_change_is_shown_as_a_diff() -> None:
 
 def test_a_function_can_behave_as_any_other() -> None:
     """With its arguments, and its own defaults afterwards."""
-    with behaving_as(find_function(ENCODED), calling(lambda *args, **kwargs: (args, kwargs))):
+    with replaced({find_function(ENCODED): calling(lambda *args, **kwargs: (args, kwargs))}):
         assert actions.encoded("a", b=1) == (("a",), {"b": 1})  # type: ignore[call-arg]  # what it does not have
     assert actions.encoded("a b") == "a%20b"
 
