@@ -46,7 +46,7 @@ max_time_option = click.option(
     "max_seconds",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="Stop after S seconds. Start-up does not count, and at least one case runs.",
+    help="Stop after S seconds, not counting start-up.",
 )
 
 seed_option = click.option(

@@ -1,4 +1,4 @@
-"""Progress of a fuzz run on stderr, see ``StatusLine``."""
+"""The progress of a fuzz run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Progress(StatusLine):
-    """Listens to a run's events and shows where it stands; use as a context manager."""
+    """Listens to the events of a run and shows its progress; a context manager."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,16 +21,16 @@ class Progress(StatusLine):
         self._doing = ""
 
     def starting(self, what: str) -> None:
-        """Say what the run waits for before its clock starts."""
+        """Show what the run waits for before its clock starts."""
         self._doing = f"starting {what}"
         if not self.is_live:
             self.print(f"starting {what} ...")
 
     def __call__(self, event: events.Event) -> None:
-        """Take note of an event; what a person should not miss is printed above the line."""
+        """Take an event; what the user should not miss is printed above the status line."""
         if isinstance(event, events.RunStarted):
             self._started, self._doing = event, ""
-            self.wait_anew()
+            self.restart_wait()
             self.print(f"engine {event.engine} {event.engine_version}  seed {event.seed}")
         elif isinstance(event, events.CaseChecked):
             self._summary, self._doing = event.summary, ""
@@ -41,18 +41,18 @@ class Progress(StatusLine):
             rows = f"{event.num_target_rows} + {event.num_source_rows} rows"
             self._doing = f"shrinking: {rows}, {event.num_runs} runs, {event.seconds:.0f} s"
         elif isinstance(event, events.CaseSetAside):
-            self.print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  kept in {event.path}")
+            self.print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  saved to {event.path}")
         elif isinstance(event, events.FindingSaved):
             self._doing = ""
             self.print(f"finding {event.finding.id} saved to {event.path}")
         elif isinstance(event, events.FindingRepeated):
             self._doing = ""
-            self.print(f"it is finding {event.finding_id} again")
+            self.print(f"the same as finding {event.finding_id}")
         if self._summary is not None:
-            self.print_now_and_then()
+            self.print_periodically()
 
     def line(self) -> str:
-        """Say how far the run is, and what it does."""
+        """Return how far the run is and what it is doing."""
         if self._summary is None:
             return self._doing or "drawing the first case"
         summary, counts = self._summary, self._summary.counts

@@ -1,4 +1,4 @@
-"""Where a long command stands, on stderr: one updating line on a terminal, a line now and then elsewhere."""
+"""The progress of a long command on stderr: one updating line on a terminal, a line every 30 s elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFRESHES_PER_SECOND = 4
 
 
 class StatusLine(ABC):
-    """The last line of the terminal, where there is one; use as a context manager."""
+    """Keeps the last line of a terminal up to date; a context manager."""
 
     def __init__(self) -> None:
         self._console = stderr()
@@ -27,7 +27,7 @@ class StatusLine(ABC):
         self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Take the terminal's last line."""
+        """Start to show the line."""
         if self._console.is_terminal:
             self._live = Live(
                 console=self._console,
@@ -41,14 +41,14 @@ class StatusLine(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Remove the line."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     @abstractmethod
     def line(self) -> str:
-        """Say where the command stands."""
+        """Return the text of the line."""
 
     @property
     def is_live(self) -> bool:
@@ -56,18 +56,18 @@ class StatusLine(ABC):
         return self._live is not None
 
     def print(self, message: str) -> None:
-        """Print what a person should not miss above the line."""
+        """Print a message above the line."""
         if self._live is not None:
             self._live.console.print(Text(message))
         else:
             notice(message)
 
-    def print_now_and_then(self) -> None:
-        """Where there is no terminal, print the line itself if the last one is some time ago."""
+    def print_periodically(self) -> None:
+        """Without a terminal, print the line if 30 s have passed since the last one."""
         if self._live is None and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
-            self.wait_anew()
+            self.restart_wait()
             notice(self.line())
 
-    def wait_anew(self) -> None:
-        """Count the time to the next line from now."""
+    def restart_wait(self) -> None:
+        """Restart the wait for the next line."""
         self._last_line = time.monotonic()

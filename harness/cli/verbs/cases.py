@@ -1,4 +1,4 @@
-"""``mergecheck cases``: look at saved cases."""
+"""``mergecheck cases``: show saved cases."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @click.group()
 def cases() -> None:
-    """Look at saved cases."""
+    """Show saved cases."""
 
 
 @cases.command(name="show")
 @click.argument("name", metavar="ID|FILE")
 @case_id_option
-@click.option("--sql", "as_sql", is_flag=True, help="A script for Spark SQL with Delta Lake.")
+@click.option("--sql", "as_sql", is_flag=True, help="Print a script for Spark SQL with Delta Lake.")
 @findings_option("Where ids of findings are looked up.")
 @json_option
 def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_directory: Path, as_json: bool) -> None:
-    """Show one case: its tables and statement, the same as SQL, or the case file's JSON."""
+    """Show one case: its tables and statement, a SQL script (--sql), or its case file (--json)."""
     if as_sql and as_json:
         raise click.UsageError("give either --sql or --json, not both")
     path = find_case_file(name, findings=FindingsDirectory(findings_directory))
@@ -40,7 +40,7 @@ def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_director
         found = tuple(case for case in found if case.id == case_id)
     if len(found) != 1:
         what = f"{len(found)} cases" if case_id is None else f"{len(found)} cases with the id {case_id!r}"
-        raise UserInputError(f"{path} holds {what}; name one with --id ID")
+        raise UserInputError(f"{path} holds {what}; choose one with --id ID")
     case = found[0]
     if as_json:
         emit_json(case_to_json(case))

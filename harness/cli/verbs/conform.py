@@ -1,4 +1,4 @@
-"""``mergecheck conform``: a fixed suite over every feature, a pass table and a certificate."""
+"""``mergecheck conform``: run the fixed conformance suite, print a table by feature, write a certificate."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _MOST_LINES = 4
     "certificate_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the certificate there; a file that stands there is kept.",
+    help="Write the certificate to FILE; an existing file is never overwritten.",
 )
 @json_option
 def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -> int:
-    """Run a fixed suite over every feature of MERGE on ENGINE: what it passes, fails, cannot do."""
+    """Run a fixed suite of cases over every feature of MERGE on ENGINE: pass, fail or unsupported."""
     deviations = load_deviations()
     if certificate_file is not None and certificate_file.exists():
-        raise UserInputError(f"{certificate_file} is there already; give --certificate another name, or move it away")
+        raise UserInputError(f"{certificate_file} exists already; give --certificate another name, or move it away")
     with open_engine(engine_name) as engine:
         checker = Checker(engine=engine, deviations=deviations)
         results = list(run_suite(engine, lambda case, _: checker.check_case(case)))
@@ -57,7 +57,7 @@ def conform(*, engine_name: str, certificate_file: Path | None, as_json: bool) -
 
 
 def exit_code(results: Sequence[Result]) -> ExitCode:
-    """Tell what the process ends with: a failure weighs more than an engine error, that more than too little passed."""
+    """Return the exit code of a suite; a failure outweighs an engine error. Without any pass it is inconclusive."""
     marks = {result.mark for result in results}
     if Mark.FAIL in marks:
         return ExitCode.MISMATCH

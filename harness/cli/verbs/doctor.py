@@ -1,4 +1,4 @@
-"""``mergecheck doctor``: is everything here that a run needs?"""
+"""``mergecheck doctor``: check that this machine has what a run needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One thing that a run needs; ``fix`` is empty where it is there."""
+    """One requirement of a run; ``fix`` is empty if it is met."""
 
     name: str
     found: str
@@ -32,7 +32,7 @@ class Diagnosis:
 @click.command()
 @json_option
 def doctor(*, as_json: bool) -> int:
-    """Check Java, the packages and the work folder; every line says ok, or how to fix it."""
+    """Check Java, the packages and the work folder. Each line says OK, or how to fix the problem."""
     diagnoses = [_java(), _python(), *map(_package, PACKAGES), _engines(), _work_directory()]
     if as_json:
         checks = [{"name": d.name, "ok": not d.fix, "found": d.found, "fix": d.fix} for d in diagnoses]
@@ -54,7 +54,7 @@ def _java() -> Diagnosis:
         return Diagnosis(name="java", found="not found", fix=fix)
     found = java_version(command)
     if found is None:
-        return Diagnosis(name="java", found=f"{command} does not run, or names no version", fix=fix)
+        return Diagnosis(name="java", found=f"{command} does not run, or prints no version", fix=fix)
     return Diagnosis(name="java", found=f"{found} ({command})", fix="" if found >= MINIMUM_JAVA else fix)
 
 
@@ -74,7 +74,7 @@ def _package(name: str) -> Diagnosis:
 
 def _engines() -> Diagnosis:
     names = engine_names()
-    fix = "" if names else "install mergecheck as a package, so that its entry points are known: pip install mergecheck"
+    fix = "" if names else "install mergecheck as a package, which registers its engines: pip install mergecheck"
     return Diagnosis(name="engines", found=", ".join(names) or "none registered", fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""``mergecheck fuzz``: random cases until a budget is spent."""
+"""``mergecheck fuzz``: check random cases until a budget is spent."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ DEFAULT_FLOOR = 0.6
 @max_time_option
 @seed_option
 @click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
-@findings_option("Where findings are kept.")
+@findings_option("Where findings are saved.")
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1),
     default=DEFAULT_FLOOR,
     show_default=True,
-    help="Least share of verified cases; below it the run is inconclusive (exit 4).",
+    help="Minimum share of verified cases; below it the run is inconclusive (exit code 4).",
 )
-@click.option("--steer", is_flag=True, help="Of several draws check the one that reaches most that is new.")
+@click.option("--steer", is_flag=True, help="Draw several cases at a time, and check the one that adds most coverage.")
 @batch_option
 @click.option(
     "--jobs",
@@ -77,7 +77,7 @@ DEFAULT_FLOOR = 0.6
     default=1,
     show_default=True,
     metavar="N",
-    help="Check N cases at once; the findings are those of one job.",
+    help="Check N cases at once; findings and their order do not depend on N.",
 )
 @oracle_option
 @spark_options
@@ -100,10 +100,10 @@ def fuzz(
     no_deviations: bool,
     as_json: bool,
 ) -> int:
-    """Run random cases until the budget is spent (500 cases where none is given)."""
+    """Check random cases until the budget is spent (500 cases if no budget is given)."""
     if steer and num_jobs > 1:
         raise click.UsageError(
-            "--steer chooses a case by what all cases before it reached, so there is one at a time: "
+            "--steer chooses each case by the coverage of all cases before it, so it checks one at a time: "
             "give either --steer or --jobs"
         )
     if max_cases is None and max_seconds is None:
@@ -134,7 +134,7 @@ def fuzz(
 
 
 def exit_code(summary: Summary, *, floor: float) -> ExitCode:
-    """Tell what a run's process ends with; a finding weighs more than anything but an interrupt."""
+    """Return the exit code of a run; a finding outweighs everything but an interrupt."""
     if summary.stop is Stop.INTERRUPTED:
         return ExitCode.INTERRUPTED
     if summary.counts.findings:
@@ -145,7 +145,7 @@ def exit_code(summary: Summary, *, floor: float) -> ExitCode:
 
 
 def summary_lines(summary: Summary) -> tuple[str, ...]:
-    """Say what a run tested: coverage of the semantics, then the denominator."""
+    """Return what a run tested: coverage of the semantics, then the number of cases by verdict."""
     counts = summary.counts
     return (
         *coverage_lines(summary),
@@ -153,9 +153,9 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
         space_line(summary),
         "",
         (
-            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws left out; "
-            f"a row changed in {counts.changed_share:.0%} of the verified, no clause fired in {counts.num_idle}; "
-            f"{counts.num_multi_matched} multi-matched"
+            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws skipped; "
+            f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
+            f"a row had several matches in {counts.num_multi_matched}"
         ),
         *([batch_line(summary)] if counts.num_batched else []),
         denominator_line(summary),
@@ -176,7 +176,7 @@ def _run(
             saved.append(event)
 
     for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
-        notice(f"crashed: {what}\n  kept in {path}")
+        notice(f"crashed: {what}\n  saved to {path}")
     with Progress() as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
@@ -214,8 +214,9 @@ def _print_result(
     show("\n".join(summary_lines(summary)))
     if summary.stop is not Stop.BUDGET:
         show(f"stopped: {summary.stop.value}")
-    if not summary.counts.findings and summary.counts.verified_share < floor:
-        show(f"inconclusive: {summary.counts.verified_share:.0%} verified is under the floor of {floor:.0%} (--floor)")
+    verified = summary.counts.verified_share
+    if not summary.counts.findings and verified < floor:
+        show(f"inconclusive: {verified:.0%} of the cases were verified, below --floor {floor:.0%}")
     show(
         f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{flags} --seed {summary.seed} "
         f"--max-cases {max(1, summary.counts.num_cases)}"

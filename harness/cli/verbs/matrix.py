@@ -1,4 +1,4 @@
-"""``mergecheck matrix``: features x engines from one stream of random cases."""
+"""``mergecheck matrix``: compare engines feature by feature on the same random cases."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _EVERY = 25  # cases between two progress lines
     "engine_names",
     multiple=True,
     metavar="NAME",
-    help="An engine, as for fuzz; give the option once for each. Without it: all that are registered.",
+    help="An engine to compare; repeat it for each. All registered engines if left out.",
 )
 @max_cases_option
 @max_time_option
 @seed_option
-@findings_option("Where the minimal case of each difference is kept.")
+@findings_option("Where the minimal case of each difference is saved.")
 @markdown_option
 @deviation_options
 @json_option
@@ -68,10 +68,10 @@ def matrix(
     no_deviations: bool,
     as_json: bool,
 ) -> int:
-    """Run one stream of random cases on several engines: what each agrees on, deviates in, cannot do."""
+    """Run the same random cases on several engines: per feature, how many agree, deviate or are not supported."""
     names = engine_names or registered()
     if len(set(names)) < len(names):
-        raise UserInputError(f"an engine is named twice: {', '.join(names)}")
+        raise UserInputError(f"an engine is given twice: {', '.join(names)}")
     if max_cases is None and max_seconds is None:
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
@@ -100,7 +100,7 @@ def matrix(
 
 
 def exit_code(result: Matrix) -> ExitCode:
-    """Tell what the process ends with: unexplained differences weigh more than an engine that is down."""
+    """Return the exit code of a matrix; an unexplained difference outweighs an engine that is down."""
     if result.interrupted:
         return ExitCode.INTERRUPTED
     if any(column.totals[Answer.MISMATCH] for column in result.columns):
@@ -112,7 +112,7 @@ def exit_code(result: Matrix) -> ExitCode:
 
 
 def _started(names: tuple[str, ...]) -> list[Engine]:
-    """Make every engine before the first one runs: those on Spark agree on one session then."""
+    """Start all engines before the first case: engines on Spark share one session with the jars of all."""
     engines: list[Engine] = []
     try:
         for name in names:

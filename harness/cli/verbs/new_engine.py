@@ -1,4 +1,4 @@
-"""``mergecheck new-engine``: the template of an engine of your own."""
+"""``mergecheck new-engine``: write the template of an engine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mergecheck.harness.errors import ExitCode
     "--directory",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Where to write it; without the option, a new folder of that name.",
+    help="Where to write it; a new folder NAME if left out.",
 )
 @json_option
 def new_engine(*, name: str, directory: Path | None, as_json: bool) -> int:
-    """Write a package with an engine that works at once, to be filled with your own executor."""
+    """Write a Python package with a small working engine, for you to replace with your own."""
     folder = directory or Path(name)
     files = write_new_engine(name, folder)
     module = next(file.stem for file in files if file.name.endswith("_engine.py") and not file.name.startswith("test_"))

@@ -1,4 +1,4 @@
-"""``mergecheck replay``: saved cases, one verdict each."""
+"""``mergecheck replay``: check saved cases again, one verdict each."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def replay(
         _print_result(reports, corpus)
     if interrupted:
         return ExitCode.INTERRUPTED
-    # what is known of the engine does not fail a run
+    # a known deviation does not fail a run
     verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report in reports]
     return exit_code(verdicts, num_unreadable=len(corpus.unreadable))
 
 
 def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
-    """Tell what a replay's process ends with; a case that could not be read never ends green."""
+    """Return the exit code of a replay; a run with unreadable cases never ends with 0."""
     if Verdict.MISMATCH in verdicts:
         return ExitCode.MISMATCH
     if num_unreadable:
@@ -98,7 +98,7 @@ def _check_all(
         try:
             for saved in corpus.cases:
                 report = check_saved(saved.case, checker)
-                reports.append((saved, report))  # no comprehension: these reports survive Ctrl+C
+                reports.append((saved, report))  # no comprehension: reports before Ctrl+C are kept
         except KeyboardInterrupt:
             return reports, True
     return reports, False

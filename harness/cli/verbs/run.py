@@ -1,4 +1,4 @@
-"""``mergecheck run``: one case, or one merge on real tables, explained."""
+"""``mergecheck run``: check and explain one case, or one merge of the user's own tables."""
 
 from __future__ import annotations
 
@@ -57,14 +57,17 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     default=("pyspark",),
     show_default=True,
     metavar="NAME",
-    help="A registered engine, or package.module:Class; given several times, the odd one out is named.",
+    help="A registered engine, or package.module:Class. Repeat it to compare engines and name the odd one out.",
 )
 @case_id_option
-@click.option("--target", type=click.Path(path_type=Path), metavar="DELTA_DIR", help="A real table; it is only read.")
+@click.option("--target", type=click.Path(path_type=Path), metavar="DELTA_DIR", help="A Delta table; it is only read.")
 @click.option(
-    "--source", type=click.Path(path_type=Path), metavar="FILE", help="A .parquet or .csv file, or a Delta folder."
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Source rows: a .parquet or .csv file, or a Delta table.",
 )
-@click.option("--sql", metavar="MERGE", help="The statement; it calls the tables target and source.")
+@click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
 @spark_options
 @deviation_options
 @json_option
@@ -80,17 +83,17 @@ def run(
     no_deviations: bool,
     as_json: bool,
 ) -> int:
-    """Run one case and explain it: tables, statement, what the engine did, what the reference says.
+    """Check one case and explain it: tables, statement, the engine's result, the reference's result.
 
-    CASE is a case file, the id of a finding, or - for standard input. In its place, --target, --source and --sql check
-    a merge of real tables, on a copy.
+    CASE is a case file, the id of a finding, or - for standard input. Instead of CASE, --target, --source and --sql
+    check a merge of your own tables, on a copy.
     """
     real = [option for option in (target, source, sql) if option is not None]
     if case is not None and real:
         raise click.UsageError("give either CASE or --target, --source and --sql")
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
-            raise click.UsageError("real tables are merged by one engine at a time: give --engine once")
+            raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
         return _run_real(engine_names[0], target=target, source=source, sql=sql, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
@@ -103,7 +106,7 @@ def run(
         emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(_votes(checked))})
     else:
         _print_result(reports, _votes(checked), deviations)
-    # an answer that was found weighs more than one that was not
+    # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     return max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
 
 
@@ -139,7 +142,7 @@ def _check_all(
 ) -> list[tuple[CaseReport, Capabilities]]:
     engines: list[Engine] = []
     try:
-        for name in engine_names:  # all of them first: those on Spark agree on one session then
+        for name in engine_names:  # start all before the first case: engines on Spark share one session with all jars
             engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
         checkers = [Checker(engine=engine, deviations=deviations) for engine in engines]
         return [(check_saved(case, checker), checker.engine.capabilities) for checker in checkers]
@@ -163,6 +166,6 @@ def _one_case(name: str, case_id: str | None) -> Case:
     if len(found) != 1:
         what = f"{len(found)} cases" if case_id is None else f"{len(found)} cases with the id {case_id!r}"
         raise UserInputError(
-            f"{name} holds {what}, run takes one: name it with --id ID, or check all with: mergecheck replay {name}"
+            f"{name} holds {what}, run takes one: choose it with --id ID, or check all with: mergecheck replay {name}"
         )
     return found[0]

@@ -1,4 +1,4 @@
-"""``mergecheck scale``: merges of large generated tables, judged out of core."""
+"""``mergecheck scale``: check merges of large generated tables, out of core."""
 
 from __future__ import annotations
 
@@ -39,33 +39,44 @@ _MIN_MEMORY = 2**29
 @click.option(
     "--files", type=click.IntRange(min=1), metavar="N", help="Files of the target.  [default: 16, or one per 250000]"
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same tables.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same seed gives the same tables. Drawn and printed if left out.",
+)
 @click.option(
     "--engine",
     "engine_name",
     type=click.Choice(["pyspark", "delta-spark"]),
     default="pyspark",
     show_default=True,
-    help="What merges.",
+    help="The engine to check.",
 )
-@click.option("--shape", "shapes", multiple=True, metavar="NAME", help="A sort of merge; all of them without it.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME",
+    help="A shape of merge (docs/scale.md); repeat it for several. All if left out.",
+)
 @click.option(
     "--memory-limit",
     default="8GB",
     show_default=True,
     metavar="SIZE",
-    help="Memory of the process with reference and comparison, in powers of 1024; it spills to disk before.",
+    help="Memory limit of the process that evaluates and compares, in powers of 1024; it spills to disk.",
 )
 @click.option(
-    "--driver-memory", default="4g", show_default=True, metavar="SIZE", help="Heap of Spark's JVM, as Spark spells it."
+    "--driver-memory", default="4g", show_default=True, metavar="SIZE", help="Heap of Spark's JVM, in Spark's notation."
 )
 @click.option(
     "--work",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Where tables are made, and removed again.  [default: the system's folder for temporary files]",
+    help="Where tables are created, and removed afterwards.  [default: the system's temporary folder]",
 )
-@findings_option("Where small cases of mismatches are kept.")
+@findings_option("Where specs and reduced cases of mismatches are saved.")
 @json_option
 def scale(
     *,
@@ -81,9 +92,9 @@ def scale(
     findings_directory: Path,
     as_json: bool,
 ) -> int:
-    """Merge large generated tables and hold rows, change rows, metrics and laws against the reference.
+    """Check merges of large generated tables: rows, change rows, metrics and invariants, against the reference.
 
-    SPEC is the file of a scale case that disagreed; without it, cases are made by shape, size and seed.
+    SPEC is the saved file of a merge that disagreed. Without SPEC, shape, size and seed define the merges.
     """
     limits = Limits(
         memory_bytes=parse_size(memory_limit), work=work or Path(tempfile.gettempdir()), findings=findings_directory
@@ -109,10 +120,10 @@ def scale(
 
 
 def parse_size(text: str) -> int:
-    """Read a size in bytes: ``8GB``, ``6 GiB``, ``500m``; the units are powers of 1024.
+    """Parse a size such as ``8GB``, ``6 GiB`` or ``500m`` into bytes; the units are powers of 1024.
 
     Raises:
-        UserInputError: for anything else, and for less than 512 MB.
+        UserInputError: the text is no size, or the size is below 512 MB.
     """
     found = _SIZE.fullmatch(text.strip())
     size = 0 if found is None else int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
@@ -126,7 +137,7 @@ def _specs(
 ) -> list[ScaleSpec]:
     if path is not None:
         if any(option is not None for option in (rows, files, seed)) or shapes:
-            raise click.UsageError("a SPEC says rows, files, seed and shape itself: give either it or these options")
+            raise click.UsageError("SPEC defines rows, files, seed and shape: give either SPEC or these options")
         return [load_spec(path)]
     seed = secrets.randbelow(2**31) if seed is None else seed
     names = shapes or tuple(shape.name for shape in SHAPES)
@@ -134,7 +145,7 @@ def _specs(
 
 
 class _Progress(StatusLine):
-    """Says which phase is under way, of how many rows, and how long each one took."""
+    """Shows the current phase with its number of rows, and how long each phase took."""
 
     def __init__(self, spec: ScaleSpec) -> None:
         super().__init__()
@@ -148,7 +159,7 @@ class _Progress(StatusLine):
         super().__exit__(kind, error, trace)
 
     def begin(self, phase: str, rows: int | None) -> None:
-        """Take note that a phase begins, of so many rows."""
+        """Begin a phase; ``rows`` is the number of rows that it processes, if known."""
         self._finish()
         self._doing, self._since = phase if rows is None else f"{phase}: {rows:,} rows", time.monotonic()
         if not self.is_live:
@@ -158,7 +169,7 @@ class _Progress(StatusLine):
         return f"{self._name}  {self._doing}  {time.monotonic() - self._since:.0f} s"
 
     def _finish(self) -> None:
-        """Say how long the phase took that is over."""
+        """Print how long the phase that has ended took."""
         if self._doing:
             self.print(f"{self._name}  {self._doing}  {time.monotonic() - self._since:.1f} s")
         self._doing = ""

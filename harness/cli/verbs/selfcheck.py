@@ -1,4 +1,4 @@
-"""``mergecheck selfcheck``: does the harness find faults that are planted in the merge on purpose?"""
+"""``mergecheck selfcheck``: measure how fast random cases find faults that are planted in the merge."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ DEFAULT_FLOOR = 0.95
 
 
 @click.command()
-@click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be given several times.")
+@click.option("--fault", "names", multiple=True, metavar="NAME", help="Look for this fault only; may be repeated.")
 @click.option(
-    "--list", "as_list", is_flag=True, help="List the catalogue and end; with --fault, show what these faults change."
+    "--list", "as_list", is_flag=True, help="List the catalogue and run nothing; with --fault, show the changed source."
 )
 @click.option(
     "--seeds",
@@ -44,7 +44,7 @@ DEFAULT_FLOOR = 0.95
     default=DEFAULT_SEEDS,
     show_default=True,
     metavar="N",
-    help="So many seeds; a fault is solved only if each finds it.",
+    help="Number of seeds; a fault is solved only if every seed finds it.",
 )
 @click.option(
     "--seed",
@@ -53,30 +53,40 @@ DEFAULT_FLOOR = 0.95
     default=1,
     show_default=True,
     metavar="N",
-    help="The first seed; the others follow it.",
+    help="The first seed; the others are the numbers after it.",
 )
 @click.option(
-    "--max-cases", type=click.IntRange(min=1), default=DEFAULT_MAX_CASES, show_default=True, help="Cases per seed."
+    "--max-cases",
+    type=click.IntRange(min=1),
+    default=DEFAULT_MAX_CASES,
+    show_default=True,
+    help="Maximum number of cases per seed.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Processes, a Spark each.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Number of processes, each with its own Spark.",
+)
 @click.option(
     "--drop-missed",
     is_flag=True,
-    help="What one seed has missed is not looked for by later ones: it is not solved, and such seeds take longest.",
+    help="Stop looking for a fault after the first seed that misses it: it is not solved, and misses take longest.",
 )
-@click.option("--shrink", "with_shrinking", is_flag=True, help="Shrink one case per fault as well.")
+@click.option("--shrink", "with_shrinking", is_flag=True, help="Also shrink one case per fault.")
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1),
     default=DEFAULT_FLOOR,
     show_default=True,
-    help="Least share of solved faults; below it the run is inconclusive (exit 4).",
+    help="Minimum share of solved faults; below it the run is inconclusive (exit code 4).",
 )
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep each seed's result in this file, and take from it what the same code has done already.",
+    help="Save each seed's result to FILE, and reuse results in it that the same code produced.",
 )
 @markdown_option
 @json_option
@@ -95,7 +105,7 @@ def selfcheck(
     markdown: Path | None,
     as_json: bool,
 ) -> int:
-    """Plant faults in the PySpark merge and count the random cases that it takes to find each."""
+    """Plant faults in the PySpark merge, and count the random cases until each is found."""
     faults = chosen(names)
     if as_list:
         _list(faults, with_changes=bool(names), as_json=as_json)
@@ -144,7 +154,7 @@ def _run(
 
     done = {result.seed for result in known}
     if done:
-        notice(f"known already: seeds {', '.join(map(str, sorted(done)))}")
+        notice(f"reused results of seeds {', '.join(map(str, sorted(done)))}")
     left = [seed for seed in seeds if seed not in done]
     results = list(known)
     if left:

@@ -1,4 +1,4 @@
-"""``mergecheck sequences``: several merges, and other writes between them, on one table."""
+"""``mergecheck sequences``: check several merges, and other writes between them, on one table."""
 
 from __future__ import annotations
 
@@ -41,13 +41,22 @@ MAX_LINES = 12
     default=DEFAULT_MAX_SEQUENCES,
     show_default=True,
     metavar="N",
-    help="Stop after N sequences.",
+    help="Stop after N random sequences.",
 )
 @click.option(
-    "--steps", type=click.IntRange(min=2), default=DEFAULT_STEPS, show_default=True, help="Steps of each sequence."
+    "--steps",
+    type=click.IntRange(min=2),
+    default=DEFAULT_STEPS,
+    show_default=True,
+    help="Steps of each random sequence.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same sequences.")
-@findings_option("Where sequences that disagree are kept.", default=FINDINGS_DIRECTORY / "sequences")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same seed gives the same sequences. Drawn and printed if left out.",
+)
+@findings_option("Where sequences that disagree are saved.", default=FINDINGS_DIRECTORY / "sequences")
 @json_option
 def sequences(
     *,
@@ -59,7 +68,10 @@ def sequences(
     findings_directory: Path,
     as_json: bool,
 ) -> int:
-    """Run sequences of merges, appends, deletes, rewrites and new columns; saved ones, or random ones without FILE."""
+    """Check sequences of merges, appends, deletes, file rewrites and new columns on one table.
+
+    FILE is a saved sequence. Without FILE, random sequences are drawn.
+    """
     if seed is None:
         seed = secrets.randbelow(2**31)
     given = _read(paths) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
@@ -69,7 +81,7 @@ def sequences(
             report = run_sequence(sequence, engine)
             reports.append(report)
             if report.mismatches and not paths:
-                notice(f"kept: {_keep(sequence, findings_directory)}")
+                notice(f"saved to {_save(sequence, findings_directory)}")
     if as_json:
         emit_json(_json(reports, engine_name=engine_name, seed=None if paths else seed))
     else:
@@ -93,7 +105,7 @@ def _drawn(seed: int, steps: int) -> Iterator[Sequence]:
     return drawn(seed, num_steps=steps)
 
 
-def _keep(sequence: Sequence, folder: Path) -> Path:
+def _save(sequence: Sequence, folder: Path) -> Path:
     path = folder / f"{sequence.id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``mergecheck bisect``: which of a variant's axes flip the outcome of a case."""
+"""``mergecheck bisect``: find the axes of a variant that change the outcome of a case."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from mergecheck.reference.case.case_file import load_cases
 @variant_option
 @json_option
 def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool) -> int:
-    """Name the axes that flip the outcome of a case.
+    """Name the smallest set of axes that changes the outcome of a case.
 
-    CASE is a case file or the id of a finding. A finding of the verb variants names its variant; for any other case,
-    --variant says which one to take apart.
+    CASE is a case file or the id of a finding. A finding of the verb variants names its variant. For any other case,
+    give the variant with --variant.
     """
     loaded = load_cases(find_case_file(case))
     if len(loaded) != 1:
@@ -43,8 +43,12 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool
         emit_json({"engine": engine_name, **run_document(run.counts, run.found, required=()), "exit_code": int(code)})
         return code
     for finding in run.found:
-        lines = finding.variant.lines() if finding.variant else ("the base itself differs from the reference",)
+        lines = (
+            finding.variant.lines()
+            if finding.variant
+            else ("the base differs from the reference, without any variant",)
+        )
         show("\n".join([f"MISMATCH  {finding.fingerprint}", *(f"  {line}" for line in lines)]))
     if not run.found:
-        show("no variant changes the outcome" if run.counts.num_variants else "the case is in no variant's domain")
+        show("no variant changes the outcome" if run.counts.num_variants else "no variant applies to the case")
     return code

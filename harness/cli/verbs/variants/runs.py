@@ -1,4 +1,4 @@
-"""Runs of variants as the verbs ``variants`` and ``bisect`` share them: the engine, progress, the exit code."""
+"""What the verbs ``variants`` and ``bisect`` share: running variants, progress, the exit code."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ variant_option = click.option(
     "names",
     multiple=True,
     metavar="NAME",
-    help="AXIS=PLACE, or several behind commas as one variant; may be given several times. All where none is given.",
+    help="AXIS=VALUE, or several separated by commas as one variant. Repeat it for more variants; all if left out.",
 )
 
 
 def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
-    """Tell what a run's process ends with; what was to be executed and was not is never green."""
+    """Return the exit code of a run. An operator that should have run and did not makes it inconclusive."""
     counts = run.counts
     if run.found:
         return ExitCode.MISMATCH
@@ -68,16 +68,16 @@ def run_variants(
     findings: FindingsDirectory | None = None,
     limits: ShrinkLimits | None = None,
 ) -> tuple[VariantRun, bool]:
-    """Run given cases, or random ones, under variants on an engine, and show where the run stands.
+    """Run given cases, or random ones, under variants on an engine, and show progress.
 
-    ``limits`` say how much shrinking a finding is worth; the other arguments are options of the verbs.
+    ``limits`` bounds the shrinking of each finding. The other arguments are options of the verbs.
 
     Returns:
         The run, and whether Ctrl+C ended it.
 
     Raises:
-        UserInputError: where the engine takes no Spark settings.
-        EngineDownError: where it does not start.
+        UserInputError: the engine takes no Spark settings.
+        EngineDownError: the engine does not start.
     """
     with _Progress() as progress, open_engine(engine_name) as engine:
         draws = Draws(cases_for(engine), seed=seed, first=first, batch_size=batch_size)
@@ -100,7 +100,7 @@ def run_variants(
 
 
 class _Progress(StatusLine):
-    """Says where a run of variants stands, and what it finds."""
+    """Shows the progress of a run and what it finds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,12 +110,12 @@ class _Progress(StatusLine):
 
     def found(self, finding: VariantFinding) -> None:
         self._num_found += 1
-        kept = "" if finding.path is None else f"\n  kept in {finding.path}"
-        self.print(f"difference: {finding.fingerprint}{kept}")
+        saved = "" if finding.path is None else f"\n  saved to {finding.path}"
+        self.print(f"difference: {finding.fingerprint}{saved}")
 
     def at(self, counts: Counts) -> None:
         self._counts = counts
-        self.print_now_and_then()
+        self.print_periodically()
 
     def line(self) -> str:
         seconds = f"{time.monotonic() - self._since:.0f} s"
@@ -135,7 +135,7 @@ def _configurable(engine: Engine, name: str) -> ConfigurableEngine:
     if isinstance(engine, ConfigurableEngine):
         return engine
     raise UserInputError(
-        f"engine {name!r} takes no Spark settings, so there are no variants of it. Installed ones that do: "
-        f"{', '.join(engines_with('run_recorded')) or 'none'}. One of your own needs run_recorded "
+        f"engine {name!r} takes no Spark settings, so it has no variants. Installed engines that do: "
+        f"{', '.join(engines_with('run_recorded')) or 'none'}. An engine of your own needs run_recorded "
         "(mergecheck.harness.engine.ConfigurableEngine)."
     )

@@ -1,4 +1,4 @@
-"""``mergecheck variants``: one case under configurations that must not change its outcome."""
+"""``mergecheck variants``: check cases under configurations that must not change their outcome."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DEFAULT_MAX_CASES = 50
 @max_time_option
 @seed_option
 @click.option(
-    "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the seed's case to begin with."
+    "--first", type=click.IntRange(min=0), default=0, metavar="N", help="Number of the first case of the seed."
 )
 @batch_option
 @variant_option
@@ -59,10 +59,12 @@ DEFAULT_MAX_CASES = 50
     "required",
     multiple=True,
     metavar="OPERATOR",
-    help="Inconclusive (exit 4) where no plan of the run shows this operator, such as BroadcastHashJoin.",
+    help="End with exit code 4 if no executed plan has this operator, for example BroadcastHashJoin.",
 )
-@click.option("--list", "lists", is_flag=True, help="List axes and places, with domains and exceptions; run nothing.")
-@findings_option("Where differences are kept, and ids of findings are looked up.")
+@click.option(
+    "--list", "lists", is_flag=True, help="List the axes with their values, domains and exceptions; run nothing."
+)
+@findings_option("Where differences are saved, and ids of findings are looked up.")
 @deviation_options
 @json_option
 def variants(
@@ -82,10 +84,11 @@ def variants(
     no_deviations: bool,
     as_json: bool,
 ) -> int:
-    """Run cases under configurations and layouts that must not change their outcome.
+    """Check cases under configurations and layouts that must not change their outcome.
 
-    CASE is a case file, a folder of them or the id of a finding: saved cases run under every variant, one saved by this
-    verb under its own. Without CASE, random cases run under eight variants each (50 cases where no limit is given).
+    CASE is a case file, a folder of them, or the id of a finding. A saved case runs under every variant; a finding of
+    this verb runs under its own. Without CASE, random cases run under eight variants each (50 cases if no budget is
+    given).
     """
     if lists:
         if as_json:
@@ -96,7 +99,7 @@ def variants(
     only = tuple(variant_named(name) for name in names)
     given = _given(paths, findings_directory)
     if given is not None and batch_size > 1:
-        raise UserInputError("--batch is for random cases: leave it out, or the cases")
+        raise UserInputError("--batch is for random cases: leave out either --batch or CASE")
     if seed is None:
         seed = secrets.randbelow(2**31)
     if max_cases is None and max_seconds is None and not paths:
