@@ -78,7 +78,7 @@ def test_too_little_verified_is_inconclusive(mergecheck: Mergecheck) -> None:
     """A run under its floor is not green: exit code 4, and the floor is named."""
     ended = mergecheck("fuzz", "--engine", "echo_engine:KnowsNothing", "--max-cases", "5", "--seed", "1")
     assert ended.code == 4
-    assert "0% verified is under the floor of 60% (--floor)" in ended.out
+    assert "inconclusive: 0% of the cases were verified, below --floor 60%" in ended.out
     assert "unsupported 5 (knows-nothing: anything 5)" in ended.out
 
 

@@ -115,7 +115,7 @@ def test_random_and_saved_cases_exclude_each_other(mergecheck: Mergecheck, corpu
     """A seed has no meaning for saved cases."""
     ended = mergecheck("rules", corpus, "--seed", "3")
     assert ended.code == 2
-    assert "leave them out where PATH is given" in ended.err
+    assert "leave them out if PATH is given" in ended.err
 
 
 def test_a_case_that_cannot_be_read_never_ends_green(mergecheck: Mergecheck, folder: Path, corpus: str) -> None:

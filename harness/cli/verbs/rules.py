@@ -33,8 +33,15 @@ DEFAULT_MAX_CASES = 500
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="[PATH... | RULE...]")
 @click.option("--max-cases", type=click.IntRange(min=1), metavar="N", help="Random cases to draw.  [default: 500]")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The same seed gives the same random cases.")
-@click.option("--require-all", is_flag=True, help="End with 4 where a rule that can be reached was not.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same seed gives the same cases. Drawn and printed if left out.",
+)
+@click.option(
+    "--require-all", is_flag=True, help="End with exit code 4 if a rule that a case can reach was not reached."
+)
 @findings_option("Where ids of findings are looked up.")
 @json_option
 def rules(
@@ -48,9 +55,9 @@ def rules(
 ) -> int:
     """Count the cases that reach each rule of the specification; no engine is started.
 
-    PATH is a case file, a folder of them, or the id of a finding. Without any, random cases are drawn.
+    PATH is a case file, a folder of them, or the id of a finding. Without PATH, random cases are drawn.
 
-    RULE is the number of a rule, such as R-320 or P-12: its page is printed, with text, minimal case and tests.
+    RULE is the number of a rule, such as R-320 or P-12. Its page is printed: text, minimal case and tests.
     """
     numbers = [argument.upper() for argument in arguments if is_rule_number(argument)]
     if numbers:
@@ -59,7 +66,7 @@ def rules(
         return print_pages(numbers, as_json=as_json)
     paths = arguments
     if paths and (max_cases is not None or seed is not None):
-        raise click.UsageError("--max-cases and --seed choose random cases; leave them out where PATH is given")
+        raise click.UsageError("--max-cases and --seed choose random cases; leave them out if PATH is given")
     if paths:
         counted, unreadable = _tally_saved(paths, FindingsDirectory(findings_directory))
         again = ""
@@ -79,7 +86,7 @@ def rules(
 
 
 def exit_code(counts: Sequence[RuleCount], *, require_all: bool, num_unreadable: int) -> ExitCode:
-    """Tell what the process ends with; a case that could not be read never ends green."""
+    """Return the exit code of a count; a run with unreadable cases never ends with 0."""
     if num_unreadable:
         return ExitCode.USAGE
     if require_all and any(count.state is RuleState.NOT_REACHED for count in counts):
