@@ -131,7 +131,7 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
 @pytest.mark.parametrize(
     ("label", "least", "most"),
     [
-        # MATCHED clauses need matches, and an error must stay the exception (pitfall P6)
+        # MATCHED clauses need matches, and an error must stay the exception
         ("matches:some", 0.5, 0.9),
         ("outcome:ambiguous", 0.015, 0.06),
         # ... and conditions that seem to resolve it must not
@@ -145,7 +145,7 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         ("column:generated", 0.04, 0.2),
         ("column:default", 0.03, 0.2),
         ("outcome:multi-match-allowed", 0.04, 0.2),
-        # conditions come out each way on a good share of the rows (pitfall P22)
+        # conditions come out each way on a good share of the rows
         ("condition:true", 0.25, 1),
         ("condition:false", 0.2, 1),
         ("condition:null", 0.1, 1),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -136,7 +135,7 @@ def test_an_optimizer_that_sees_an_empty_side_changes_no_row(table: Table, sql: 
     for excluded in ("", "org.apache.spark.sql.catalyst.optimizer.PropagateEmptyRelation"):
         with settings_of(table.spark, {"spark.sql.optimizer.excludedRules": excluded}):
             outcomes.append((table.merge(sql, []).row, table.rows()))
-        with suppress(ValueError):
+        if table.version() > 1:
             Reader(table.path).restore(1)
     assert outcomes[0] == outcomes[1]
 

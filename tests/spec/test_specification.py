@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,22 @@ def test_every_citation_has_a_page() -> None:
     known = load_rules().keys() | NO_RULES
     unknown = {(path.name, number) for path, text in texts() for number in NUMBER.findall(text) if number not in known}
     assert unknown == set()
+
+
+def test_messages_of_the_merge_tell_titles() -> None:
+    """What the harness prints gets its titles there; the merge is used without it, so its messages have them."""
+    rules = load_rules()
+    for path in (ROOT / "merge").rglob("*.py"):
+        for text in messages(ast.parse(path.read_text(encoding="utf-8"))):
+            assert all(f"{number} {rules[number].title}" in text for number in NUMBER.findall(text)), (path, text)
+
+
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Go through the string literals of a module that are no docstrings."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
 
 
 def test_every_page_has_a_test() -> None:

@@ -256,7 +256,7 @@ def test_an_engine_that_is_right_agrees_everywhere() -> None:
 
 
 def test_the_insert_only_path_never_checks_and_the_classic_one_does() -> None:
-    """R-320, pitfall P2: the toggle is not semantics-preserving, and the reference says where."""
+    """R-320: the toggle is not semantics-preserving, and the reference says where."""
     source = Source(schema=SCHEMA, rows=((1, "x"), (1, "y")))
     run = running(Predicting(), "insert-only=off")
     run.run([replace(INSERT, source=source)])
@@ -454,7 +454,7 @@ def test_an_engine_that_cannot_or_is_down_is_counted() -> None:
 
 
 def test_a_plan_that_never_appears_is_said() -> None:
-    """What was asked for and never executed is not covered (pitfall P25)."""
+    """What was asked for and never executed is not covered."""
     run = running(Predicting(), "join=broadcast", "codegen=whole-stage")
     run.run([UPSERT])
     assert [str(axis_value) for axis_value in run.counts.unseen()] == ["join=broadcast"]
