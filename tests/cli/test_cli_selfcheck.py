@@ -25,7 +25,7 @@ def test_the_catalogue_can_be_listed(mergecheck: Mergecheck) -> None:
 def test_a_fault_can_be_shown_as_a_diff(mergecheck: Mergecheck) -> None:
     """And its changes in JSON."""
     lines = mergecheck("selfcheck", "--list", "--fault", "paths-not-encoded").out.splitlines()
-    assert lines[0] == "paths-not-encoded  (commit; R-701)"
+    assert lines[0] == "paths-not-encoded  (commit)"
     assert ['  -    return quote(path, safe="/=")', "  +    return path", "1 faults"] == lines[-3:]
     (listed,) = mergecheck("selfcheck", "--list", "--fault", "paths-not-encoded", "--json").json["faults"]
     assert listed["changes"] == [

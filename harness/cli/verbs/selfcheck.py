@@ -14,6 +14,7 @@ from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.selfcheck import score_text
 from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.mutation import diff
 from mergecheck.harness.selfcheck.pool import run_seeds, shrink_faults
 from mergecheck.harness.selfcheck.results import KeptResults
 from mergecheck.harness.selfcheck.score import score, score_json
@@ -177,8 +178,6 @@ def _show(found: Score, *, markdown: Path | None, as_json: bool) -> None:
 
 
 def _list(faults: Sequence[Fault], *, with_changes: bool, as_json: bool) -> None:
-    from mergecheck.harness.selfcheck.mutation import diff  # noqa: PLC0415 - slow import, as above
-
     if as_json:
         emit_json({"faults": [_listed(fault) for fault in faults]})
         return
