@@ -80,7 +80,6 @@ LEFT_OUT = (
     "mergecheck.reference.case.case_file",
     "mergecheck.reference.case.json_shape",
     "mergecheck.reference.case.storage",
-    "mergecheck.reference.over_relations",
     "mergecheck.reference.rules",
 )
 SAVED = Path("tests/regress")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
+from mergecheck.reference.trace import Trace
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -139,9 +141,10 @@ class Reference:
     """The reference's answer for one case.
 
     ``alternative`` is set where the layout of files decides between the main answer and another one (R-322):
-    an engine that gives either agrees.
+    an engine that gives either agrees. ``trace`` says how the reference came to its answer.
     """
 
     answer: Prediction | Rejection | Unsupported
     alternative: Prediction | None = None
+    trace: Trace = field(default_factory=Trace, compare=False, repr=False)
     facts: Facts = field(default_factory=Facts)

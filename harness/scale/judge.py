@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -13,13 +13,13 @@ from mergecheck.harness.compare.rows import difference, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.scale.evaluator import Forecast, Relations, evaluate_relations
 from mergecheck.harness.scale.invariants import Laws
 from mergecheck.harness.scale.multisets import compare_multisets, num_passes
 from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.verdict import Check, Mismatch, Verdict
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
-from mergecheck.reference.over_relations import Forecast, Relations, evaluate_relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,8 +153,8 @@ class _Comparison:
         self._checked: dict[str, int] = {}
 
     def judge(self) -> Judgement:
-        seen, settled = self._observed, self._forecast.settled
-        self._add(*schema_mismatches(self._forecast.schema, seen.schema, against=REFERENCE, complete=True))
+        seen, forecast = self._observed, self._forecast
+        self._add(*schema_mismatches(forecast.schema, seen.schema, against=REFERENCE, complete=True))
         if self._mismatches:
             unchecked = dict.fromkeys(("rows", "changes", "metrics", "laws"), "the schemas differ")
             return self._judgement(unchecked=unchecked)
@@ -162,22 +162,18 @@ class _Comparison:
             self._add(Mismatch(check=Check.SCHEMA, against=REFERENCE, kind="file_types", lines=faults[:_SHOWN]))
             why = "new files do not store the table's types"
             return self._judgement(unchecked=dict.fromkeys(("rows", "changes", "metrics", "laws"), why))
-        counts = settled.counts
-        updated = counts["matched_updated"] + counts["by_source_updated"]
-        deleted = counts["matched_deleted"] + counts["by_source_deleted"]
+        counts = forecast.counts
         num_before = seen.before.num_records(self._connection)
-        num_rows, num_changes = num_before + counts["inserted"] - deleted, counts["inserted"] + 2 * updated + deleted
+        num_rows, num_changes = num_before + counts.inserted - counts.deleted, counts.changes
         self._step("rows compared", num_rows)
-        self._multisets(Check.ROWS, self._forecast.rows, seen.after_rows, self._forecast.schema, num_rows)
-        if self._forecast.changes is not None:
+        self._multisets(Check.ROWS, forecast.rows, seen.after_rows, forecast.schema, num_rows)
+        if forecast.changes is not None:
             self._step("changes compared", num_changes)
-            feed = change_schema(self._forecast.schema)
-            self._multisets(
-                Check.CDF, _feed(self._forecast.changes, feed), _feed(seen.changes, feed), feed, num_changes
-            )
+            feed = change_schema(forecast.schema)
+            self._multisets(Check.CDF, _feed(forecast.changes, feed), _feed(seen.changes, feed), feed, num_changes)
         self._step("metrics and laws", num_rows)
         self._numbers()
-        self._add(*Laws(connection=self._connection, observed=seen, present=self._forecast.clauses).broken())
+        self._add(*Laws(connection=self._connection, observed=seen, present=forecast.clauses).broken())
         return self._judgement()
 
     def _type_faults(self) -> tuple[str, ...]:
@@ -195,31 +191,31 @@ class _Comparison:
 
     def _numbers(self) -> None:
         """Compare metrics, commit and path (R-501, R-732, R-402)."""
-        seen, settled = self._observed, self._forecast.settled
-        self._checked["metrics"] = len(settled.metrics)
+        seen, forecast = self._observed, self._forecast
+        self._checked["metrics"] = len(forecast.metrics)
         if seen.metrics or seen.committed:
-            self._add(*metric_mismatches(settled.metrics, seen.metrics, against=REFERENCE, exact_names=True))
-        if seen.committed != settled.committed:
+            self._add(*metric_mismatches(forecast.metrics, seen.metrics, against=REFERENCE, exact_names=True))
+        if seen.committed != forecast.committed:
             kind = "spurious_commit" if seen.committed else "no_commit"
-            text = f"reference: {_version(made=settled.committed)} (R-732), engine: {_version(made=seen.committed)}"
+            text = f"reference: {_version(made=forecast.committed)} (R-732), engine: {_version(made=seen.committed)}"
             self._add(Mismatch(check=Check.COMMIT, against=REFERENCE, kind=kind, lines=(text,)))
-        if seen.path is not None and seen.path is not settled.path:
-            text = f"reference: path {settled.path.value} (R-402), engine: path {seen.path.value}"
+        if seen.path is not None and seen.path is not forecast.path:
+            text = f"reference: path {forecast.path.value} (R-402), engine: path {seen.path.value}"
             self._add(Mismatch(check=Check.PATH, against=REFERENCE, kind="path", lines=(text,)))
 
     def _add(self, *mismatches: Mismatch) -> None:
         self._mismatches.extend(mismatches)
 
     def _judgement(self, unchecked: Mapping[str, str] | None = None) -> Judgement:
-        settled = self._forecast.settled
+        forecast = self._forecast
         no_path = {} if self._observed.path else {"path": "the engine does not report which path a merge took"}
         return Judgement(
             verdict=Verdict.MISMATCH if self._mismatches else Verdict.AGREE,
             mismatches=tuple(self._mismatches),
             keys=tuple(self._keys),
             checked=self._checked,
-            counts=settled.counts,
-            path=settled.path.value,
+            counts=asdict(forecast.counts),
+            path=forecast.path.value,
             reported=self._observed.metrics,
             unchecked={**no_path, **(unchecked or {})},
         )

@@ -83,10 +83,11 @@ def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
                 raise RejectedError(
                     "DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}]."
                 )
-    known = {_folded(name, case_sensitive=case_sensitive) for name in schema.names}
+    known = [_folded(name, case_sensitive=case_sensitive) for name in schema.names]
     for path in paths:
         if path[0] not in known:
-            raise RejectedError("DELTA_MISSING_SET_COLUMN", f"SET column {path[0]} not found given columns: {known}.")
+            text = f"SET column {path[0]} not found given columns: [{', '.join(known)}]."
+            raise RejectedError("DELTA_MISSING_SET_COLUMN", text)
 
 
 def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:

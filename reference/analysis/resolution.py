@@ -72,6 +72,22 @@ class Resolved:
         """Return the clauses of one kind, in statement order."""
         return tuple(clause for clause in self.clauses if clause.kind is kind)
 
+    @property
+    def is_insert_only(self) -> bool:
+        """Whether the statement has insert clauses and no others (R-006)."""
+        return {clause.kind for clause in self.clauses} == {Kind.NOT_MATCHED}
+
+    @property
+    def is_matched_only(self) -> bool:
+        """Whether the statement has matched clauses and no others (R-006)."""
+        return {clause.kind for clause in self.clauses} == {Kind.MATCHED}
+
+    @property
+    def is_sole_delete(self) -> bool:
+        """Whether the matched clauses are exactly one DELETE without a condition, which is syntactic (R-006)."""
+        matched = self.of(Kind.MATCHED)
+        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:

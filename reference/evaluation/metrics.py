@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from mergecheck.reference.outcome import Bound, MergePath
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The numbers of rows and files that metrics are made of.
+
+    Attributes:
+        source: rows of the source.
+        matched_updated: distinct rows of the target that matched clauses update; the others in the same way.
+        touched_files: files that the merge rewrites, if its path rewrites any (R-410).
+        touched_rows: rows in these files.
+    """
+
+    source: int
+    inserted: int
+    matched_updated: int
+    matched_deleted: int
+    by_source_updated: int
+    by_source_deleted: int
+    touched_files: int
+    touched_rows: int
+
+    @property
+    def updated(self) -> int:
+        """Updated rows of all kinds."""
+        return self.matched_updated + self.by_source_updated
+
+    @property
+    def deleted(self) -> int:
+        """Deleted rows of all kinds."""
+        return self.matched_deleted + self.by_source_deleted
+
+    @property
+    def changes(self) -> int:
+        """Rows of the change feed (R-611)."""
+        return self.inserted + 2 * self.updated + self.deleted
 
 
 def predict_metrics(
-    counts: Mapping[str, int],
+    counts: Counts,
     path: MergePath,
     *,
     change_data_feed: bool,
@@ -21,29 +54,27 @@ def predict_metrics(
     """Give the range of every metric of R-510.
 
     Args:
-        counts: what ``Evaluation.counts`` gives.
+        counts: what the merge does.
         path: the execution path.
         change_data_feed: whether the table records changes.
-        written_tuples: partition tuples of the rows written where one file per tuple is promised (R-543), else None.
-        change_tuples: the same for change rows.
+        written_tuples: number of partition tuples of the written rows, if there is one file per tuple (R-543).
+        change_tuples: the same of the change rows.
     """
     rewrites = path is MergePath.D
-    inserted = counts["inserted"]
-    updated = counts["matched_updated"] + counts["by_source_updated"]
-    deleted = counts["matched_deleted"] + counts["by_source_deleted"]
-    copied = counts["touched_rows"] - updated - deleted if rewrites else 0
+    inserted, updated, deleted = counts.inserted, counts.updated, counts.deleted
+    copied = counts.touched_rows - updated - deleted if rewrites else 0
     output = inserted + updated + copied
-    removed = counts["touched_files"] if rewrites else 0
-    changed = rewrites and change_data_feed and inserted + updated + deleted > 0
+    removed = counts.touched_files if rewrites else 0
+    changed = rewrites and change_data_feed and counts.changes > 0
     exact = {
-        "numSourceRows": counts["source"],
+        "numSourceRows": counts.source,
         "numTargetRowsInserted": inserted,
         "numTargetRowsUpdated": updated,
-        "numTargetRowsMatchedUpdated": counts["matched_updated"],
-        "numTargetRowsNotMatchedBySourceUpdated": counts["by_source_updated"],
+        "numTargetRowsMatchedUpdated": counts.matched_updated,
+        "numTargetRowsNotMatchedBySourceUpdated": counts.by_source_updated,
         "numTargetRowsDeleted": deleted,
-        "numTargetRowsMatchedDeleted": counts["matched_deleted"],
-        "numTargetRowsNotMatchedBySourceDeleted": counts["by_source_deleted"],
+        "numTargetRowsMatchedDeleted": counts.matched_deleted,
+        "numTargetRowsNotMatchedBySourceDeleted": counts.by_source_deleted,
         "numTargetRowsCopied": copied,
         "numOutputRows": output,
         "numTargetFilesRemoved": removed,
@@ -55,7 +86,7 @@ def predict_metrics(
         "numTargetFilesAdded": _num_files(output, written_tuples),
         "numTargetBytesAdded": _some_bytes(output),
         "numTargetBytesRemoved": _some_bytes(removed),
-        "numTargetChangeFilesAdded": _num_files(inserted + 2 * updated + deleted if changed else 0, change_tuples),
+        "numTargetChangeFilesAdded": _num_files(counts.changes if changed else 0, change_tuples),
         "executionTimeMs": Bound(0, None),
         "materializeSourceTimeMs": Bound(1, None),
         "scanTimeMs": Bound(0, 0) if path is MergePath.A else Bound(1, None),

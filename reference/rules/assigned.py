@@ -21,48 +21,53 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.reference.analysis.assignments import Assigned
-    from mergecheck.reference.rules.evidence import Evidence
+    from mergecheck.reference.rules.evidence import AppliedClause, Evidence
     from mergecheck.reference.types.data_types import DataType
 
 
-def nested(e: Evidence) -> Iterator[tuple[Assigned, str]]:
-    """Go through assigned fields of structs, with the rows on which they are."""
-    for _, assigned, rows in e.fired_assignments():
-        if len(assigned.path) > 1:
-            yield assigned, rows
+def nested(e: Evidence) -> Iterator[tuple[Assigned, AppliedClause]]:
+    """Go through assigned fields of structs, with the clauses that assign them."""
+    for applied in e.applied:
+        for assigned in applied.clause.assigned:
+            if len(assigned.path) > 1:
+                yield assigned, applied
 
 
 def null_on_the_way(e: Evidence) -> bool:
     """Tell whether a nested assignment led through a NULL struct (R-213)."""
-    if e.evaluation is None:
+    return any(
+        candidate.rid is not None and _leads_through_null(e, assigned.path, candidate.rid)
+        for assigned, applied in nested(e)
+        for candidate in applied.candidates
+    )
+
+
+def _leads_through_null(e: Evidence, path: tuple[str, ...], rid: int) -> bool:
+    """Tell whether a struct on the way to a field is NULL in a row of the target."""
+    if e.merge is None or e.effects is None:
         return False
-    for assigned, rows in nested(e):
-        sql = e.evaluation.old(_index(e, assigned.path[0]))
-        for part in assigned.path[1:]:
-            if e.has_rows(f"{rows} AND ({sql}) IS NULL"):
-                return True
-            sql = f"({sql}).{identifier(part)}"
+    value, fields = e.effects.old[rid], e.merge.final_schema.columns
+    for part in path[:-1]:
+        index = [field.name.lower() for field in fields].index(part.lower())
+        value, data_type = value[index], fields[index].type
+        if value is None:
+            return True
+        fields = data_type.fields if isinstance(data_type, StructType) else ()
     return False
 
 
 def several_fields(e: Evidence) -> bool:
     """Tell whether one UPDATE assigned several fields of one column (R-215)."""
-    for clause, _ in e.fired_clauses(Action.UPDATE):
-        columns = [a.path[0].lower() for a in clause.assigned if len(a.path) > 1]
+    for applied in e.applied_clauses(Action.UPDATE):
+        columns = [a.path[0].lower() for a in applied.clause.assigned if len(a.path) > 1]
         if len(set(columns)) < len(columns):
             return True
     return False
-
-
-def _index(e: Evidence, name: str) -> int:
-    names = [] if e.merge is None else [column.name.lower() for column in e.merge.final_schema.columns]
-    return names.index(name.lower())
 
 
 def _wanted(e: Evidence, assigned: Assigned) -> DataType | None:
@@ -75,12 +80,13 @@ def _wanted(e: Evidence, assigned: Assigned) -> DataType | None:
     return found
 
 
-def _aligned(e: Evidence) -> Iterator[tuple[DataType, DataType, Assigned, str]]:
-    """Go through fired assignments as (type given, type wanted, assignment, rows)."""
-    for _, assigned, rows in e.fired_assignments():
-        wanted = _wanted(e, assigned)
-        if wanted is not None:
-            yield assigned.value.type, wanted, assigned, rows
+def _aligned(e: Evidence) -> Iterator[tuple[DataType, DataType]]:
+    """Go through the assignments of applied clauses as (type given, type wanted)."""
+    for applied in e.applied:
+        for assigned in applied.clause.assigned:
+            wanted = _wanted(e, assigned)
+            if wanted is not None:
+                yield assigned.value.type, wanted
 
 
 def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[DataType, DataType]]:
@@ -99,7 +105,7 @@ def _leaves(given: DataType, wanted: DataType) -> Iterator[tuple[DataType, DataT
 
 
 def _pairs(e: Evidence) -> Iterator[tuple[DataType, DataType]]:
-    for given, wanted, _, _ in _aligned(e):
+    for given, wanted in _aligned(e):
         yield from _leaves(given, wanted)
 
 
@@ -122,11 +128,14 @@ def other_fields(e: Evidence) -> bool:
 
 def null_struct(e: Evidence, *, same: bool) -> bool:
     """Tell whether a NULL struct was assigned, of the column's own type or of another one (R-244, R-245)."""
-    for given, wanted, assigned, rows in _aligned(e):
-        structs = isinstance(given, StructType) and isinstance(wanted, StructType)
-        comparable = structs and same_type(given, wanted) is same and (same or e.evolution)
-        if comparable and e.has_rows(f"{rows} AND ({assigned.value.sql}) IS NULL"):
-            return True
+    if e.effects is None or not (same or e.evolution):
+        return False
+    for applied in e.applied:
+        for place, assigned in enumerate(applied.clause.assigned):
+            given, wanted = assigned.value.type, _wanted(e, assigned)
+            is_null = (applied.clause.kind, applied.index, place) in e.effects.null_structs
+            if is_null and isinstance(wanted, StructType) and same_type(given, wanted) is same:
+                return True
     return False
 
 
@@ -154,12 +163,15 @@ def rounds(e: Evidence) -> bool:
 
 
 def lazy(e: Evidence) -> bool:
-    """Look for a value that could fail, in a clause that does not fire on every row of its kind."""
-    for clause, assigned, rows in e.fired_assignments():
-        wanted = _wanted(e, assigned)
-        partial = assigned.value.partial or (wanted is not None and assigned.value.type == STRING and wanted != STRING)
-        if partial and e.has_rows(f"{rows.split(' WHERE ')[0]} WHERE NOT ({rows.split(' WHERE ')[1]})"):
-            return clause.condition is not None
+    """Look for a value that could fail, in a clause beside which another one of its kind applies to some row."""
+    for applied in e.applied:
+        clause = applied.clause
+        others = any(unit.applied not in (None, applied.index) for unit in e.candidates(clause.kind))
+        for assigned in clause.assigned:
+            wanted = _wanted(e, assigned)
+            is_cast = wanted is not None and assigned.value.type == STRING and wanted != STRING
+            if others and (assigned.value.partial or is_cast):
+                return clause.condition is not None
     return False
 
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import duckdb
 from sqlglot import exp
 
-from mergecheck.reference.evaluation.evaluation import FIRED_IN
-from mergecheck.reference.evaluation.facts import sorts_of_matches
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
-from mergecheck.reference.syntax.statement import Action, Kind, name_parts
+from mergecheck.reference.rules.facts import facts_of
+from mergecheck.reference.syntax.statement import Kind, name_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
-    from mergecheck.reference.analysis.assignments import Assigned
     from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
-    from mergecheck.reference.case.model import Case
-    from mergecheck.reference.evaluation.evaluation import Evaluation
-    from mergecheck.reference.outcome import Reference
-    from mergecheck.reference.syntax.statement import Clause, Statement
+    from mergecheck.reference.case.model import Case, Value
+    from mergecheck.reference.outcome import Facts, Reference
+    from mergecheck.reference.syntax.statement import Action, Clause, Statement
+    from mergecheck.reference.trace import Candidate, Effects, Matches
     from mergecheck.reference.types.data_types import Schema
-
-_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,33 +45,62 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One case after its evaluation; what it did not come to is None.
+class AppliedClause:
+    """A clause that applies to some row.
 
     Attributes:
-        statement: None where the text was refused.
-        source_schema: None where the source was not found.
-        merge: None where the analysis refused the statement.
-        evaluation: its tables still exist; None where ``merge`` is.
-        evolution: whether schema evolution is on.
+        index: its position among the clauses of its kind.
+        candidates: the units to which it applies.
+    """
+
+    clause: ResolvedClause
+    index: int
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One case after its evaluation.
+
+    Attributes:
+        applied: the clauses that apply to some row; none if the merge fails.
     """
 
     case: Case
     reference: Reference
-    statement: Statement | None = None
-    source_schema: Schema | None = None
-    merge: Resolved | None = None
-    evaluation: Evaluation | None = None
-    evolution: bool = False
-    case_sensitive: bool = False
-    _fired: list[tuple[ResolvedClause, str]] = field(init=False, default_factory=list, repr=False)
+    facts: Facts
+    applied: tuple[AppliedClause, ...]
 
-    def __post_init__(self) -> None:
-        """Look once which clauses fired; most rules ask for it."""
-        if self.merge is None or self.evaluation is None or self.prediction is None:
-            return
-        for kind, index in self.evaluation.fired():
-            self._fired.append((self.merge.of(kind)[index], f"{FIRED_IN[kind]} WHERE clause = {index}"))
+    @property
+    def statement(self) -> Statement | None:
+        """The statement; None if its text was refused."""
+        return self.reference.trace.statement
+
+    @property
+    def source_schema(self) -> Schema | None:
+        """The schema of the source; None if there is no such source."""
+        source = self.reference.trace.source
+        return None if source is None else source.schema
+
+    @property
+    def merge(self) -> Resolved | None:
+        """The resolved statement; None if analysis refused it."""
+        return self.reference.trace.merge
+
+    @property
+    def evolution(self) -> bool:
+        """Whether schema evolution is on."""
+        return self.reference.trace.evolution
+
+    @property
+    def matches(self) -> Matches | None:
+        """Which rows match; None if they were not matched."""
+        return self.reference.trace.matches
+
+    @property
+    def effects(self) -> Effects | None:
+        """What the merge does to rows; None if it must fail."""
+        return None if self.prediction is None else self.reference.trace.effects
 
     @property
     def prediction(self) -> Prediction | None:
@@ -97,7 +122,7 @@ class Evidence:
     @property
     def changed_rows(self) -> int:
         """Inserted, updated and deleted rows."""
-        return self.reference.facts.num_changed_rows
+        return self.facts.num_changed_rows
 
     def counted(self, metric: str) -> int:
         """The least value of an operation metric; 0 where the merge fails."""
@@ -133,39 +158,13 @@ class Evidence:
         """The assigned expressions."""
         return tuple(assignment.value for clause in self.written() for assignment in clause.assignments)
 
-    def fired_assignments(self) -> Iterator[tuple[ResolvedClause, Assigned, str]]:
-        """Go through what clauses assign that fired on some row, with the FROM clause of these rows."""
-        for clause, rows in self.fired_clauses():
-            for assigned in clause.assigned:
-                yield clause, assigned, rows
+    def applied_clauses(self, action: Action) -> Iterator[AppliedClause]:
+        """Go through the clauses of an action that apply to some row."""
+        return (applied for applied in self.applied if applied.clause.action is action)
 
-    def fired_clauses(self, *actions: Action) -> Iterator[tuple[ResolvedClause, str]]:
-        """Go through the clauses that fired on some row, with the FROM and WHERE clause of these rows."""
-        return ((clause, rows) for clause, rows in self._fired if not actions or clause.action in actions)
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """Give the matches as pairs of numbers of rows; none where the rows were not matched."""
-        return self._asked(lambda evaluation: evaluation.pairs()) or []
-
-    def matches(self) -> frozenset[str]:
-        """Name the sorts of matches there are; none where the rows were not matched."""
-        return self._asked(sorts_of_matches) or frozenset()
-
-    def tried(self, kind: Kind) -> list[int | None]:
-        """Say of each row of a kind which clause fired on it, None for none; no rows where no clause was tried."""
-        return self._asked(lambda evaluation: evaluation.tried(kind)) or []
-
-    def has_rows(self, rows: str) -> bool:
-        """Tell whether what may follow FROM has a row in the evaluation's tables; False where there are no tables."""
-        return self._asked(lambda evaluation: evaluation.has_rows(rows)) or False
-
-    def _asked(self, question: Callable[[Evaluation], _Answer]) -> _Answer | None:
-        if self.evaluation is None:
-            return None
-        try:
-            return question(self.evaluation)
-        except duckdb.Error:  # an expression that fails on some row, or a table that was not made
-            return None
+    def candidates(self, kind: Kind) -> tuple[Candidate, ...]:
+        """The units on which the clauses of a kind are tried; none if the merge fails."""
+        return () if self.effects is None else self.effects.candidates[kind]
 
     def names(self) -> Iterator[tuple[str, ...]]:
         """Go through the column names that the statement mentions, assigned ones included."""
@@ -178,4 +177,24 @@ class Evidence:
 
     def same(self, left: str, right: str) -> bool:
         """Compare names by the session's rule."""
-        return left == right if self.case_sensitive else left.lower() == right.lower()
+        settings = self.reference.trace.settings
+        return left == right if settings is not None and settings.case_sensitive else left.lower() == right.lower()
+
+
+def evidence_of(case: Case, reference: Reference) -> Evidence:
+    """Gather what is known of a case after its evaluation."""
+    merge, effects = reference.trace.merge, reference.trace.effects
+    applied: list[AppliedClause] = []
+    if merge is not None and effects is not None and isinstance(reference.answer, Prediction):
+        for kind in Kind:
+            for index, clause in enumerate(merge.of(kind)):
+                if candidates := effects.applied(kind, index):
+                    applied.append(AppliedClause(clause=clause, index=index, candidates=candidates))
+    return Evidence(case=case, reference=reference, facts=facts_of(reference), applied=tuple(applied))
+
+
+def comparable(value: Value) -> Hashable:
+    """Make a value equal to those that SQL does not tell from it: NaN is NaN, zeros are equal (R-801, R-802)."""
+    if isinstance(value, tuple):
+        return tuple(comparable(part) for part in value)
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value

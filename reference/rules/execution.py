@@ -19,11 +19,11 @@ def _succeeds(e: Evidence) -> bool:
 
 
 def _idle_touched_file(e: Evidence) -> bool:
-    if e.evaluation is None or e.path is not MergePath.D or not _copies(e):
+    trace = e.reference.trace
+    if e.effects is None or e.path is not MergePath.D:
         return False
-    changed = " UNION ALL ".join(f"SELECT rid FROM {table}" for table in e.evaluation.filled("updated", "deleted"))
-    within = f" WHERE file NOT IN (SELECT file FROM target SEMI JOIN ({changed}) USING (rid))" if changed else ""
-    return e.has_rows(f"touched{within}")
+    changed = {trace.files[rid] for rid in (*e.effects.updated, *e.effects.deleted)}
+    return not (trace.touched or frozenset()) <= changed
 
 
 def _copies(e: Evidence) -> bool:
@@ -148,7 +148,7 @@ RULES = (
     Rule(
         number="R-531",
         title="several matches on the insert-only path",
-        reached=lambda e: e.path is MergePath.A and e.reference.facts.multi_matched,
+        reached=lambda e: e.path is MergePath.A and e.facts.multi_matched,
     ),
     Rule(number="R-540", title="metrics of tables and statement", reached=_succeeds),
     Rule(number="R-541", title="metrics of the layout", reached=lambda e: e.path is MergePath.D),
@@ -185,7 +185,7 @@ RULES = (
     Rule(
         number="R-617",
         title="images are not paired",
-        reached=lambda e: e.change_feed and any(True for _ in e.fired_clauses(Action.UPDATE)),
+        reached=lambda e: e.change_feed and any(e.applied_clauses(Action.UPDATE)),
     ),
     Rule(number="R-620", title="changes per path", reached=lambda e: e.change_feed),
     Rule(number="R-621", title="the feed changes nothing else", out_of_reach=_TWO_RUNS),

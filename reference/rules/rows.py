@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
+from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.outcome import MergePath
-from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.rules.evidence import Evidence, Rule, comparable
 from mergecheck.reference.syntax.statement import Action, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.reference.case.model import Row
 
 _MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 _NON_DETERMINISTIC = "a non-deterministic value has no expected value; tested on the engine"
@@ -14,23 +22,23 @@ _NOT_IN_AN_OUTCOME = "an outcome does not show it; tested on the engine"
 
 
 def _chooses(e: Evidence) -> bool:
-    """Look for a kind with several clauses of which one fires."""
-    return any(len(e.resolved(clause.kind)) > 1 for clause, _ in e.fired_clauses())
+    """Look for a kind with several clauses of which one applies."""
+    return any(len(e.resolved(applied.clause.kind)) > 1 for applied in e.applied)
 
 
-def _nothing_fires(e: Evidence) -> bool:
-    return e.prediction is not None and any(None in e.tried(kind) for kind in Kind if e.resolved(kind))
+def _nothing_applies(e: Evidence) -> bool:
+    return any(candidate.applied is None for kind in Kind if e.resolved(kind) for candidate in e.candidates(kind))
 
 
 def _inserts_equal_rows(e: Evidence) -> bool:
-    width = 0 if e.merge is None else len(e.merge.final_schema.columns)
-    columns = ", ".join(f"c{index}" for index in range(width))
-    several = bool(width) and e.counted("numTargetRowsInserted") > 1
-    return several and e.has_rows(f"inserted GROUP BY {columns} HAVING count(*) > 1")
+    if e.effects is None or e.merge is None or not e.merge.final_schema.columns:
+        return False
+    rows = [comparable(row) for row in e.effects.inserted.values()]
+    return len(set(rows)) < len(rows)
 
 
 def _null_keys(e: Evidence) -> bool:
-    return e.merge is not None and e.has_rows(f"source, target WHERE ({e.merge.on.sql}) IS NULL")
+    return e.matches is not None and e.matches.null_on
 
 
 def _updates_key(e: Evidence) -> bool:
@@ -38,28 +46,28 @@ def _updates_key(e: Evidence) -> bool:
         return False
     keys = {column.name.lower() for column in e.statement.on.find_all(exp.Column)}
     return any(
-        assigned.path[0].lower() in keys
-        for clause, assigned, _ in e.fired_assignments()
-        if clause.action is Action.UPDATE and not assigned.preserves
+        assigned.path[0].lower() in keys and not assigned.preserves
+        for applied in e.applied_clauses(Action.UPDATE)
+        for assigned in applied.clause.assigned
     )
 
 
 def same_images(e: Evidence) -> bool:
     """Tell whether an UPDATE gave a row the values that it had (R-310, R-612)."""
-    if e.evaluation is None or not e.counted("numTargetRowsUpdated"):
-        return False
-    width = len(e.evaluation.merge.final_schema.columns)
-    equal = " AND ".join(f"c{i} IS NOT DISTINCT FROM {e.evaluation.old(i)}" for i in range(width))
-    return bool(width) and e.has_rows(f"updated JOIN target USING (rid) WHERE {equal}")
+    return any(comparable(old) == comparable(new) for old, new in _images(e))
 
 
 def moves_between_partitions(e: Evidence) -> bool:
     """Tell whether an UPDATE changed a partition value (R-311, R-613)."""
-    if e.evaluation is None or not e.counted("numTargetRowsUpdated"):
-        return False
-    indexes = map(e.case.target.schema.names.index, e.case.target.partition_by)
-    moved = " OR ".join(f"c{i} IS DISTINCT FROM {e.evaluation.old(i)}" for i in indexes)
-    return bool(moved) and e.has_rows(f"updated JOIN target USING (rid) WHERE {moved}")
+    indexes = partition_indexes(e.case.target)
+    return any(comparable(old[index]) != comparable(new[index]) for old, new in _images(e) for index in indexes)
+
+
+def _images(e: Evidence) -> Iterator[tuple[Row, Row]]:
+    """Go through the updated rows as (old, new)."""
+    if e.effects is not None:
+        for rid, new in e.effects.updated.items():
+            yield e.effects.old[rid], new
 
 
 def _unseen_by_its_clause(e: Evidence) -> bool:
@@ -70,19 +78,19 @@ def _unseen_by_its_clause(e: Evidence) -> bool:
 
 def multi_matched_delete(e: Evidence) -> bool:
     """Tell whether several matches are allowed because all they do is delete (R-320, R-530)."""
-    return e.prediction is not None and e.reference.facts.multi_matched and e.path is not MergePath.A
+    return e.prediction is not None and e.facts.multi_matched and e.path is not MergePath.A
 
 
 RULES = (
     Rule(number="R-301", title="the first clause that holds fires", reached=_chooses),
-    Rule(number="R-302", title="nothing fires", reached=_nothing_fires),
+    Rule(number="R-302", title="nothing fires", reached=_nothing_applies),
     Rule(number="R-303", title="effect of the actions", reached=lambda e: e.changed_rows > 0),
     Rule(number="R-304", title="the result is a bag of rows", reached=lambda e: e.prediction is not None),
     Rule(number="R-305", title="duplicate source rows insert duplicates", reached=_inserts_equal_rows),
     Rule(
         number="R-306",
         title="one source row, many target rows",
-        reached=lambda e: e.prediction is not None and "1:n" in e.reference.facts.matches,
+        reached=lambda e: e.prediction is not None and "1:n" in e.facts.matches,
     ),
     Rule(
         number="R-307",
@@ -98,7 +106,7 @@ RULES = (
         title="conditions are evaluated on all joined rows",
         reached=lambda e: e.path is MergePath.D and any(c.condition is not None for c in e.resolved()),
     ),
-    Rule(number="R-320", title="ambiguous matches", reached=lambda e: e.reference.facts.multi_matched),
+    Rule(number="R-320", title="ambiguous matches", reached=lambda e: e.facts.multi_matched),
     Rule(number="R-321", title="ambiguity whatever the conditions say", reached=_unseen_by_its_clause),
     Rule(
         number="R-322",

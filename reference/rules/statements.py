@@ -7,6 +7,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.reference.rules.facts import sorts_of_matches
 from mergecheck.reference.syntax.statement import Kind
 
 _MANY_CLAUSES = 4
@@ -72,11 +73,15 @@ def _mentions(e: Evidence, *names: str) -> bool:
 RULES = (
     Rule(number="R-001", title="inputs of a merge", reached=lambda e: e.statement is not None),
     Rule(number="R-002", title="rows are occurrences, not values", reached=_has_equal_rows),
-    Rule(number="R-003", title="a pair matches where ON is TRUE", reached=lambda e: bool(e.pairs())),
+    Rule(
+        number="R-003",
+        title="a pair matches where ON is TRUE",
+        reached=lambda e: e.matches is not None and bool(e.matches.pairs),
+    ),
     Rule(
         number="R-004",
         title="matched and unmatched rows of both sides",
-        reached=lambda e: bool(e.matches() & {"source alone", "target alone"}),
+        reached=lambda e: bool(sorts_of_matches(e.reference.trace) & {"source alone", "target alone"}),
     ),
     Rule(number="R-005", title="three kinds of clauses", reached=lambda e: bool(e.resolved())),
     Rule(number="R-006", title="shapes of statements", reached=lambda e: bool(e.resolved())),

@@ -11,7 +11,6 @@ import pytest
 import sqlglot
 from reference_cases import DELTA, merge, predicted, rejected
 
-from mergecheck.reference import evaluate, merge_reference
 from mergecheck.reference.analysis.alignment import has_target_only_fields
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_rows
@@ -124,23 +123,6 @@ def test_another_executor_gets_the_evolved_schema(by: str | None) -> None:
     )
     resolved = resolve_case(case)
     assert [c.name for c in resolved.merge.final_schema.columns] == ["k", "v", *(["extra"] if by else [])]
-
-
-def test_an_evaluation_takes_over_what_another_executor_has_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer and what the case reached are the same, and nothing is read or resolved once more."""
-    schema = parse_schema("k INT, v STRING")
-    given = Case(
-        id="looked-at",
-        target=Target(schema=schema, files=(((1, "a"), (2, "b")),)),
-        source=Source(schema=schema, rows=((2, "x"), (3, "y"))),
-        sql=f"MERGE INTO target t USING source s ON t.k = s.k {UPDATE_AND_INSERT}",
-    )
-    wanted = evaluate(given)
-    resolve_case(given)
-    monkeypatch.setattr(merge_reference, "parse_statement", None)
-    found = evaluate(given)
-    assert found == wanted
-    assert found.facts.rules
 
 
 @pytest.mark.parametrize(

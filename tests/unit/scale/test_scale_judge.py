@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.read import read_actions
+from mergecheck.harness.scale.evaluator import Forecast, Relations, evaluate_relations
 from mergecheck.harness.scale.judge import Merged, judge
 from mergecheck.harness.scale.judge_process import connect, judge_apart
 from mergecheck.harness.scale.observed import observe_table
@@ -20,10 +24,11 @@ from mergecheck.harness.scale.tables.shapes import SHAPES
 from mergecheck.harness.scale.tables.spec import make_spec
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.arrow import table_to_rows
+from mergecheck.reference.case.arrow import numbered_rows, table_to_rows
 from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.case.layout import physical_files
 from mergecheck.reference.outcome import Prediction, Rejection, Unsupported
-from mergecheck.reference.over_relations import Forecast, Relations, evaluate_relations
+from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.scale.judge import Judgement
     from mergecheck.harness.scale.tables.spec import ScaleSpec
+    from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
 
 NAMES = [shape.name for shape in SHAPES]
@@ -64,24 +70,56 @@ def test_the_reference_over_files_is_the_reference_over_rows(
     spec = make_spec(shape=shape, rows=400, files=8, seed=seed)
     tables = folders(spec, tmp_path)
     small = evaluate(small_case(spec, tables, None, max_rows=10_000)).answer
-    large = over_relations(spec, tables, connection)
+    assert_same_answer(small, over_relations(spec, tables, connection), connection)
+
+
+def assert_same_answer(small: Any, large: Any, connection: duckdb.DuckDBPyConnection) -> None:
+    """Hold what the scale evaluator says against the plain reference."""
     if isinstance(small, Rejection):
         assert isinstance(large, Rejection)
-        assert small.error_class == large.error_class
+        assert {small.error_class, *small.other_classes} >= {large.error_class, *large.other_classes}
         return
     assert isinstance(small, Prediction)
     assert isinstance(large, Forecast)
-    assert (small.metrics, small.committed, small.path) == (
-        large.settled.metrics,
-        large.settled.committed,
-        large.settled.path,
-    )
-    assert large.changes is not None
-    for query, rows, schema in (
-        (large.rows, small.rows, small.schema),
-        (large.changes, small.cdf or (), change_schema(small.schema)),
-    ):
+    assert large.schema == small.schema
+    assert (large.metrics, large.committed, large.path) == (small.metrics, small.committed, small.path)
+    assert (large.changes is None) == (small.cdf is None)
+    feed = [(large.changes, small.cdf or (), change_schema(small.schema))] if large.changes is not None else []
+    for query, rows, schema in [(large.rows, small.rows, small.schema), *feed]:
         assert same_rows(rows, table_to_rows(connection.sql(query).to_arrow_table(), schema), schema)
+
+
+def test_random_merges_over_relations_are_those_over_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """The evaluator that is made for many rows says what the plain one says."""
+    num_compared = Counter[str]()
+    for drawn in itertools.islice(samples(20), 250):
+        case = drawn.case
+        if case.source is None or len(case.target.rows) * len(case.source.rows) > 10_000:
+            continue
+        small = evaluate(case).answer
+        large = evaluate_relations(without_rows(case), loaded(case, connection), connection)
+        if isinstance(small, Unsupported) or isinstance(large, Unsupported):
+            continue
+        assert_same_answer(small, large, connection)
+        num_compared[large.path.value if isinstance(large, Forecast) else "rejected"] += 1
+    assert set(num_compared) == {"A", "B", "C", "D", "rejected"}
+    assert num_compared.total() > 100
+
+
+def without_rows(case: Case) -> Case:
+    source = None if case.source is None else replace(case.source, rows=())
+    return replace(case, target=replace(case.target, files=()), source=source)
+
+
+def loaded(case: Case, connection: duckdb.DuckDBPyConnection) -> Relations:
+    """Put the tables of a case into DuckDB."""
+    assert case.source is not None
+    files = physical_files(case.target)
+    target = numbered_rows([row for _, rows in files for row in rows], case.target.schema, prefix="t", number="rid")
+    numbers = pa.array([number for number, (_, rows) in enumerate(files) for _ in rows], type=pa.int64())
+    connection.register("target_rows", target.append_column("file", numbers))
+    connection.register("source_rows", numbered_rows(case.source.rows, case.source.schema, prefix="s", number="sid"))
+    return Relations(target="FROM target_rows", source="FROM source_rows")
 
 
 @pytest.mark.parametrize(

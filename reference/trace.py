@@ -1,0 +1,111 @@
+"""How the reference came to an answer: what it read, which rows matched, which clauses applied, what they made of rows.
+
+Rows are named by numbers, never by their values (R-002): ``rid`` is the position of a row among the rows of the target
+in file order, ``sid`` the position of a row among those of the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.settings import Settings
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.queries.source_query import SourceRelation
+    from mergecheck.reference.syntax.statement import Kind, Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """What matching found.
+
+    Attributes:
+        pairs: (sid, rid) of every pair of rows for which ON is TRUE (R-003).
+        multi_matched: rids with two or more pairs (R-004).
+        null_on: whether ON is NULL for some pair of rows.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    multi_matched: frozenset[int]
+    null_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One unit of R-301: a pair of rows, or a row without a match, on which the clauses of its kind are tried.
+
+    Attributes:
+        sid: None for a row of the target that no source row matches.
+        rid: None for a row of the source that matches no target row.
+        applied: the position of the applied clause among the clauses of the kind, None if no clause applies (R-302).
+        null_condition: whether the condition of some clause of the kind is NULL.
+    """
+
+    sid: int | None
+    rid: int | None
+    applied: int | None
+    null_condition: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What the applied clauses do to the rows of the table (R-303).
+
+    Attributes:
+        candidates: the units of each kind.
+        old: every row of the target before the merge, converted to the final schema (R-610), by rid.
+        updated: the new rows of updated rows, by rid.
+        deleted: the rids of deleted rows.
+        inserted: the inserted rows, by the sid of the source row that they are made of.
+        null_structs: (kind, position of the clause, position of the assignment) of every assigned struct that is NULL
+            on some row before it is aligned with its column (R-244, R-245).
+    """
+
+    candidates: Mapping[Kind, tuple[Candidate, ...]]
+    old: tuple[Row, ...]
+    updated: Mapping[int, Row]
+    deleted: frozenset[int]
+    inserted: Mapping[int, Row]
+    null_structs: frozenset[tuple[Kind, int, int]]
+
+    @property
+    def unchanged(self) -> dict[int, Row]:
+        """The rows that are neither updated nor deleted, in the final schema, by rid."""
+        changed = self.updated.keys() | self.deleted
+        return {rid: row for rid, row in enumerate(self.old) if rid not in changed}
+
+    def applied(self, kind: Kind, index: int) -> tuple[Candidate, ...]:
+        """Return the candidates of a kind to which one of its clauses applies."""
+        return tuple(candidate for candidate in self.candidates[kind] if candidate.applied == index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """How far an evaluation came and what it found; what it did not come to is None.
+
+    Attributes:
+        statement: None if its text is refused.
+        source: the rows that the source gives; None if there is no such source.
+        merge: the resolved statement; None if analysis refuses it.
+        files: the number of the file that holds a row of the target, by rid.
+        touched: the files that a merge that rewrites files must rewrite (R-410).
+    """
+
+    settings: Settings | None = None
+    statement: Statement | None = None
+    source: SourceRelation | None = None
+    merge: Resolved | None = None
+    files: tuple[int, ...] = ()
+    matches: Matches | None = None
+    effects: Effects | None = None
+    touched: frozenset[int] | None = None
+
+    @property
+    def evolution(self) -> bool:
+        """Whether the statement or the session asks for schema evolution."""
+        by_statement = self.statement is not None and self.statement.schema_evolution
+        return by_statement or (self.settings is not None and self.settings.schema_evolution)
