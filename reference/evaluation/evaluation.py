@@ -1,27 +1,24 @@
-"""The algorithm of docs/specification/algorithm.md (appendix B of the specification), step by step.
+"""The algorithm of docs/specification/algorithm.md, step by step, in its order and by its names.
 
-=================================  ===========================================================================
-Algorithm                          Here
-=================================  ===========================================================================
-input T, S; on; Mcl, Icl, Ncl      ``Evaluation``; ``Tables.load``
-final                              ``merge.final_schema``
-pairs, k                           ``Tables.match``: ``Matches.pairs``, ``Matches.multi_matched``
-SU, TU                             ``Tables.candidates``: the units of the kinds I and N
-insert_only, pathA, sole_delete    ``Resolved.is_insert_only``, ``Evaluation.path_a``, ``Resolved.is_sole_delete``
-raise MULTIPLE_SOURCE_ROW          ``Evaluation.answer``
-fire; m_fired, n_fired, i_fired    ``Tables.candidates``: ``Candidate.applied``
-updated, deleted, inserted         ``Evaluation._effects``
-touched                            ``touched_files``
-path                               ``choose_path``
-check constraints                  ``Evaluation._check_written``
-result                             ``Evaluation._result``
-copied                             ``copied_rows``
-removed, metrics                   ``Evaluation._metrics``, ``predict_metrics``
-cdf                                ``Evaluation._feed``
-commit                             ``Evaluation._commits``
-=================================  ===========================================================================
+=======================================  ====================================================================
+Input: T, S, settings                    ``Evaluation``, ``Tables.load``
+Input: on, clauses, final_schema         ``Resolved``
+1. pairs, k                              ``Tables.match``: ``Matches.pairs``, ``Matches.multi_matched``
+1. SU, TU                                ``Tables.candidates``: what the kinds I and N are tried on
+2. insert_only, path_a, sole_delete      ``Resolved.is_insert_only``, ``Evaluation.path_a``, ``Resolved.is_sole_delete``
+2. fail MULTIPLE_SOURCE_ROW_MATCHING     ``Evaluation.answer``
+3. first(clauses, row)                   ``Tables.candidates``: ``Candidate.applied``
+4. updated, deleted, inserted            ``Evaluation._effects``
+4. up(row), generated columns            ``Tables.old_rows``, ``Tables.new_rows``
+4. result                                ``Evaluation._result``
+5. touched, path, copied                 ``touched_files``, ``choose_path``, ``copied_rows``
+5. removed                               ``predict_metrics``
+5. written, constraints                  ``Evaluation._check_written``
+6. metrics                               ``Evaluation._metrics``, ``predict_metrics``
+6. change rows                           ``Evaluation._feed``
+6. commit                                ``Evaluation._commits``
+=======================================  ====================================================================
 
-The constraints are checked after the path is known, since a rewrite writes the copied rows as well (R-740).
 DuckDB evaluates the expressions of the statement (``tables``); what follows from them is sets of rows, in Python.
 """
 
