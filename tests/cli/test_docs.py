@@ -1,0 +1,104 @@
+"""README, docs and their neighbours: links lead to files, commands and options exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.cli.main import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+INLINE_CODE = re.compile(r"`([^`\n]+)`")
+COMMAND = re.compile(r"^(?:\$ |.*&& )?(?:\S*/)?mergecheck ([a-z][a-z-]*)((?:\\\n|[^\n#])*)", re.MULTILINE)
+MAKE_FUZZ = re.compile(r"FUZZ=\"([^\"]*)\"")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+def test_links_lead_to_files() -> None:
+    """Every relative link of a page resolves to a file or folder of the repository."""
+    broken = [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in PAGES
+        for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+        if "://" not in link and not link.startswith("#") and not (page.parent / link.partition("#")[0]).exists()
+    ]
+    assert broken == []
+
+
+def test_commands_exist() -> None:
+    """Every verb and option of ``mergecheck`` in the code of a page exists; the change log tells of old ones, too."""
+    unknown = [
+        f"{page.relative_to(ROOT)}: {problem}"
+        for page in PAGES
+        if page.name != "CHANGELOG.md"
+        for verb, rest in commands(page.read_text(encoding="utf-8"))
+        for problem in problems(verb, rest)
+    ]
+    assert unknown == []
+
+
+def test_options_of_pytest_exist(pytestconfig: pytest.Config) -> None:
+    """The options of the pytest plugin, wherever a page names one."""
+    named = {
+        option for page in PAGES for option in re.findall(r"--mergecheck-[a-z]+", page.read_text(encoding="utf-8"))
+    }
+    known = vars(pytestconfig.option)
+    assert named
+    assert sorted(option for option in named if option[2:].replace("-", "_") not in known) == []
+
+
+def test_what_is_wrong_is_seen() -> None:
+    text = (
+        "```\nmergecheck fuzz --max-cases 5 \\\n  --nosuch\nmergecheck nosuch\n```\n"
+        'and `replay --jobs 2`, `make fuzz FUZZ="--x"`'
+    )
+    assert [problem for verb, rest in commands(text) for problem in problems(verb, rest)] == [
+        "fuzz --nosuch",
+        "nosuch",
+        "replay --jobs",
+        "fuzz --x",
+    ]
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """Find the commands in a page's code: the verb, and what follows it."""
+    for block in FENCE.findall(text):
+        yield from COMMAND.findall(block)
+        yield from (("fuzz", options) for options in MAKE_FUZZ.findall(block))
+    for code in INLINE_CODE.findall(FENCE.sub("", text)):
+        verb, _, rest = code.partition(" ")
+        if verb in cli.list_commands(click.Context(cli)):
+            yield verb, rest
+        else:
+            yield from COMMAND.findall(code)
+            yield from (("fuzz", options) for options in MAKE_FUZZ.findall(code))
+
+
+def problems(verb: str, rest: str) -> Iterator[str]:
+    """Tell which words of a command the command line does not know."""
+    command = cli.get_command(click.Context(cli), verb)
+    if command is None:
+        yield verb
+        return
+    if isinstance(command, click.Group):
+        name = (rest.split(maxsplit=1) or [""])[0]
+        command = command.get_command(click.Context(command), name)
+        if command is None:
+            yield f"{verb} {name}".rstrip()
+            return
+    known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
+    yield from (f"{verb} {option}" for option in OPTION.findall(QUOTED.sub("", rest)) if option not in known)
