@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.cli.main import cli
+from mergecheck.merge.conf import SETTING_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,8 @@ INLINE_CODE = re.compile(r"`([^`\n]+)`")
 COMMAND = re.compile(r"^(?:\$ |.*&& )?(?:\S*/)?mergecheck ([a-z][a-z-]*)((?:\\\n|[^\n#])*)", re.MULTILINE)
 MAKE_FUZZ = re.compile(r"FUZZ=\"([^\"]*)\"")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+DOTTED_NAME = re.compile(r"mergecheck(?:\.\w+)+")
+ROOM_PATH = re.compile(r"(?:harness|merge|reference|strategies|benchmarks|tests|docs)/[\w./-]*")
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
@@ -51,6 +55,19 @@ def test_commands_exist() -> None:
     assert unknown == []
 
 
+def test_names_in_code_exist() -> None:
+    """Every dotted name and every path of the repository in the inline code of a page exists."""
+    unknown = [
+        f"{page.relative_to(ROOT)}: {code}"
+        for page in PAGES
+        if page.name != "CHANGELOG.md"
+        for code in INLINE_CODE.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+        if (DOTTED_NAME.fullmatch(code) and not is_setting(code) and not exists(code))
+        or (ROOM_PATH.fullmatch(code) and not (ROOT / code).exists())
+    ]
+    assert unknown == []
+
+
 def test_options_of_pytest_exist(pytestconfig: pytest.Config) -> None:
     """The options of the pytest plugin, wherever a page names one."""
     named = {
@@ -72,6 +89,25 @@ def test_what_is_wrong_is_seen() -> None:
         "replay --jobs",
         "fuzz --x",
     ]
+
+
+def is_setting(name: str) -> bool:
+    """Tell settings of the merge and of cases, and the group of entry points, from names in Python."""
+    return name in {"mergecheck.engines", "mergecheck.source", "mergecheck.variant"} or name in SETTING_NAMES
+
+
+def exists(name: str) -> bool:
+    """Import a module, or the longest part of a name that is one, and look up the rest."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
