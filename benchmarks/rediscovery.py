@@ -17,6 +17,7 @@ A version whose answer is in the folder already is not run again.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -31,6 +32,24 @@ from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases
 
+HEAD = """\
+# Rediscovery
+
+```
+{command} --work DIR --markdown docs/rediscovery.md
+```
+
+This fuzzes released versions that are known to be wrong, {seconds} s each, and compares what was found with what is
+known. The figures are of version {version} and its generator.
+
+*known* is the number of known causes of wrong behaviour. The columns after it say, for each kind: known causes /
+causes found, at least and at most. One cause can show in several kinds. A run cannot tell where one cause ends, so
+the number found is a range:
+
+- At most: findings that differ in the engine's error, or in observable, kind of difference, schema evolution and
+  partitioning.
+- At least: findings of one kind whose minimal cases fail in different sets of versions.
+"""
 KINDS = ("rows", "no error", "metrics", "cdf", "error")
 
 
@@ -191,14 +210,12 @@ def main() -> None:
         print(f"{known.engine}: {documents[known.engine]['num_cases']} cases", file=sys.stderr)
     found = {engine: findings(document, options.work / engine / "f") for engine, document in documents.items()}
     found = with_lifetimes(found, options.work)
-    command = f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}"
-    head = [
-        "# Rediscovery",
-        "",
-        f"Made by `{command}`. A cell says: known causes / causes found, at least and at most.",
-        "",
-    ]
-    page = "\n".join([*head, *table(found, documents), *details(found), ""])
+    head = HEAD.format(
+        command=f"python -m benchmarks.rediscovery --max-time {options.max_time} --seed {options.seed}",
+        seconds=options.max_time,
+        version=importlib.metadata.version("mergecheck"),
+    )
+    page = "\n".join([head, *table(found, documents), *details(found), ""])
     if options.markdown is None:
         print(page)
     else:
