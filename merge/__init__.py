@@ -37,20 +37,8 @@ __all__ = [
     "run_statement",
 ]
 
-_MODULES = {
-    "AnalysisError": "mergecheck.merge.errors",
-    "ConcurrentModificationError": "mergecheck.merge.errors",
-    "DeltaMergeBuilder": "mergecheck.merge.builder",
-    "DeltaTable": "mergecheck.merge.builder",
-    "ExecutionError": "mergecheck.merge.errors",
-    "MergeError": "mergecheck.merge.errors",
-    "StoreError": "mergecheck.merge.errors",
-    "UnsupportedStatementError": "mergecheck.merge.errors",
-    "UnsupportedTableError": "mergecheck.merge.errors",
-    "merge_sql": "mergecheck.merge.sql",
-    "parse_merge": "mergecheck.merge.syntax.parser",
-    "run_statement": "mergecheck.merge.sql",
-}
+_MODULES = {"DeltaMergeBuilder": "builder", "DeltaTable": "builder", "parse_merge": "syntax.parser"}
+_MODULES |= dict.fromkeys(("merge_sql", "run_statement"), "sql")
 
 
 if not TYPE_CHECKING:  # a type checker would take this for a promise that every name exists
@@ -58,10 +46,10 @@ if not TYPE_CHECKING:  # a type checker would take this for a promise that every
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used (PEP 562).
 
-        Spark's Python workers import this package for the writer, which needs neither the parser nor the
-        log reader; a worker also collects garbage after each task, and that takes as long as it has objects.
+        Spark's Python workers import this package for the writer, which needs neither the parser nor the log reader.
         """
-        if name not in _MODULES:
+        if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        module = import_module(f"{__name__}.{_MODULES.get(name, 'errors')}")
+        value = globals()[name] = getattr(module, name)
         return value

@@ -19,31 +19,26 @@ classic Spark nor on Connect.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame
 
-from mergecheck.merge.command import run_merge
-from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.command import delta_source, run_merge
+from mergecheck.merge.errors import UnsupportedStatementError
+from mergecheck.merge.executors.source import MergeSource
+from mergecheck.merge.resolution.delta_merge_into import check_clauses
 from mergecheck.merge.syntax.dialect import parse_expression, parse_name
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 from mergecheck.merge.table.log.snapshot import open_snapshot
-from mergecheck.merge.table.reading.scan import read_table, schema_with_nullability
+from mergecheck.merge.table.reading.scan import read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.table.log.snapshot import Snapshot
-
-# R-107: Delta's classes and the name of the kind in its texts.
-_OMITS_CONDITION: Final = {
-    ClauseKind.MATCHED: "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
-    ClauseKind.NOT_MATCHED: "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION",
-    ClauseKind.NOT_MATCHED_BY_SOURCE: "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",
-}
 
 # What toDF has returned, for as long as somebody holds it: no public interface of Spark tells what a frame reads.
 _SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()
@@ -156,23 +151,13 @@ class DeltaMergeBuilder:
         Raises:
             AnalysisError: no clause (R-106), or a clause but the last of its kind has no condition (R-107).
         """
-        if not self.clauses:
-            raise AnalysisError(
-                "DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement."
-            )
+        check_clauses(self.clauses)
         statement = MergeStatement(
             condition=self.condition,
             clauses=self.clauses,
             target_alias=self.table.name,
             with_schema_evolution=self.schema_evolution,
         )
-        for kind in ClauseKind:
-            if any(clause.condition is None for clause in statement.of_kind(kind)[:-1]):
-                raise AnalysisError(
-                    _OMITS_CONDITION[kind],
-                    f"When there are more than one {kind.value} clauses in a MERGE statement, "
-                    f"only the last {kind.value} clause can omit the condition.",
-                )
         return replace(statement, source_alias=find_source_alias(statement, self.source))
 
     def execute(self) -> MergeResult:
@@ -186,10 +171,7 @@ class DeltaMergeBuilder:
             self.table.spark,
             path=self.table.path,
             statement=self.statement(),
-            source=self.source,
-            source_is_delta=snapshot is not None,
-            source_num_rows=None if snapshot is None else snapshot.num_records,
-            source_schema=None if snapshot is None else schema_with_nullability(self.source, snapshot),
+            source=MergeSource(frame=self.source) if snapshot is None else delta_source(self.source, snapshot),
         )
 
     def _update(

@@ -20,7 +20,7 @@ from mergecheck.merge.executors.run import (
     pruning_predicate,
     uses_insert_only_path,
 )
-from mergecheck.merge.executors.source import MaterializeReason, materialization_reason, prepare_source
+from mergecheck.merge.executors.source import MaterializeReason, MergeSource, materialization_reason, prepare_source
 from mergecheck.merge.executors.validation import check_source_is_stable, log_metric_invariants
 from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
@@ -34,12 +34,12 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
 from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
+from mergecheck.merge.table.reading.scan import schema_with_nullability
 from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
@@ -75,50 +75,24 @@ class MergeResult:
     materialize_reason: MaterializeReason | None = None
 
 
-def run_merge(
-    spark: SparkSession,
-    *,
-    path: str,
-    statement: MergeStatement,
-    source: DataFrame,
-    source_is_delta: bool = False,
-    source_num_rows: int | None = None,
-    source_schema: StructType | None = None,
-    target_name: str | None = None,
-    source_name: str | None = None,
-) -> MergeResult:
+def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, source: MergeSource) -> MergeResult:
     """Merge a source into the Delta table at a path.
 
     Args:
         spark: the session, classic or Connect.
         path: directory of the target table, on a local disk or in a store.
-        statement: what to do; its ``target`` and ``source`` texts are not looked at.
+        statement: what to do; its ``source`` text only gives columns a qualifier.
         source: the source relation.
-        source_is_delta: the source reads a fixed list of files of a Delta table, so scans of it agree (R-450).
-        source_num_rows: the number of its rows, where the log of that table tells it; saves counting them.
-        source_schema: the source's columns, where Spark does not say which of their fields are NOT NULL.
-        target_name: the target's name in SQL, by which columns may be qualified where there is no alias.
-        source_name: the same for the source.
 
     Raises:
         AnalysisError: the statement is wrong for these tables.
         ExecutionError: the data make the merge fail.
         ConcurrentModificationError: another commit is in the way.
-        StoreError: the store in which the table lies refuses, or does not answer.
+        StoreError: the store of the table refuses, or does not answer.
         UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
         In each case the table is as it was.
     """
-    command = _Command(
-        spark=spark,
-        conf=MergeConf.read(spark),
-        path=path,
-        statement=statement,
-        source=source,
-        source_is_delta=source_is_delta,
-        source_num_rows=source_num_rows,
-        source_schema=source_schema,
-        names=(target_name, source_name),
-    )
+    command = _Command(spark=spark, conf=MergeConf.read(spark), path=path, statement=statement, source=source)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return command.run(attempt)
@@ -136,6 +110,12 @@ def run_merge(
     )
 
 
+def delta_source(frame: DataFrame, snapshot: Snapshot) -> MergeSource:
+    """Describe the source that ``read_table`` made of a snapshot."""
+    schema = schema_with_nullability(frame, snapshot)
+    return MergeSource(frame=frame, is_delta=True, num_rows=snapshot.num_records, nullability=schema)
+
+
 def _lost_source(error: PySparkException) -> bool:
     return _LOST_BLOCK in str(error)
 
@@ -146,11 +126,7 @@ class _Command:
     conf: MergeConf
     path: str
     statement: MergeStatement
-    source: DataFrame
-    source_is_delta: bool
-    source_num_rows: int | None
-    source_schema: StructType | None
-    names: tuple[str | None, str | None]
+    source: MergeSource
 
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
@@ -183,15 +159,12 @@ class _Command:
             raise
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
-        target_name, source_name = self.names
-        source_schema = self.source.schema if self.source_schema is None else self.source_schema
+        source_schema = self.source.schema
         return resolve(
             self.statement,
             target_schema=snapshot.schema,
             source_schema=source_schema,
-            target_name=target_name,
-            source_name=source_name,
-            repeated=repeated_columns(self.source, case_sensitive=self.conf.case_sensitive),
+            repeated=repeated_columns(self.source.frame, case_sensitive=self.conf.case_sensitive),
             conf=self.conf,
             types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
         )
@@ -217,15 +190,13 @@ class _Command:
             reason = materialization_reason(
                 self.conf.materialize_source,
                 insert_only_path=uses_insert_only_path(merge, self.conf),
-                source_is_delta=self.source_is_delta,
+                source_is_delta=self.source.is_delta,
             )
             source = prepare_source(
                 self.source,
                 merge,
                 reason,
                 attempt=attempt,
-                num_rows=self.source_num_rows,
-                is_delta=self.source_is_delta,
                 in_one_task=self.conf.one_task and shuffles_to_one_task(self.spark),
             )
         return MergeRun(

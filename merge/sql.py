@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from mergecheck.merge.command import run_merge
+from mergecheck.merge.command import delta_source, run_merge
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.resolution.subqueries import bind_subqueries
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.source_query import plan_query
 from mergecheck.merge.table.log.snapshot import open_snapshot
-from mergecheck.merge.table.reading.scan import read_table, schema_with_nullability
+from mergecheck.merge.table.reading.scan import read_table
 from mergecheck.merge.types.nullability import demands_values_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.errors import MergeError
@@ -59,33 +58,11 @@ def run_statement(
     bound = bind_subqueries(statement, lambda parts: _path(parts, paths))
     views = {view: read_table(spark, open_snapshot(spark, path)) for view, path in bound.views.items()}
     with _source(spark, statement, paths) as source, _views(spark, views):
-        return run_merge(
-            spark,
-            path=target,
-            statement=bound.statement,
-            source=source.frame,
-            source_is_delta=source.is_delta,
-            source_num_rows=source.num_rows,
-            source_schema=source.schema,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """The source's rows; whether they come from fixed Delta snapshots only, and how many there are if the log tells.
-
-    Attributes:
-        schema: the columns, where Spark's reader does not tell which of their fields are NOT NULL.
-    """
-
-    frame: DataFrame
-    schema: StructType | None = None
-    is_delta: bool = False
-    num_rows: int | None = None
+        return run_merge(spark, path=target, statement=bound.statement, source=source)
 
 
 @contextmanager
-def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]) -> Iterator[_Source]:
+def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]) -> Iterator[MergeSource]:
     """Open the source for the time of the merge."""
     if statement.source.startswith("("):
         with _query(spark, statement.source, paths) as source:
@@ -94,15 +71,13 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
     path = _path(parse_name(statement.source), paths)
     if path is not None:
         snapshot = open_snapshot(spark, path)
-        frame = read_table(spark, snapshot)
-        schema = schema_with_nullability(frame, snapshot)
-        yield _Source(frame=frame, schema=schema, is_delta=True, num_rows=snapshot.num_records)
+        yield delta_source(read_table(spark, snapshot), snapshot)
         return
-    yield _Source(frame=_analyzed(spark.table, statement.source))
+    yield MergeSource(frame=_analyzed(spark.table, statement.source))
 
 
 @contextmanager
-def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[_Source]:
+def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[MergeSource]:
     """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
     query = plan_query(text, lambda parts: _path(parts, paths))
     select = f"SELECT * FROM {query.text}"
@@ -112,7 +87,7 @@ def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator
         with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
             schema = _analyzed(spark.sql, select).schema
     with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
-        yield _Source(frame=_analyzed(spark.sql, select), schema=schema, is_delta=query.is_repeatable)
+        yield MergeSource(frame=_analyzed(spark.sql, select), nullability=schema, is_delta=query.is_repeatable)
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from mergecheck.harness.selfcheck.analysis_only import differing_in_analysis, di
 from mergecheck.harness.selfcheck.fault import Mutant, two_scans
 from mergecheck.harness.selfcheck.watch import watched
 from mergecheck.harness.verdict import Verdict
-from mergecheck.merge.syntax.dialect import parse_expression
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Unsupported
 
@@ -161,9 +160,7 @@ class _Trial:
             return []
         differing, report = self._watched_check(mutants)
         if self._is_wrong(report):
-            # A wrong function may have changed what the right one works on, or a tree that the merge keeps: look again
-            # with nothing kept, and call no wrong one.
-            parse_expression.cache_clear()
+            # A wrong function may have changed what the right one works on: look again and call no wrong one.
             differing, report = self._watched_check(
                 [replace(mutant, fault=replace(mutant.fault, comparable=False)) for mutant in mutants]
             )

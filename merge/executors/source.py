@@ -15,6 +15,7 @@ from mergecheck.merge.table.reading.pushdown import not_pushed_down
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
 
@@ -42,6 +43,28 @@ class MaterializeReason(Enum):
         return not self.value.startswith("notMaterialized")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MergeSource:
+    """The source as the caller of a merge gives it.
+
+    Attributes:
+        frame: the relation.
+        is_delta: it reads a fixed list of files of Delta tables, so that scans of it agree (R-450).
+        num_rows: |S| if the log of the table tells it.
+        nullability: the columns, if the frame does not know which fields inside them are NOT NULL.
+    """
+
+    frame: DataFrame
+    is_delta: bool = False
+    num_rows: int | None = None
+    nullability: StructType | None = None
+
+    @property
+    def schema(self) -> StructType:
+        """The columns."""
+        return self.frame.schema if self.nullability is None else self.nullability
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedSource:
     """The source as the executors read it.
@@ -50,8 +73,8 @@ class PreparedSource:
         frame: columns ``source_0`` and so on, those that the statement refers to, and ``_source_row_present_``, which
             is TRUE on every row.
         reason: why it was materialised, or why not.
-        num_rows: |S| where it is known for certain, which needs rows that no scan can see otherwise: those of a
-            materialised source or of a Delta snapshot whose log counts them. None where every scan has to count.
+        num_rows: |S| if it is known for certain: of a materialised source, or of a Delta snapshot whose log counts
+            its rows. None if every scan has to count.
         is_stable: every scan gives the same rows, so that there may be more scans than R-331 speaks of.
     """
 
@@ -73,7 +96,7 @@ class PreparedSource:
 def materialization_reason(
     mode: MaterializeSource, *, insert_only_path: bool, source_is_delta: bool
 ) -> MaterializeReason:
-    """Decide by R-450. A plan cannot be looked into without the JVM, so only a snapshot read here counts as Delta."""
+    """Decide by R-450. No public interface shows a plan, so only a snapshot that was read here counts as Delta."""
     if mode is MaterializeSource.NONE:
         return MaterializeReason.NOT_MATERIALIZED_NONE
     if mode is MaterializeSource.ALL:
@@ -97,40 +120,31 @@ def referenced_source_columns(merge: ResolvedMerge) -> tuple[int, ...]:
 
 
 def prepare_source(
-    source: DataFrame,
-    merge: ResolvedMerge,
-    reason: MaterializeReason,
-    *,
-    attempt: int,
-    num_rows: int | None,
-    is_delta: bool,
-    in_one_task: bool = False,
+    source: MergeSource, merge: ResolvedMerge, reason: MaterializeReason, *, attempt: int, in_one_task: bool = False
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 
-    A local checkpoint is used and not ``persist``: a lost block of the latter would be computed again, perhaps with
-    other rows, whereas a lost block of a checkpoint is an error that restarts the merge (R-453). Spark drops the
-    blocks when the last reference to the frame is gone, which is the release of R-455.
+    A lost block of a local checkpoint is an error that restarts the merge (R-453). A lost block of ``persist`` would
+    be computed again, perhaps with other rows. Spark drops the blocks with the last reference to the frame (R-455).
 
     Args:
-        source: the relation as the user gave it.
+        source: the source as it was given.
         merge: the statement, which says what is referred to.
         reason: whether to materialise.
         attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
-        num_rows: |S| where the caller knows it for certain.
-        is_delta: the source reads a fixed list of files of a Delta table.
-        in_one_task: materialise and count in a single task, which spares a shuffle; for sessions that send every
-            shuffle to one task anyway. What the source's partitions hold stays the same.
+        in_one_task: materialise and count in a single task, which spares a shuffle.
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
     fields = [(source_column(i), merge.source_schema.fields[i]) for i in referenced_source_columns(merge)]
     kept = [f"{not_pushed_down(name, field.dataType)} AS {name}" for name, field in fields]
-    frame = source.toDF(*names).selectExpr(*kept, f"TRUE AS {SOURCE_ROW_PRESENT}")
+    frame = source.frame.toDF(*names).selectExpr(*kept, f"TRUE AS {SOURCE_ROW_PRESENT}")
+    num_rows = source.num_rows
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
-        # One job for both: counting fills the checkpoint. Rows are counted once for all scans, and by an ordinary
-        # query, so that retries cannot count twice (R-544).
+        # One job for both: counting fills the checkpoint. An ordinary query counts, so retries do not count twice (R-544).
         frame = frame.localCheckpoint(eager=False, storageLevel=level)
         num_rows = (frame.coalesce(1) if in_one_task else frame).count()
     _logger.debug("prepareMergeSource: %s", reason.value)
-    return PreparedSource(frame=frame, reason=reason, num_rows=num_rows, is_stable=is_delta or reason.materializes)
+    return PreparedSource(
+        frame=frame, reason=reason, num_rows=num_rows, is_stable=source.is_delta or reason.materializes
+    )

@@ -55,7 +55,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Bound
     Raises:
         AnalysisError: an unresolved (R-117), ambiguous (R-118) or fieldless name.
     """
-    tree = parse_expression(text).copy()
+    tree = parse_expression(text)
     matches: list[Match] = []
     edits: list[tuple[int, int, str]] = list(clock.edits(text))
     reference: DataType | None = None

@@ -56,23 +56,12 @@ class DeltaMergeInto:
         """Sort the clauses by kind and check what the grammar of SQL ensures and a builder does not.
 
         Raises:
-            AnalysisError: ``DELTA_MERGE_MISSING_WHEN`` (R-106), a clause but the last of its kind without condition
-                (R-107), ``DELTA_UNEXPECTED_ACTION_EXPRESSION`` (R-111).
+            AnalysisError: see ``check_clauses``, or ``DELTA_UNEXPECTED_ACTION_EXPRESSION`` (R-111).
         """
-        if not when_clauses:
-            raise AnalysisError(
-                "DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement."
-            )
-        of_kind = {kind: tuple(clause for clause in when_clauses if clause.kind is kind) for kind in ClauseKind}
-        for kind, clauses in of_kind.items():
-            if any(clause.condition is None for clause in clauses[:-1]):
-                raise AnalysisError(
-                    _OMITS_CONDITION[kind],
-                    f"When there are more than one {kind.value} clauses in a MERGE statement, "
-                    f"only the last {kind.value} clause can omit the condition.",
-                )
+        check_clauses(when_clauses)
         for clause in when_clauses:
             _check_actions(clause)
+        of_kind = {kind: tuple(clause for clause in when_clauses if clause.kind is kind) for kind in ClauseKind}
         return cls(
             target=target,
             source=source,
@@ -87,6 +76,23 @@ class DeltaMergeInto:
     def clauses(self) -> tuple[Clause, ...]:
         """All clauses in the order in which they are resolved (R-113)."""
         return self.matched_clauses + self.not_matched_clauses + self.not_matched_by_source_clauses
+
+
+def check_clauses(clauses: Sequence[Clause]) -> None:
+    """Check that there are clauses, and that only the last of a kind omits its condition.
+
+    Raises:
+        AnalysisError: ``DELTA_MERGE_MISSING_WHEN`` (R-106) or ``DELTA_NON_LAST_..._CLAUSE_OMIT_CONDITION`` (R-107).
+    """
+    if not clauses:
+        raise AnalysisError("DELTA_MERGE_MISSING_WHEN", "There must be at least one WHEN clause in a MERGE statement.")
+    for kind in ClauseKind:
+        if any(clause.condition is None for clause in [c for c in clauses if c.kind is kind][:-1]):
+            raise AnalysisError(
+                _OMITS_CONDITION[kind],
+                f"When there are more than one {kind.value} clauses in a MERGE statement, "
+                f"only the last {kind.value} clause can omit the condition.",
+            )
 
 
 def _check_actions(clause: Clause) -> None:

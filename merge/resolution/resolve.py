@@ -29,8 +29,6 @@ def resolve(
     *,
     target_schema: StructType,
     source_schema: StructType,
-    target_name: str | None = None,
-    source_name: str | None = None,
     repeated: frozenset[str] = frozenset(),
     conf: MergeConf,
     types: ExpressionTypes,
@@ -43,9 +41,6 @@ def resolve(
         target_schema: the table's columns, partition columns in their places, with their metadata: defaults and
             generation expressions are read from it.
         source_schema: the source's columns.
-        target_name: the table's name in SQL, by which columns may be qualified where there is no alias; as the
-            statement writes it, if left out.
-        source_name: the same for the source; a query has no name.
         repeated: names of source columns that its query lists several times (R-118).
         conf: the session's settings.
         types: says which types expressions have.
@@ -63,9 +58,9 @@ def resolve(
             "or schema evolution must be enabled.",
         )
     merge = DeltaMergeInto.apply(
-        target=_relation(Side.TARGET, statement.target_alias, target_name or statement.target, target_schema),
+        target=_relation(Side.TARGET, statement.target_alias, statement.target, target_schema),
         source=replace(
-            _relation(Side.SOURCE, statement.source_alias, source_name or statement.source, source_schema),
+            _relation(Side.SOURCE, statement.source_alias, statement.source, source_schema),
             repeated=repeated,
         ),
         condition=statement.condition,

@@ -7,7 +7,6 @@ a result.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -50,9 +49,8 @@ def tokenize(sql: str) -> tuple[Token, ...]:
         raise syntax_error(f"Not readable as SQL: {_first_line(error)}", sql) from error
 
 
-@lru_cache(maxsize=512)
 def parse_expression(text: str) -> exp.Expr:
-    """Parse one Spark SQL expression. The tree is shared: copy it before changing it.
+    """Parse one Spark SQL expression.
 
     Identifiers carry ``meta["start"]`` and ``meta["end"]``; use ``span`` to get positions in ``text``.
 
@@ -66,7 +64,7 @@ def parse_expression(text: str) -> exp.Expr:
     ends = tokenize(text)
     if len(statements) != 1 or not _is_bare_select(statements[0]) or ends[-1].token_type is TokenType.SEMICOLON:
         raise syntax_error("One SQL expression is allowed here, but this is more than that:", text)
-    tree: exp.Expr = statements[0].expressions[0]
+    tree: exp.Expr = statements[0].expressions[0].pop()
     if isinstance(tree, exp.Alias | exp.Aliases):
         raise syntax_error("An expression cannot have an alias here. Leave the alias out:", text)
     return tree

@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from mergecheck.merge import command
 from mergecheck.merge.command import MergeResult, run_merge
 from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.parser import parse_merge
@@ -60,8 +61,8 @@ class Table:
     path: str
 
     def merge(self, sql: str, rows: Rows, schema: t.StructType = SOURCE_SCHEMA, **options: Any) -> MergeResult:
-        source = self.spark.createDataFrame(rows, schema)
-        return run_merge(self.spark, path=self.path, statement=parse_merge(sql), source=source, **options)
+        source = MergeSource(frame=self.spark.createDataFrame(rows, schema), **options)
+        return run_merge(self.spark, path=self.path, statement=parse_merge(sql), source=source)
 
     def prepared(self, sql: str, rows: Rows, **options: Any) -> MergeRun:
         """Do what a merge does before it chooses an execution path."""

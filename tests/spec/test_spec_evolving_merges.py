@@ -19,6 +19,7 @@ from merge_tables import Table
 from mergecheck.merge import command
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.executors.first_scan import first_scan_columns
+from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.table.log.snapshot import read_snapshot
@@ -73,7 +74,8 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 def merge(table: Table, clauses: str, rows: Rows, *, source: str = SOURCE) -> MergeResult:
     frame = table.spark.createDataFrame(rows, source)
-    return run_merge(table.spark, path=table.path, statement=parse_merge(EVOLVING + clauses), source=frame)
+    statement = parse_merge(EVOLVING + clauses)
+    return run_merge(table.spark, path=table.path, statement=statement, source=MergeSource(frame=frame))
 
 
 def stored(table: Table) -> dict[int, dict[str, Any]]:

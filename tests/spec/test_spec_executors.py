@@ -284,7 +284,7 @@ def test_reasons_for_materialising(spark: SparkSession, table: Table) -> None:
     rows: Rows = [(1, "x")]
     assert table.merge(UPSERT, rows).materialize_reason is MaterializeReason.NON_DELTA
     assert table.merge(INSERT, rows).materialize_reason is MaterializeReason.NOT_MATERIALIZED_AUTO_INSERT_ONLY
-    delta = table.merge(UPSERT, rows, source_is_delta=True)
+    delta = table.merge(UPSERT, rows, is_delta=True)
     assert delta.materialize_reason is MaterializeReason.NOT_MATERIALIZED_AUTO
     for value, reason in (("none", MaterializeReason.NOT_MATERIALIZED_NONE), ("all", MaterializeReason.ALL)):
         with settings_of(spark, {DELTA + "merge.materializeSource": value}):

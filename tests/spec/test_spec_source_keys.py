@@ -23,7 +23,7 @@ from mergecheck.merge.conf import BROADCAST_SOURCE, LARGE_TABLE_BYTES
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle
 from mergecheck.merge.executors.optimizations.source_keys import files_with_source_keys, key_pairs
-from mergecheck.merge.executors.source import MaterializeReason, prepare_source
+from mergecheck.merge.executors.source import MaterializeReason, MergeSource, prepare_source
 from mergecheck.merge.table.log.snapshot import FileStatistics
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_a_retry_keeps_more_copies_of_the_source() -> None:
     for attempt in (1, 2, 3, 4):
         frame = mock.MagicMock()
         frame.toDF.return_value = frame.selectExpr.return_value = frame.localCheckpoint.return_value = frame
-        prepare_source(frame, merge, MaterializeReason.ALL, attempt=attempt, num_rows=None, is_delta=False)
+        prepare_source(MergeSource(frame=frame), merge, MaterializeReason.ALL, attempt=attempt)
         (call,) = frame.localCheckpoint.call_args_list
         assert call.kwargs["eager"] is False
         levels.append(call.kwargs["storageLevel"])
@@ -205,7 +205,7 @@ def test_a_session_of_one_task_counts_a_materialised_source_in_one() -> None:
         frame.coalesce.return_value = gathered
         frame.count.return_value, gathered.count.return_value = 3, 4
         source = prepare_source(
-            frame, merge, MaterializeReason.ALL, attempt=1, num_rows=None, is_delta=False, in_one_task=in_one_task
+            MergeSource(frame=frame), merge, MaterializeReason.ALL, attempt=1, in_one_task=in_one_task
         )
         assert (source.frame, source.num_rows) == (frame, 4 if in_one_task else 3)
 
@@ -213,9 +213,10 @@ def test_a_session_of_one_task_counts_a_materialised_source_in_one() -> None:
 def test_what_is_read_again_is_stable() -> None:
     """A Delta snapshot and a materialised source give the same rows twice; any other relation may not."""
     merge, frame = resolved(UPSERT), mock.MagicMock()
+    given = {is_delta: MergeSource(frame=frame, is_delta=is_delta) for is_delta in (True, False)}
     stable = {
-        (reason, is_delta): prepare_source(frame, merge, reason, attempt=1, num_rows=None, is_delta=is_delta).is_stable
+        (reason, is_delta): prepare_source(source, merge, reason, attempt=1).is_stable
         for reason in (MaterializeReason.ALL, MaterializeReason.NOT_MATERIALIZED_NONE)
-        for is_delta in (True, False)
+        for is_delta, source in given.items()
     }
     assert [key for key, value in stable.items() if not value] == [(MaterializeReason.NOT_MATERIALIZED_NONE, False)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 import uuid
@@ -134,7 +133,6 @@ def _clauses(clauses: Sequence[ResolvedClause]) -> str:
     return json.dumps(described)
 
 
-@functools.cache  # looking the version up reads files
 def engine_info() -> str:
     """Name this program and its version."""
     try:
