@@ -6,7 +6,6 @@ and from the builtin that a caller would catch for that kind of failure.
 
 from __future__ import annotations
 
-import functools
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,16 @@ class MergeError(Exception):
 
     def __str__(self) -> str:
         return f"[{self.error_class}] {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[MergeError], args: tuple[str, str], state: dict[str, object]) -> MergeError:
+    """Make an error as it was pickled, whatever its constructor takes."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class AnalysisError(MergeError, ValueError):
@@ -66,9 +75,6 @@ class ConcurrentModificationError(MergeError, RuntimeError):
         MergeError.__init__(self, kind.value, message)
         self.kind = kind
 
-    def __reduce__(self) -> tuple[type[ConcurrentModificationError], tuple[ConflictKind, str]]:
-        return (type(self), (self.kind, self.message))
-
 
 class StoreError(MergeError, OSError):
     """The object store in which a table lies refuses or does not answer; nothing was committed that is known of.
@@ -87,9 +93,6 @@ class StoreError(MergeError, OSError):
             f"The store of the table {where} cannot be used: {reason}. Check that the bucket exists, and endpoint and "
             "credentials: Spark's settings spark.hadoop.fs.s3a.*, else the environment variables AWS_*.",
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (functools.partial(type(self), where=self.where), (self.reason,))
 
 
 class UncertainCommitError(StoreError):
@@ -117,9 +120,6 @@ class UnsupportedTableError(MergeError, NotImplementedError):
             "Merge into a table without them, or run the statement on an engine that supports them.",
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return (functools.partial(type(self), where=self.where), (self.features,))
-
 
 class UnsupportedStatementError(MergeError, NotImplementedError):
     """The statement or a setting asks for something that Delta Lake has and this package has not.
@@ -133,9 +133,6 @@ class UnsupportedStatementError(MergeError, NotImplementedError):
         self.hint = hint
         text = f"This MERGE does not support {feature}."
         MergeError.__init__(self, "UNSUPPORTED_FEATURE.MERGE", f"{text} {hint}" if hint else text)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (functools.partial(type(self), hint=self.hint), (self.feature,))
 
 
 _MULTIPLE_MATCHES_TEXT = """\

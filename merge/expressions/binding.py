@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
 from mergecheck.merge.syntax.dialect import parse_expression, span, without_final_comment
 from mergecheck.merge.types.fields import field_type
@@ -23,27 +24,7 @@ if TYPE_CHECKING:
 _LITERAL_FUNCTIONS = frozenset({"user", "current_user", "session_user", "current_time", "current_catalog"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoundExpression:
-    """An expression over positional columns.
-
-    Attributes:
-        sql: what Spark runs.
-        tree: the same as a tree, names replaced, subqueries untouched.
-        target_columns: positions of target columns referred to; ``source_columns`` likewise.
-        text: what the user wrote.
-        reference: the type of a plain column or field of a column, None for any other expression.
-    """
-
-    sql: str
-    tree: exp.Expr
-    target_columns: frozenset[int]
-    source_columns: frozenset[int]
-    text: str
-    reference: DataType | None = None
-
-
-def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> BoundExpression:
+def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> ResolvedExpression:
     """Resolve every name of an expression in a scope.
 
     Args:
@@ -74,7 +55,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Bound
             tree, reference = renamed, reached
         else:
             chain.top.replace(renamed)
-    return BoundExpression(
+    return ResolvedExpression(
         sql=_apply(without_final_comment(text), edits),
         tree=tree,
         target_columns=frozenset(m.column.index for m in matches if m.column.side is Side.TARGET),

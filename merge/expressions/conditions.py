@@ -20,8 +20,8 @@ from mergecheck.merge.expressions.functions import (
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-    from mergecheck.merge.expressions.binding import BoundExpression
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
+    from mergecheck.merge.expressions.resolved import ResolvedExpression
 
 
 def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
@@ -35,7 +35,7 @@ def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
                 raise
 
 
-def check_condition(condition: BoundExpression, *, operation: str) -> None:
+def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
     """Refuse what a condition may not contain, in the order of R-130 to R-133.
 
     Args:
@@ -52,7 +52,7 @@ def check_condition(condition: BoundExpression, *, operation: str) -> None:
     _check_operators(condition, called)
 
 
-def check_value(value: BoundExpression) -> None:
+def check_value(value: ResolvedExpression) -> None:
     """Refuse aggregates, window functions and generators in a value (R-134)."""
     called = called_functions(value.text)
     if called & AGGREGATES:
@@ -60,7 +60,7 @@ def check_value(value: BoundExpression) -> None:
     _check_operators(value, called)
 
 
-def check_boolean(condition: BoundExpression, data_type: DataType, *, is_search: bool) -> None:
+def check_boolean(condition: ResolvedExpression, data_type: DataType, *, is_search: bool) -> None:
     """Refuse a condition that is not boolean (R-135). An untyped NULL is one; it never holds (R-301)."""
     if isinstance(data_type, BooleanType | NullType):
         return
@@ -72,7 +72,7 @@ def check_boolean(condition: BoundExpression, data_type: DataType, *, is_search:
     )
 
 
-def _check_operators(expression: BoundExpression, called: frozenset[str]) -> None:
+def _check_operators(expression: ResolvedExpression, called: frozenset[str]) -> None:
     if _has_window(expression) or called & WINDOW_ONLY:
         raise _unsupported_operator(expression)
     if called & GENERATORS:
@@ -82,12 +82,12 @@ def _check_operators(expression: BoundExpression, called: frozenset[str]) -> Non
         )
 
 
-def _has_window(expression: BoundExpression) -> bool:
+def _has_window(expression: ResolvedExpression) -> bool:
     # The tree keeps subqueries; a window function inside one is that query's own affair.
     return any(w.find_ancestor(exp.Query) is None for w in expression.tree.find_all(exp.Window))
 
 
-def _unsupported_operator(expression: BoundExpression) -> AnalysisError:
+def _unsupported_operator(expression: ResolvedExpression) -> AnalysisError:
     return AnalysisError(
         "UNSUPPORTED_EXPR_FOR_OPERATOR",
         f"Aggregate and window functions are not supported in a MERGE: {expression.text}. "
@@ -95,7 +95,7 @@ def _unsupported_operator(expression: BoundExpression) -> AnalysisError:
     )
 
 
-def _refuse(error_class: str, what: str, operation: str, condition: BoundExpression) -> None:
+def _refuse(error_class: str, what: str, operation: str, condition: ResolvedExpression) -> None:
     raise AnalysisError(
         error_class,
         f"{what} are not supported in the {operation} of MERGE operation (condition = {condition.text}).",

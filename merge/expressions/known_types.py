@@ -17,7 +17,7 @@ from mergecheck.merge.types.type_sql import same_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.merge.expressions.binding import BoundExpression
+    from mergecheck.merge.expressions.resolved import ResolvedExpression
 
 _INTEGER_BITS: dict[type[t.DataType], int] = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
 _COMPARISONS = (exp.EQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NEQ)
@@ -41,7 +41,7 @@ _NULL_CASTS: dict[str, t.DataType] = {
 }
 
 
-def known_type(expression: BoundExpression, target: t.StructType, source: t.StructType) -> t.DataType | None:
+def known_type(expression: ResolvedExpression, target: t.StructType, source: t.StructType) -> t.DataType | None:
     """Give the type of an expression over positional columns; None means: ask Spark."""
     return expression.reference or type_of_tree(expression.tree, target, source)
 

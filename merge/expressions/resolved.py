@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mergecheck.merge.types.assign import TypedSql, null_of, widen
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
     from sqlglot import exp
 
     from mergecheck.merge.syntax.statement import ActionType, ClauseKind
@@ -31,21 +31,23 @@ def source_column(index: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResolvedExpression:
-    """A condition over positional columns.
+    """A condition or a value whose names are settled.
 
     Attributes:
-        sql: Spark SQL text over positional column names.
-        tree: the same as a sqlglot tree; columns are unqualified positional names.
+        sql: what Spark runs: the user's text over positional column names.
+        tree: the same as a sqlglot tree; columns are unqualified positional names, subqueries are untouched.
         target_columns: positions of the target columns referred to.
         source_columns: positions of the source columns referred to.
-        text: the condition as the user wrote it, for history, logs and errors.
+        text: what the user wrote, for history, logs and errors.
+        reference: the type of a plain column or field of a column, None for any other expression.
     """
 
     sql: str
-    tree: exp.Expression
+    tree: exp.Expr
     target_columns: frozenset[int]
     source_columns: frozenset[int]
     text: str
+    reference: DataType | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

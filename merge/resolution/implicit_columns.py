@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from sqlglot.tokens import TokenType
 
 from mergecheck.merge.errors import UnsupportedStatementError
-from mergecheck.merge.expressions.binding import BoundExpression, bind
+from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_functions, subqueries
-from mergecheck.merge.expressions.resolved import target_column
+from mergecheck.merge.expressions.resolved import ResolvedExpression, target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import tokenize
 
@@ -34,11 +34,11 @@ class ImplicitColumns:
         generated: over the table's columns by their positional names.
     """
 
-    defaults: Mapping[int, BoundExpression] = field(default_factory=dict)
-    generated: Mapping[int, BoundExpression] = field(default_factory=dict)
+    defaults: Mapping[int, ResolvedExpression] = field(default_factory=dict)
+    generated: Mapping[int, ResolvedExpression] = field(default_factory=dict)
 
     @property
-    def expressions(self) -> tuple[BoundExpression, ...]:
+    def expressions(self) -> tuple[ResolvedExpression, ...]:
         """All of them."""
         return (*self.defaults.values(), *self.generated.values())
 
@@ -60,7 +60,7 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
     )
     nothing = Scope(relations=(), case_sensitive=case_sensitive)
 
-    def read(key: str, scope: Scope, what: str) -> dict[int, BoundExpression]:
+    def read(key: str, scope: Scope, what: str) -> dict[int, ResolvedExpression]:
         found = {i: f.metadata[key] for i, f in enumerate(schema.fields) if key in (f.metadata or {})}
         return {
             index: bind(text, scope, where=f"{what} of column {schema.names[index]}", clock=clock)
@@ -73,7 +73,7 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
     )
 
 
-def generated_value(generated: BoundExpression, new_values: Mapping[int, str], *, column: str) -> str:
+def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str], *, column: str) -> str:
     """Write a generated column over the new values of its row (R-222, R-223).
 
     Args:

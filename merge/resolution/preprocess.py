@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pyspark.sql.types import NullType
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pyspark.sql.types import DataType, StructType
-    from sqlglot import exp
 
     from mergecheck.merge.conf import MergeConf
-    from mergecheck.merge.expressions.binding import BoundExpression
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.resolution.implicit_columns import ImplicitColumns
     from mergecheck.merge.resolution.references import BoundMerge
@@ -117,28 +115,20 @@ class PreprocessTableMerge:
         return resolved
 
     def _resolved(
-        self, condition: BoundExpression, known: dict[str, DataType], *, is_search: bool
+        self, condition: ResolvedExpression, known: dict[str, DataType], *, is_search: bool
     ) -> ResolvedExpression:
-        sql = condition.sql
-        data_type = known[sql]
+        sql, data_type = condition.sql, known[condition.sql]
         check_boolean(condition, data_type, is_search=is_search)
         if isinstance(data_type, NullType):
             sql = f"CAST({sql} AS BOOLEAN)"
-        return ResolvedExpression(
-            sql=sql,
-            # Every node that the parser makes is an Expression; sqlglot's annotations only say Expr.
-            tree=cast("exp.Expression", condition.tree),
-            target_columns=condition.target_columns,
-            source_columns=condition.source_columns,
-            text=condition.text,
-        )
+        return replace(condition, sql=sql)
 
 
-def _values(merge: BoundMerge) -> list[BoundExpression]:
+def _values(merge: BoundMerge) -> list[ResolvedExpression]:
     return [assignment.value for clause in merge.clauses for assignment in clause.assignments]
 
 
-def _correlated(error: AnalysisError, values: Sequence[BoundExpression]) -> AnalysisError | None:
+def _correlated(error: AnalysisError, values: Sequence[ResolvedExpression]) -> AnalysisError | None:
     """Say of a value's subquery that it may not use the merge's columns (R-134)."""
     if not error.error_class.startswith("UNRESOLVED_COLUMN"):
         return None

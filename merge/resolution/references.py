@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.merge.expressions.binding import BoundExpression, bind
+from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.conditions import check_subquery_tables
-from mergecheck.merge.expressions.resolved import source_column
+from mergecheck.merge.expressions.resolved import ResolvedExpression, source_column
 from mergecheck.merge.expressions.scope import Scope, Side, unresolved
 from mergecheck.merge.expressions.targets import AssignedPath, find_target
 from mergecheck.merge.resolution.schema_evolution import filter_schema, merge_schemas
@@ -42,7 +42,7 @@ class BoundAssignment:
     """A target column or field and the value it gets, not yet cast."""
 
     path: AssignedPath
-    value: BoundExpression
+    value: ResolvedExpression
     target_only_fields: TargetOnlyFields = TargetOnlyFields.NULLIFY
 
 
@@ -53,7 +53,7 @@ class BoundClause:
     kind: ClauseKind
     action: ActionType
     assignments: tuple[BoundAssignment, ...]
-    condition: BoundExpression | None
+    condition: ResolvedExpression | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +66,7 @@ class BoundMerge:
         final_schema: the table's columns after the merge; the very schema of the target where nothing changes.
     """
 
-    condition: BoundExpression
+    condition: ResolvedExpression
     clauses: tuple[BoundClause, ...]
     final_schema: StructType
 
@@ -139,7 +139,7 @@ def resolve_clause(
 
 def _condition(
     text: str, scope: Scope, *, where: str, clock: StatementClock, types: ExpressionTypes
-) -> BoundExpression:
+) -> ResolvedExpression:
     bound = bind(text, scope, where=where, clock=clock)
     check_subquery_tables(text, types)
     return bound
@@ -164,7 +164,7 @@ def _expand_star(
         # By position: a name that the source has twice is found when the schemas are merged (R-238).
         yield BoundAssignment(
             path=AssignedPath(column=column.name, written=column.name, fields=()),
-            value=BoundExpression(
+            value=ResolvedExpression(
                 sql=source_column(index),
                 tree=exp.column(source_column(index)),
                 target_columns=frozenset(),

@@ -22,12 +22,12 @@ from pyspark.sql.types import (
 )
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.types.fields import namesake
+from mergecheck.merge.types.fields import namesake, parts_of
 from mergecheck.merge.types.nullability import as_nullable, nullable_field
 from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
 _DATETIMES: Final = (DateType, TimestampType, TimestampNTZType)
 _INVALID_CHARACTERS: Final = " ,;{}()\n\t="
@@ -95,7 +95,7 @@ def check_new_names(target: StructType, final: StructType) -> None:
     """
     if final == target:
         return
-    names = [path[-1] for path in _paths(final)]
+    names = [part.path[-1] for part in parts_of(final)]
     invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
     if invalid:
         raise AnalysisError(
@@ -162,23 +162,10 @@ def _merge_types(target: DataType, source: DataType) -> DataType:
 
 
 def _check_duplicates(schema: StructType) -> None:
-    counts = Counter(".".join(path).lower() for path in _paths(schema))
+    counts = Counter(".".join(part.path).lower() for part in parts_of(schema) if part.field)
     duplicates = [name for name, count in counts.items() if count > 1]
     if duplicates:
         raise AnalysisError(
             "DELTA_DUPLICATE_COLUMNS_FOUND.DATA",
             f"Found duplicate column(s): {', '.join(duplicates)}. The duplicate was found in the data being saved.",
         )
-
-
-def _paths(data_type: DataType, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Name every column and every field below it."""
-    if isinstance(data_type, StructType):
-        for field in data_type.fields:
-            yield (*prefix, field.name)
-            yield from _paths(field.dataType, (*prefix, field.name))
-    elif isinstance(data_type, ArrayType):
-        yield from _paths(data_type.elementType, (*prefix, "element"))
-    elif isinstance(data_type, MapType):
-        yield from _paths(data_type.keyType, (*prefix, "key"))
-        yield from _paths(data_type.valueType, (*prefix, "value"))

@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.syntax.dialect import quote_name, quote_string
 from mergecheck.merge.types.casts import cast_leaf, cast_unlike, casts_once, casts_plainly, surely_castable
-from mergecheck.merge.types.fields import namesake
+from mergecheck.merge.types.fields import element_pairs, namesake
 from mergecheck.merge.types.nullability import refuse_narrowing
 from mergecheck.merge.types.struct_fields import FieldRule, has_target_only_fields, match_fields, same_layout
 from mergecheck.merge.types.type_sql import same_type, type_sql
@@ -190,9 +190,7 @@ def _is_certain(source: DataType, target: DataType, casting: Casting) -> bool:
     if isinstance(source, StructType) and isinstance(target, StructType):
         pairs = match_fields(source, target, casting.fields)
         return all(given is None or _is_certain(given.dataType, wanted.dataType, casting) for wanted, given in pairs)
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return _is_certain(source.elementType, target.elementType, casting)
-    if isinstance(source, MapType) and isinstance(target, MapType):
-        keys = _is_certain(source.keyType, target.keyType, casting)
-        return keys and _is_certain(source.valueType, target.valueType, casting)
+    pairs_inside = element_pairs(source, target)
+    if pairs_inside:
+        return all(_is_certain(*pair, casting) for pair in pairs_inside)
     return same_type(source, target) or isinstance(source, NullType) or surely_castable(source, target)

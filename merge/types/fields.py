@@ -1,18 +1,53 @@
-"""Fields inside columns: what ``a.b.c`` reaches once ``a`` is known (R-120, R-212, R-214)."""
+"""Types inside types, and the fields that a name such as ``a.b.c`` reaches (R-120, R-212, R-214)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.syntax.dialect import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyspark.sql.types import DataType
+
+class Part(NamedTuple):
+    """A type inside another one.
+
+    Attributes:
+        path: names from the outside to the inside; Spark calls what is no field ``element``, ``key`` or ``value``.
+        type: the type.
+        field: the field of a struct that has the type, if it is one.
+    """
+
+    path: tuple[str, ...]
+    type: DataType
+    field: StructField | None = None
+
+
+def parts_of(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[Part]:
+    """Walk through everything inside a type, at every depth."""
+    inside: list[Part] = []
+    if isinstance(data_type, StructType):
+        inside = [Part((*path, field.name), field.dataType, field) for field in data_type.fields]
+    elif isinstance(data_type, ArrayType):
+        inside = [Part((*path, "element"), data_type.elementType)]
+    elif isinstance(data_type, MapType):
+        inside = [Part((*path, "key"), data_type.keyType), Part((*path, "value"), data_type.valueType)]
+    for part in inside:
+        yield part
+        yield from parts_of(part.type, part.path)
+
+
+def element_pairs(left: DataType, right: DataType) -> list[tuple[DataType, DataType]]:
+    """Pair the types inside two arrays or two maps; nothing for other types."""
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return [(left.elementType, right.elementType)]
+    if isinstance(left, MapType) and isinstance(right, MapType):
+        return [(left.keyType, right.keyType), (left.valueType, right.valueType)]
+    return []
 
 
 def field_type(start: DataType, path: Sequence[str], *, case_sensitive: bool) -> DataType:
@@ -47,7 +82,7 @@ def find_field(struct: StructType, name: str, *, case_sensitive: bool) -> Struct
 
 
 def namesake(struct: StructType, name: str) -> StructField | None:
-    """Find a field by its name, whatever the case (R-120); None where there is none. The first of several."""
+    """Find a field by its name, whatever the case (R-120); None if there is none. The first of several."""
     wanted = name.lower()
     return next((field for field in struct.fields if field.name.lower() == wanted), None)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.types.fields import element_pairs
 from mergecheck.merge.types.struct_fields import match_fields
 from mergecheck.merge.types.type_sql import same_type, type_sql
 
@@ -39,11 +40,9 @@ def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> Non
         for wanted, given in match_fields(source, target, rule):
             if given is not None:
                 refuse_narrowing(given.dataType, wanted.dataType, rule)
-    elif isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        refuse_narrowing(source.elementType, target.elementType, rule)
-    elif isinstance(source, MapType) and isinstance(target, MapType):
-        refuse_narrowing(source.keyType, target.keyType, rule)
-        refuse_narrowing(source.valueType, target.valueType, rule)
+    else:
+        for pair in element_pairs(source, target):
+            refuse_narrowing(*pair, rule)
 
 
 def demands_values_inside(schema: StructType) -> bool:
@@ -75,9 +74,12 @@ def _narrows(source: DataType, target: DataType) -> bool:
             (given.nullable and not wanted.nullable) or _narrows(given.dataType, wanted.dataType)
             for given, wanted in zip(source.fields, target.fields, strict=True)
         )
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return (source.containsNull and not target.containsNull) or _narrows(source.elementType, target.elementType)
-    if isinstance(source, MapType) and isinstance(target, MapType):
-        values = source.valueContainsNull and not target.valueContainsNull
-        return values or _narrows(source.keyType, target.keyType) or _narrows(source.valueType, target.valueType)
-    return False
+    return (_has_null_elements(source) and not _has_null_elements(target)) or any(
+        _narrows(*pair) for pair in element_pairs(source, target)
+    )
+
+
+def _has_null_elements(data_type: DataType) -> bool:
+    if isinstance(data_type, ArrayType):
+        return data_type.containsNull
+    return isinstance(data_type, MapType) and data_type.valueContainsNull

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import DataType, StructType
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.types.fields import find_field, namesake
+from mergecheck.merge.types.fields import element_pairs, find_field, namesake
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructField
@@ -80,9 +80,4 @@ def same_layout(source: DataType, target: DataType, rule: FieldRule) -> bool:
             and same_layout(given.dataType, wanted.dataType, rule)
             for (wanted, given), at in zip(pairs, (*source.fields, *(None for _ in pairs)), strict=False)
         )
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return same_layout(source.elementType, target.elementType, rule)
-    if isinstance(source, MapType) and isinstance(target, MapType):
-        keys = same_layout(source.keyType, target.keyType, rule)
-        return same_layout(source.valueType, target.valueType, rule) and keys
-    return True
+    return all(same_layout(*pair, rule) for pair in element_pairs(source, target))

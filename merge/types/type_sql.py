@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from mergecheck.merge.syntax.dialect import quote_name
+from mergecheck.merge.types.fields import element_pairs
 
 
 def type_sql(data_type: DataType, *, not_null: bool = False) -> str:
@@ -35,9 +36,5 @@ def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> 
             and same_type(a.dataType, b.dataType, ignore_case=ignore_case)
             for a, b in zip(left.fields, right.fields, strict=True)
         )
-    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        return same_type(left.elementType, right.elementType, ignore_case=ignore_case)
-    if isinstance(left, MapType) and isinstance(right, MapType):
-        keys = same_type(left.keyType, right.keyType, ignore_case=ignore_case)
-        return keys and same_type(left.valueType, right.valueType, ignore_case=ignore_case)
-    return left == right
+    pairs = element_pairs(left, right)
+    return all(same_type(a, b, ignore_case=ignore_case) for a, b in pairs) if pairs else left == right

@@ -99,8 +99,7 @@ def _pair(merge: ResolvedMerge, node: exp.Expr) -> Iterator[tuple[int, int]]:
 
 
 def _plain(node: exp.Expr) -> str | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     return node.name if isinstance(node, exp.Column) and not node.table else None
 
 

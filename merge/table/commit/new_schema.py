@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import types as t
+from pyspark.sql.types import NullType, StructType
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.table.log.features import features_of_schema
+from mergecheck.merge.types.fields import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mergecheck.merge.table.log.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
 
 CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
-def check_new_schema(snapshot: Snapshot, schema: t.StructType, *, drops_null_columns: bool = False) -> None:
+def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_columns: bool = False) -> None:
     """Refuse an evolved schema that the table cannot have; the update is made before any data is read (R-239).
 
     Args:
@@ -31,11 +30,13 @@ def check_new_schema(snapshot: Snapshot, schema: t.StructType, *, drops_null_col
         UnsupportedStatementError: a new column of a type that this package cannot write.
     """
     if drops_null_columns:
-        for path in _void_paths(schema):
-            raise AnalysisError(
-                "DELTA_MERGE_ADD_VOID_COLUMN",
-                f"Cannot add column `{'.'.join(path)}` with type VOID. Please explicitly specify a non-void type.",
-            )
+        for part in parts_of(schema):
+            if isinstance(part.type, NullType):
+                raise AnalysisError(
+                    "DELTA_MERGE_ADD_VOID_COLUMN",
+                    f"Cannot add column `{'.'.join(part.path)}` with type VOID. "
+                    "Please explicitly specify a non-void type.",
+                )
     if schema == snapshot.schema:
         return
     reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
@@ -52,7 +53,7 @@ def check_new_schema(snapshot: Snapshot, schema: t.StructType, *, drops_null_col
         )
 
 
-def schema_actions(snapshot: Snapshot, schema: t.StructType) -> tuple[Action, ...]:
+def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]:
     """Write the ``metaData`` action for an evolved schema, and the ``protocol`` before it where that has to change.
 
     All else of the table's metadata stays as it is. Without a change of the schema there is no action (R-239).
@@ -76,17 +77,3 @@ def schema_actions(snapshot: Snapshot, schema: t.StructType) -> tuple[Action, ..
     protocol = snapshot.protocol.upgraded_for(schema)
     upgrade = () if protocol == snapshot.protocol else (protocol.action(),)
     return (*upgrade, {"metaData": action})
-
-
-def _void_paths(data_type: t.DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Find VOID at every depth, as dotted names in the words of Spark."""
-    if isinstance(data_type, t.NullType):
-        yield path
-    elif isinstance(data_type, t.StructType):
-        for field in data_type.fields:
-            yield from _void_paths(field.dataType, (*path, field.name))
-    elif isinstance(data_type, t.ArrayType):
-        yield from _void_paths(data_type.elementType, (*path, "element"))
-    elif isinstance(data_type, t.MapType):
-        yield from _void_paths(data_type.keyType, (*path, "key"))
-        yield from _void_paths(data_type.valueType, (*path, "value"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import types as t
 
 from mergecheck.merge.errors import UnsupportedTableError
+from mergecheck.merge.types.fields import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -14,27 +15,10 @@ if TYPE_CHECKING:
 # Features of the protocol that a merge honours or that need nothing from it, and those that may lie dormant: what uses
 # them is looked for below.
 SUPPORTED_FEATURES = frozenset(
-    {
-        "allowColumnDefaults",
-        "appendOnly",
-        "changeDataFeed",
-        "checkConstraints",
-        "domainMetadata",
-        "generatedColumns",
-        "timestampNtz",
-        "v2Checkpoint",
-        "vacuumProtocolCheck",
-    }
+    """allowColumnDefaults appendOnly changeDataFeed checkConstraints domainMetadata generatedColumns timestampNtz
+    v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset(
-    {
-        "invariants",
-        "identityColumns",
-        "columnMapping",
-        "deletionVectors",
-        "inCommitTimestamp",
-    }
-)
+DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "columnMapping", "deletionVectors", "inCommitTimestamp"})
 
 # Table property -> the feature that it switches on when it is "true".
 _ENABLING_PROPERTIES: Mapping[str, str] = {
@@ -54,20 +38,10 @@ _FIELD_METADATA: Mapping[str, str] = {
     "__COLLATIONS": "collations",
 }
 
-_ATOMIC_TYPES = (
-    t.BooleanType,
-    t.ByteType,
-    t.ShortType,
-    t.IntegerType,
-    t.LongType,
-    t.FloatType,
-    t.DoubleType,
-    t.DecimalType,
-    t.StringType,
-    t.BinaryType,
-    t.DateType,
-    t.TimestampType,
-    t.TimestampNTZType,
+_TYPES = (
+    *(t.BooleanType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType, t.DecimalType),
+    *(t.StringType, t.BinaryType, t.DateType, t.TimestampType, t.TimestampNTZType),
+    *(t.StructType, t.ArrayType, t.MapType),
 )
 
 
@@ -106,9 +80,15 @@ def check_features(
 
 def features_of_schema(schema: t.StructType) -> Iterator[str]:
     """Name what the columns of a table need that this package does not have."""
-    for field in schema.fields:
-        if not isinstance(field.dataType, t.NullType):  # files leave a VOID column out; only as a field it is refused
-            yield from _features_of_field(field)
+    for part in parts_of(schema):
+        if isinstance(part.type, t.NullType) and len(part.path) == 1:
+            continue  # files leave a VOID column out; only a VOID field is refused
+        for key in (part.field.metadata or {}) if part.field else {}:
+            yield from (feature for beginning, feature in _FIELD_METADATA.items() if key.startswith(beginning))
+        if isinstance(part.type, t.StringType) and part.type.simpleString() != "string":
+            yield "collations"
+        elif not isinstance(part.type, _TYPES):
+            yield f"columns of type {part.type.simpleString()}"
 
 
 def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
@@ -117,27 +97,3 @@ def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
             yield "columnMapping"
         elif name in _ENABLING_PROPERTIES and value.lower() == "true":
             yield _ENABLING_PROPERTIES[name]
-
-
-def _features_of_field(field: t.StructField) -> Iterator[str]:
-    for key in field.metadata or {}:
-        for beginning, feature in _FIELD_METADATA.items():
-            if key.startswith(beginning):
-                yield feature
-    yield from _features_of_type(field.dataType)
-
-
-def _features_of_type(data_type: t.DataType) -> Iterator[str]:
-    if isinstance(data_type, t.StructType):
-        for field in data_type.fields:
-            yield from _features_of_field(field)
-    elif isinstance(data_type, t.ArrayType):
-        yield from _features_of_type(data_type.elementType)
-    elif isinstance(data_type, t.MapType):
-        yield from _features_of_type(data_type.keyType)
-        yield from _features_of_type(data_type.valueType)
-    elif isinstance(data_type, t.StringType):
-        if data_type.simpleString() != "string":
-            yield "collations"
-    elif not isinstance(data_type, _ATOMIC_TYPES):
-        yield f"columns of type {data_type.simpleString()}"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as t
 
+from mergecheck.merge.types.fields import parts_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 TIMESTAMP_NTZ_FEATURE = "timestampNtz"
 _TABLE_FEATURES_READER, _TABLE_FEATURES_WRITER = 3, 7
@@ -55,12 +57,12 @@ class Protocol:
         return self.reader_features | self.writer_features
 
     def upgraded_for(self, schema: t.StructType) -> Protocol:
-        """Give the protocol that a schema needs; the same one if it does already.
+        """Return the protocol that a schema needs: the same one if it does already.
 
-        Features of older versions are spelled out, so that nothing is lost on the way to named features.
+        Features that older versions imply are named, so that none is lost.
         """
         if TIMESTAMP_NTZ_FEATURE in self.features or not any(
-            isinstance(part, t.TimestampNTZType) for part in _parts(schema)
+            isinstance(part.type, t.TimestampNTZType) for part in parts_of(schema)
         ):
             return self
         return Protocol(
@@ -91,16 +93,3 @@ class Protocol:
         if version >= named_from:
             return frozenset()
         return frozenset(name for name, first in legacy.items() if first <= version)
-
-
-def _parts(data_type: t.DataType) -> Iterator[t.DataType]:
-    """Walk through a type and everything nested in it."""
-    yield data_type
-    if isinstance(data_type, t.StructType):
-        for field in data_type.fields:
-            yield from _parts(field.dataType)
-    elif isinstance(data_type, t.ArrayType):
-        yield from _parts(data_type.elementType)
-    elif isinstance(data_type, t.MapType):
-        yield from _parts(data_type.keyType)
-        yield from _parts(data_type.valueType)

@@ -49,9 +49,8 @@ def target_only_conjuncts(condition: exp.Expr) -> tuple[exp.Expr, ...]:
 
 def conjuncts(node: exp.Expr) -> Iterable[exp.Expr]:
     """Split a condition at its top-level ANDs."""
-    if isinstance(node, exp.Paren):
-        yield from conjuncts(node.this)
-    elif isinstance(node, exp.And):
+    node = node.unnest()
+    if isinstance(node, exp.And):
         yield from conjuncts(node.left)
         yield from conjuncts(node.right)
     else:
@@ -96,8 +95,7 @@ class _Evaluator:
     _seen: dict[str, ColumnBounds] = field(default_factory=dict)
 
     def truths(self, node: exp.Expr) -> Truths:
-        if isinstance(node, exp.Paren):
-            return self.truths(node.this)
+        node = node.unnest()
         if isinstance(node, exp.And | exp.Or):
             combine = and_truth if isinstance(node, exp.And) else or_truth
             left, right = self.truths(node.left), self.truths(node.right)
@@ -117,7 +115,7 @@ class _Evaluator:
     def _leaf(self, node: exp.Expr) -> Truths:
         if isinstance(node, exp.Binary) and type(node) in _COMPARISONS:
             operator = _COMPARISONS[type(node)]
-            if isinstance(_plain(node.left), exp.Column):
+            if isinstance(node.left.unnest(), exp.Column):
                 return self._compare(node.left, node.right, operator)
             return self._compare(node.right, node.left, _MIRRORED[operator])
         if isinstance(node, exp.NullSafeEQ):
@@ -139,7 +137,7 @@ class _Evaluator:
         return result
 
     def _bounds(self, node: exp.Expr) -> tuple[ColumnBounds, t.DataType] | None:
-        column = _plain(node)
+        column = node.unnest()
         if not isinstance(column, exp.Column) or column.table or column.name not in self.fields:
             return None
         name = column.name
@@ -163,7 +161,7 @@ class _Evaluator:
 
     def _null_safe(self, node: exp.NullSafeEQ) -> Truths:
         column, constant = node.left, node.right
-        if not isinstance(_plain(column), exp.Column):
+        if not isinstance(column.unnest(), exp.Column):
             column, constant = constant, column
         known = self._bounds(column)
         if known is None:
@@ -257,9 +255,3 @@ def or_truth(left: Truth, right: Truth) -> Truth:
 def not_truth(value: Truth) -> Truth:
     """SQL's NOT."""
     return {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE, Truth.NULL: Truth.NULL}[value]
-
-
-def _plain(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node

@@ -32,7 +32,7 @@ class NullLiteral:
 
 def literal_for(node: exp.Expr, data_type: t.DataType) -> Comparable | NullLiteral | None:
     """Evaluate a constant to compare with a column of the type; None where Spark might coerce in a way unknown here."""
-    node = _unwrap(node)
+    node = node.unnest()
     if isinstance(node, exp.Null):
         return NullLiteral()
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Null):
@@ -56,15 +56,9 @@ def _string(node: exp.Expr) -> str | None:
     return None if "\\" in node.this else str(node.this)  # two parsers may read an escape differently
 
 
-def _unwrap(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
 def _exact_number(node: exp.Expr) -> Decimal | None:
     """Read an integer or decimal constant; doubles are left out, they would be compared inexactly."""
-    node = _unwrap(node)
+    node = node.unnest()
     if isinstance(node, exp.Neg):
         inner = _exact_number(node.this)
         return None if inner is None else -inner
@@ -96,7 +90,7 @@ def _binary_number(node: exp.Expr, data_type: t.DataType) -> float | None:
 def _date(node: exp.Expr) -> dt.date | None:
     if not (isinstance(node, exp.Cast) and node.to.sql().upper() == "DATE"):
         return None
-    text = _unwrap(node.this)
+    text = node.this.unnest()
     if not (isinstance(text, exp.Literal) and text.is_string):
         return None
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text.this):

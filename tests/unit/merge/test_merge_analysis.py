@@ -23,7 +23,7 @@ from mergecheck.merge.types.type_sql import type_sql
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.merge.expressions.binding import BoundExpression
+    from mergecheck.merge.expressions.resolved import ResolvedExpression
 
 
 def record(**fields: t.DataType) -> t.StructType:
@@ -34,7 +34,7 @@ LONG, TEXT = t.LongType(), t.StringType()
 TARGET = record(id=LONG, v=TEXT, ok=t.BooleanType())
 
 
-def bound(text: str) -> BoundExpression:
+def bound(text: str) -> ResolvedExpression:
     scope = Scope(
         relations=(Relation(side=Side.TARGET, qualifier=("t",), schema=TARGET),),
         case_sensitive=False,
