@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.table.log.snapshot import Snapshot
 
-# What toDF has returned, for as long as somebody holds it: no public interface of Spark tells what a frame reads.
+# What toDF has returned, as long as the frame lives: no public interface of Spark tells what a frame reads.
 _SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()
 
 
@@ -94,7 +94,7 @@ class DeltaTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeltaMergeBuilder:
-    """A merge in the making. Every method returns a new builder; nothing runs before ``execute`` (R-102)."""
+    """A merge under construction. Every method returns a new builder; nothing runs before ``execute`` (R-102)."""
 
     table: DeltaTable
     source: DataFrame
@@ -224,5 +224,5 @@ def _assignments(given: object, what: str) -> tuple[Assignment, ...]:
 def _key(key: object, what: str) -> tuple[str, ...]:
     if not isinstance(key, str):
         raise TypeError(f"Keys of {what} must be column names, found {key!r} of type {type(key).__name__}")
-    # R-104: a star is no star here. It is kept as a name, which cannot resolve.
+    # R-104: a star is a name here, which cannot be resolved.
     return ("*",) if key.strip() == "*" else parse_name(key)

@@ -56,12 +56,12 @@ class MergeResult:
     """What a merge did.
 
     Attributes:
-        version: the version committed; None where no commit was made (R-731).
-        path: the execution path; None where nothing was run because the transaction is known already (R-715).
-        metrics: the 22 operation metrics of R-510, also where no commit was made.
+        version: the version committed; None if no commit was made (R-731).
+        path: the execution path; None if the transaction was committed before (R-715).
+        metrics: the 22 operation metrics of R-510, also if no commit was made.
         internal_metrics: the metrics of R-503.
         row: ``num_affected_rows``, ``num_updated_rows``, ``num_deleted_rows``, ``num_inserted_rows`` (R-110); None
-            where the command returns no row (R-715).
+            if the command returns no row (R-715).
         touched_files: locations of the files that were rewritten.
         materialize_reason: why the source was materialised or not (R-450).
     """
@@ -170,7 +170,7 @@ class _Command:
         )
 
     def _is_replay(self, snapshot: Snapshot) -> bool:
-        """Tell whether the application has committed this transaction already (R-715)."""
+        """Tell whether the application has committed this transaction before (R-715)."""
         app_id, version = self.conf.txn_app_id, self.conf.txn_version
         if app_id is None or version is None:
             return False

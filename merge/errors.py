@@ -1,7 +1,7 @@
-"""What a MERGE raises, each under the error class that Delta Lake or Spark gives it.
+"""Errors of a MERGE, by the error classes of Delta Lake and Spark.
 
-``error_class`` is what a program should look at; the message is for people. Everything derives from ``MergeError``
-and from the builtin that a caller would catch for that kind of failure.
+Programs should use ``error_class``; the message is for people. Each error derives from ``MergeError`` and from the
+builtin that a caller would catch for that kind of failure.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CastOverflowError(ExecutionError, ArithmeticError):
 
 
 class ConflictKind(Enum):
-    """The ways in which another commit can stand in the way of this one (R-750)."""
+    """Conflicts with another commit (R-750)."""
 
     CONCURRENT_APPEND = "DELTA_CONCURRENT_APPEND"
     CONCURRENT_DELETE_READ = "DELTA_CONCURRENT_DELETE_READ"

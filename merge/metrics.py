@@ -1,4 +1,4 @@
-"""The operation metrics of a merge (part 5): what was counted, and Delta's names for it."""
+"""The operation metrics of a merge, by Delta's names (R-501 to R-530)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PathResult:
 
     Attributes:
         num_source_rows: |S| (R-504).
-        num_source_rows_in_second_scan: None where there was no second scan that reads the whole source.
+        num_source_rows_in_second_scan: None if no second scan read the whole source.
         removed: touched files (R-410), all rewritten.
         delete_overcount: joined rows beyond the first of each deleted target row that reached the writer (R-530).
     """

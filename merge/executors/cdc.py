@@ -1,7 +1,7 @@
-"""MergeOutputGeneration: rows of the change feed beside rows of the table (R-A16, R-A17).
+"""MergeOutputGeneration: rows of the change feed and of the table (R-A16, R-A17).
 
-One row with one action code stands for a row of the table, of the feed, or of both: the writer sends it where its code
-says. So its values are evaluated once (R-330), and only an update, whose images differ, becomes two rows.
+The writer sends one row to the table, to the feed or to both, by its action. So its values are evaluated once (R-330),
+and only an update, whose images differ, becomes two rows.
 """
 
 from __future__ import annotations
@@ -51,16 +51,15 @@ def exploded_actions(action: str) -> str:
 
 
 def needs_deduplication(merge: ResolvedMerge, *, multiple_matches: bool, change_data: bool) -> bool:
-    """Tell whether deleted rows could stand in the feed several times (R-614, R-A04, R-A10)."""
+    """Tell whether deleted rows could be in the feed several times (R-614, R-A04, R-A10)."""
     return multiple_matches and change_data and is_sole_unconditional_delete(merge)
 
 
 def deduplicate_cdf_deletes(frame: DataFrame) -> DataFrame:
     """Keep one row per target row, or source row without target row, and action (R-614, R-A17).
 
-    Rows of the two sides never share a key: on joined rows with a target row the source's index is NULL, on others
-    the target's is. One filled-in index column, as in Delta's outline, could take a row of one side for one of the
-    other, and lose it.
+    Joined rows with a target row have no source index, and the others have no target index. One index column for both
+    sides could confuse a row of one side with a row of the other.
     """
     return frame.dropDuplicates([TARGET_ROW_INDEX, SOURCE_ROW_INDEX, ACTION])
 

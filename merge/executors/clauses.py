@@ -1,8 +1,7 @@
 """MergeOutputGeneration: which clause fires on a row (R-301, R-423, R-A14).
 
-Both executors use this part; ``output`` and ``cdc`` are the others. Delta dispatches once per output column. Here a
-row's clause is found once, into ``_clause_``, and every output column looks at that number, so a value is evaluated
-only where its clause fires (R-254).
+Delta dispatches once per output column. Here a row's clause is found once, as ``_clause_``, and every output column
+depends on that number, so that a value is evaluated only if its clause fires (R-254).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class PrecomputedClause:
     """A clause whose condition has become a column.
 
     Attributes:
-        position: its number among the clauses that were precomputed together; what ``_clause_`` holds where it fires.
+        position: its number among the clauses that were precomputed together: the value of ``_clause_`` if it fires.
         condition_column: None for a clause without condition.
     """
 
@@ -45,7 +44,7 @@ def generate_precomputed_conditions_and_df(
     """Add a boolean column per clause condition, each evaluated once per row and on every row (R-312, R-423).
 
     Returns:
-        The frame with these columns behind its own, and the clauses that look them up.
+        The frame with these columns after its own, and the clauses that refer to them.
     """
     precomputed = precompute_clauses(clauses)
     conditions = condition_columns(precomputed)
@@ -83,7 +82,7 @@ def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherw
     """Write which of the clauses of one kind fires: the first whose condition holds (R-301, R-A14).
 
     Args:
-        clauses: the clauses of one kind; without any, or where none holds, the fallback stands.
+        clauses: the clauses of one kind; if none of them holds, the result is the fallback.
         otherwise: the fallback, ``COPIED`` or ``IGNORED``.
     """
     branches: list[str] = []

@@ -1,8 +1,4 @@
-"""MergeOutputGeneration: the columns of the output, from joined rows to rows to write (R-A11 to R-A15).
-
-All of it is Spark SQL text over the positional columns of a joined row; ``clauses`` says which clause fires, ``cdc``
-adds the rows of the change feed.
-"""
+"""MergeOutputGeneration: the columns of the output, as Spark SQL over a joined row (R-A11 to R-A15)."""
 
 from __future__ import annotations
 
@@ -33,11 +29,11 @@ _ROW_ACTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseActions:
-    """What a clause makes of a row on which it fires (R-A13).
+    """The output of a row on which a clause fires (R-A13).
 
     Attributes:
-        position: what ``_clause_`` holds on such a row.
-        action: what the row is to the writer and the metrics.
+        position: ``_clause_`` of such a row.
+        action: ``_action_`` of such a row.
         values: one Spark SQL text per column of the final schema.
     """
 
@@ -52,7 +48,7 @@ class OutputCols:
 
     Attributes:
         clause: ``_clause_`` of a joined row; NULL drops the row, which is Delta's ``_row_dropped_``.
-        action: ``_action_`` by ``_clause_``: where the row goes and what it counts as, Delta's ``_change_type``.
+        action: ``_action_`` by ``_clause_``: the files and the metric of the row; Delta's ``_change_type``.
         columns: the columns of the final schema by ``_clause_`` and, with change data, ``_action_``; named.
     """
 
@@ -67,7 +63,7 @@ def output_column(index: int) -> str:
 
 
 def row_action(clause: ResolvedClause) -> RowAction:
-    """Tell what a row is on which the clause fires."""
+    """Return the action of a row on which the clause fires."""
     return _ROW_ACTIONS[clause.kind, clause.action]
 
 

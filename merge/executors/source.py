@@ -1,4 +1,4 @@
-"""MergeIntoMaterializeSource: the source of a run, materialised where two scans could disagree (R-450 to R-456)."""
+"""MergeIntoMaterializeSource: the source of a run, materialised if two scans could disagree (R-450 to R-456)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class PreparedSource:
 
     @property
     def counted_by_scan(self) -> DataFrame | None:
-        """What a query has to count along with its own work; None where |S| is known."""
+        """A relation to be counted inside another query; None if |S| is known."""
         return self.count() if self.num_rows is None else None
 
 

@@ -1,4 +1,4 @@
-"""What is looked at between a run and its commit (R-456, R-721)."""
+"""Checks between a run and its commit (R-456, R-721)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_source_is_stable(run: MergeRun, result: PathResult) -> None:
 
 
 def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
-    """Log where the metrics contradict the record counts of the files (P-10, R-721)."""
+    """Log metrics that contradict the record counts of the files (R-721)."""
     m = metrics.operation
     changed = m["numTargetRowsUpdated"] + m["numTargetRowsCopied"]
     added = sum(file.num_records for file in result.written.data_files)

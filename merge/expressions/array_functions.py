@@ -1,6 +1,6 @@
-"""Array functions whose operands are cast before the function sees them (R-246).
+"""Array functions whose operands are cast before they are called (R-246).
 
-``array_distinct`` of structs whose cast drops a difference gives another result before the cast than behind it.
+``array_distinct`` of structs has another result after a cast that makes some of them equal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 @dataclass(frozen=True, slots=True)
 class ArrayCall:
-    """An expression that is nothing but a call of one of these functions.
+    """A call of one of these functions.
 
     Attributes:
         name: the function in lower case.

@@ -1,4 +1,4 @@
-"""Expressions with their names settled: the user's text with column names replaced in place."""
+"""Resolution of the names in an expression: the user's text with column names replaced in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.expressions.clock import StatementClock
 
-# Spark reads these words as functions where no column has the name.
+# Spark reads these words as functions if no column has the name.
 _LITERAL_FUNCTIONS = frozenset({"user", "current_user", "session_user", "current_time", "current_catalog"})
 
 

@@ -1,4 +1,4 @@
-"""Overflow of the cast that brings a value into its column's type, told apart from the user's own casts (R-252)."""
+"""Overflow of the cast of a value to its column's type, as opposed to the user's own casts (R-252)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ANY_DECIMAL = "DECIMAL"
 def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> PySparkException | MergeError:
     """Turn an exception of Spark during a run into ours; see ``from_spark``.
 
-    An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only where a store cast raised it. Spark says from
-    which type to which the failed cast went, not where it stands; so it is a store cast if the values as they run hold
-    more casts to that type than the statement does.
+    An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only if the cast to a column's type raised it. Spark
+    names the types of the failed cast, not the expression. So it is such a cast if the values that run contain more
+    casts to that type than the statement does.
     """
     known = from_spark(error)
     if not isinstance(known, CastOverflowError):

@@ -1,4 +1,4 @@
-"""One instant for the whole statement: every ``current_timestamp()`` of a merge means the same (R-136)."""
+"""One instant for the whole statement: every ``current_timestamp()`` of a merge has the same value (R-136)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _WITH_BRACKETS: Final = _WITHOUT_BRACKETS | {"now", "curdate"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementClock:
-    """The time at which a statement is said to run.
-
-    A merge runs several Spark jobs, each of which would take its own time; so the functions are replaced by literals.
+    """The time of a statement. Functions of it become literals, since each Spark job would take its own time.
 
     Attributes:
         instant: with time zone, to the microsecond.
@@ -37,7 +35,7 @@ class StatementClock:
         return cls(instant=datetime.now(UTC))
 
     def edits(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Find the calls to replace: start and end (excluded) in the text, and the literal to put there."""
+        """Find the calls to replace: start and end (excluded) in the text, and the literal that replaces them."""
         if not any(name in text.lower() for name in _WITH_BRACKETS):
             return
         tokens = outside_subqueries(tokenize(text))
@@ -54,7 +52,7 @@ class StatementClock:
                 yield token.start, token.end + 1, self._literal(name)
 
     def _literal(self, function: str) -> str:
-        """Write the value that a function has at this instant, in the session's time zone where it depends on it."""
+        """Write the value of a function at this instant; a date depends on the session's time zone."""
         moment = self.instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
         literal = f"TIMESTAMP_LTZ'{moment} UTC'"
         if function in {"current_date", "curdate"}:

@@ -1,4 +1,4 @@
-"""What a condition may not contain (R-130..R-133), and what a value may not (R-134)."""
+"""Checks of what conditions (R-130..R-133) and values (R-134) must not contain."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
-    """Report a table that a condition's subquery names and that does not exist, as Spark does before all else."""
+    """Report a missing table that a condition's subquery names, as Spark does before anything else."""
     for query in subqueries(text):
         try:
             types.of([f"EXISTS {query}"])
         except AnalysisError as error:
-            # Whatever else is wrong with it, a subquery is refused by R-133 under its own name.
+            # Whatever else is wrong with a subquery, R-133 refuses it.
             if error.error_class == "TABLE_OR_VIEW_NOT_FOUND":
                 raise
 
@@ -83,7 +83,7 @@ def _check_operators(expression: ResolvedExpression, called: frozenset[str]) -> 
 
 
 def _has_window(expression: ResolvedExpression) -> bool:
-    # The tree keeps subqueries; a window function inside one is that query's own affair.
+    # Window functions inside subqueries are allowed.
     return any(w.find_ancestor(exp.Query) is None for w in expression.tree.find_all(exp.Window))
 
 

@@ -1,6 +1,6 @@
-"""The types of bound expressions that ``known_types`` leaves open, asked from Spark.
+"""Types that Spark's analyser finds for the expressions that ``known_types`` does not cover.
 
-Asking costs one round trip for all expressions of a statement together; it runs no job.
+One round trip for all expressions of a statement together; it runs no job.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _POSITIONAL = re.compile(r"`?\b(target|source)_(\d+)\b`?")
 
 
 class ExpressionTypes(Protocol):
-    """Says which types expressions over positional columns have."""
+    """Finds the types of expressions over positional columns."""
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
-        """Give the type of each expression.
+        """Return the type of each expression.
 
         Raises:
             AnalysisError: an expression is wrong; the class is that of the engine.
@@ -46,7 +46,7 @@ class SparkExpressionTypes:
         self._fields |= {source_column(i): field for i, field in enumerate(source_schema.fields)}
 
     def of(self, expressions: Sequence[str]) -> tuple[DataType, ...]:
-        """Give the type of each expression in one analysis."""
+        """Return the type of each expression, by one analysis."""
         if not expressions:
             return ()
         projection = ", ".join(f"({text}) AS value_{index}" for index, text in enumerate(expressions))
@@ -62,7 +62,7 @@ class SparkExpressionTypes:
         return tuple(field.dataType for field in schema.fields)
 
     def _with_user_names(self, error: PySparkException) -> Exception:
-        """Say in the message what the user said; positional names mean nothing to her."""
+        """Replace positional names in the message by the user's names."""
         known = from_spark(error)
         if not isinstance(known, MergeError):
             return error

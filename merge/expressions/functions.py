@@ -1,4 +1,4 @@
-"""Which kinds of functions an expression calls, by Spark's names (R-130..R-132, R-134)."""
+"""The functions and subqueries in an expression (R-130..R-134)."""
 
 from __future__ import annotations
 

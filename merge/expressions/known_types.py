@@ -1,6 +1,6 @@
-"""The types of simple expressions, which follow from the schemas: most statements need not ask Spark at all.
+"""Types of simple expressions, derived from the schemas, so that most statements need no analysis by Spark.
 
-What is here holds under every setting and cannot be an error of the analysis. All else is Spark's to say.
+Only types that hold under every setting, of expressions that Spark cannot refuse.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _NULL_CASTS: dict[str, t.DataType] = {
 
 
 def known_type(expression: ResolvedExpression, target: t.StructType, source: t.StructType) -> t.DataType | None:
-    """Give the type of an expression over positional columns; None means: ask Spark."""
+    """Return the type of an expression over positional columns; None if only Spark knows."""
     return expression.reference or type_of_tree(expression.tree, target, source)
 
 
 def type_of_tree(tree: exp.Expr, target: t.StructType, source: t.StructType) -> t.DataType | None:
-    """Give the type of a tree over positional columns; None means: ask Spark."""
+    """Return the type of a tree over positional columns; None if only Spark knows."""
     return _Known(target, source).of(tree)
 
 
@@ -114,7 +114,7 @@ class _Known:
         return _common([self.of(value) for value in values])
 
     def _cast(self, tree: exp.TryCast) -> t.DataType | None:
-        """Give the type of a cast that there is for certain: of a number or a text to a number, or of NULL."""
+        """Return the type of a cast that certainly exists: of a number or a text to a number, or of NULL."""
         wanted = _cast_type(tree.to)
         operand = tree.this.unnest()
         if isinstance(operand, exp.Null):
@@ -162,14 +162,14 @@ def _cast_type(wanted: exp.DataType) -> t.DataType | None:
 
 
 def _widest_integer(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
-    """Give the widest of integer types; None where some type is no integer, or not known."""
+    """Return the widest of integer types; None if a type is no integer or not known."""
     if not all(type(kind) in _INTEGER_BITS for kind in kinds):
         return None
     return max((kind for kind in kinds if kind is not None), key=lambda kind: _INTEGER_BITS[type(kind)])
 
 
 def _common(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
-    """Give the type of a value that is one of several; an untyped NULL has any."""
+    """Return the type of a value that is one of several; an untyped NULL has any type."""
     typed = [kind for kind in kinds if not isinstance(kind, t.NullType)]
     if not typed or isinstance(typed[0], _NESTED):  # whose fields may differ in NOT NULL
         return None
@@ -177,7 +177,7 @@ def _common(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
 
 
 def _shared(kinds: Sequence[t.DataType | None]) -> t.DataType | None:
-    """Give the one type that all have."""
+    """Return the type that all have in common."""
     first = kinds[0]
     same = first is not None and all(kind is not None and same_type(first, kind) for kind in kinds)
     return first if same else None

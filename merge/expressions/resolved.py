@@ -1,4 +1,4 @@
-"""A resolved MERGE: what the executors run. Every name is settled, every value has its column's type.
+"""A resolved MERGE, which the executors run: names are resolved and values have their columns' types.
 
 Inside a run the columns of both tables go by positional names, so that no user column can collide with another,
 with the other table's, or with a helper column (R-809): column *i* of the target is ``target_column(i)``, column *i*
@@ -31,7 +31,7 @@ def source_column(index: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResolvedExpression:
-    """A condition or a value whose names are settled.
+    """A condition or a value whose names are resolved.
 
     Attributes:
         sql: what Spark runs: the user's text over positional column names.
@@ -69,14 +69,14 @@ class ResolvedClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResolvedMerge:
-    """A MERGE statement whose names, types and final schema are settled.
+    """A MERGE statement whose names, types and final schema are resolved.
 
     Attributes:
         target_schema: the table's columns now. source_schema: the source's.
         final_schema: the table's columns after the merge (R-233); equal to ``target_schema`` without evolution.
         matched, not_matched, not_matched_by_source: the clauses by kind in statement order.
-        old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, rebuilt
-            where it gains fields, or a typed NULL (R-241, R-610).
+        old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, with its
+            new fields if it gains some, or a typed NULL (R-241, R-610).
     """
 
     target_schema: StructType

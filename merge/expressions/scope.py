@@ -29,7 +29,7 @@ class Relation:
     """One side of the merge with the name it goes by in expressions.
 
     Attributes:
-        qualifier: the alias, or the parts of the table's name, or nothing where it has neither.
+        qualifier: the alias, or the parts of the table's name, or nothing if it has neither.
         repeated: names, as names are compared, of columns that a query lists several times; they are one column
             (R-118).
     """
@@ -95,7 +95,7 @@ class Scope:
         return Scope(relations=kept, case_sensitive=self.case_sensitive)
 
     def fold(self, name: str) -> str:
-        """Bring a name into the form in which names are compared (R-120)."""
+        """Convert a name to the form in which names are compared (R-120)."""
         return name if self.case_sensitive else name.lower()
 
     def find(self, parts: tuple[str, ...]) -> Match | None:

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, MergeError
 
-# SQLSTATE classes that blame the system and not the statement or the data.
+# SQLSTATE classes of faults of the system, not of the statement or the data.
 _SYSTEM_FAULTS = ("XX", "08", "53", "57", "58")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _PYTHON_WORKER_CONDITION = "PYTHON_EXCEPTION"
@@ -18,12 +18,12 @@ _NUMERIC_OVERFLOWS = ("CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OU
 def from_spark(error: PySparkException | MergeError) -> PySparkException | MergeError:
     """Turn an exception of Spark into ours, under Spark's own error condition.
 
-    A condition raised inside a job may arrive wrapped; then it is taken from the text of the exception. Overflow of a
-    cast becomes ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``cast_errors`` tells whose cast it was.
+    The condition of an exception that is wrapped in another one is taken from its text. Overflow of a cast becomes
+    ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``cast_errors`` finds out which cast it was.
 
     Returns:
-        what to raise: ours, or the original where it does not come from the statement or the data but from a lost
-        executor or connection, a defect of Spark or of Python code that ran in it.
+        what to raise: ours, or the original if it comes from a lost executor or connection, from a defect of Spark
+        or from Python code that ran in it.
     """
     if isinstance(error, MergeError):
         return error
@@ -46,7 +46,7 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
 
 
 def spark_condition(error: PySparkException) -> str | None:
-    """Name Spark's own condition of an exception; None where it has none."""
+    """Name Spark's own condition of an exception; None if it has none."""
     condition = error.getCondition()
     if condition in {None, "USER_RAISED_EXCEPTION"}:
         return _condition_in(str(error)) or condition
@@ -54,6 +54,6 @@ def spark_condition(error: PySparkException) -> str | None:
 
 
 def _condition_in(text: str) -> str | None:
-    """Find the condition that an exception's text quotes; the innermost cause stands last."""
+    """Find the condition that an exception's text quotes; the innermost cause is the last."""
     found = [name for name in _CONDITION.findall(text) if name != "USER_RAISED_EXCEPTION"]
     return found[-1] if found else None

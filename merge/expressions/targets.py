@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedPath:
-    """A target column, or a field inside one, by name; the final schema says where it stands.
+    """A target column, or a field inside one, by name.
 
     Attributes:
-        column: the column's name in the table, or in the source where the merge is to add it (R-231).
+        column: the column's name in the table, or in the source if the merge adds it (R-231).
         written: the column's name as the statement spells it.
         fields: path inside the column as the statement spells it; empty for the whole column.
     """
@@ -46,13 +46,13 @@ class AssignedPath:
 
 
 def find_target(parts: tuple[str, ...], scope: Scope, *, where: str, source: Scope | None = None) -> AssignedPath:
-    """Resolve a left-hand side among the target's columns, and where that fails among those of the source.
+    """Resolve a left-hand side among the target's columns, and if that fails among those of the source.
 
     Args:
         parts: the name as written.
         scope: the target alone.
         where: ``UPDATE clause`` or ``INSERT clause``.
-        source: the source alone, where the merge may take new columns and fields from it (R-231, R-232).
+        source: the source alone, if the merge may take new columns and fields from it (R-231, R-232).
 
     Raises:
         AnalysisError: the name does not resolve (R-117), or a field of it does not (``FIELD_NOT_FOUND``).
@@ -75,7 +75,7 @@ def _find(parts: tuple[str, ...], scope: Scope, *, where: str) -> AssignedPath:
 
 
 def check_update_paths(paths: Sequence[AssignedPath], schema: StructType, *, case_sensitive: bool) -> None:
-    """Check that the paths of one UPDATE exist, lead through structs and leave each other alone.
+    """Check that the paths of one UPDATE exist, lead through structs and do not overlap.
 
     Raises:
         AnalysisError: ``DELTA_MISSING_SET_COLUMN`` (R-216), ``DELTA_CONFLICT_SET_COLUMN`` (R-210),
@@ -90,7 +90,7 @@ def same_name(left: str, right: str, *, case_sensitive: bool) -> bool:
 
 
 def _check_level(paths: Sequence[AssignedPath], schema: StructType, *, depth: int, case_sensitive: bool) -> None:
-    """Check paths that lead into one struct, field by field in its order, as the assignments are carried out."""
+    """Check paths that lead into one struct, field by field in its order."""
 
     def under(field: StructField) -> list[AssignedPath]:
         return [p for p in paths if same_name(p.parts[depth], field.name, case_sensitive=case_sensitive)]

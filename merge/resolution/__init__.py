@@ -1,1 +1,1 @@
-"""From a MERGE statement to what the executors run: names, stars, casts and the checks of R-113."""
+"""Resolution of a MERGE statement: names, stars, casts and the checks of R-113."""

@@ -59,7 +59,7 @@ class Alignment:
             check_update_paths(paths, self.final_schema, case_sensitive=case_sensitive)
 
     def values(self, clause: BoundClause) -> tuple[Assigned, ...]:
-        """Give one value per column of the final schema; none for DELETE.
+        """Return one value per column of the final schema; none for DELETE.
 
         Raises:
             AnalysisError: a value cannot be assigned to its column (R-243, R-251).
@@ -82,14 +82,14 @@ class Alignment:
         return tuple(values)
 
     def _updated(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
-        """Give a column's value in an UPDATE: what is not assigned keeps its value (R-211), new columns are NULL."""
+        """Return a column's value in an UPDATE: unassigned columns keep their value (R-211), new ones are NULL."""
         column, old = self.final_schema.fields[index], None
         if index < len(self.target_schema.fields):
             old = TypedSql(sql=target_column(index), type=self.target_schema.fields[index].dataType)
         return self._nested(old, column.dataType, given, depth=0)
 
     def _inserted(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
-        """Give a column's value in an INSERT: the first entry of its name wins (R-225), else default or NULL."""
+        """Return a column's value in an INSERT: of the first entry of its name (R-225), else default or NULL."""
         kind = self.final_schema.fields[index].dataType
         if given:
             return self._whole(given[0], kind, old=None)
@@ -101,10 +101,9 @@ class Alignment:
     def _nested(
         self, old: TypedSql | None, kind: DataType, given: Sequence[BoundAssignment], *, depth: int
     ) -> Assigned:
-        """Give the new value of a column or field: kept, assigned whole, or rebuilt around what is assigned in it.
+        """Return the new value of a column or field: kept, assigned whole, or rebuilt with the fields assigned in it.
 
-        A struct on the way that is NULL becomes a struct whose other fields are NULL, since they are read from it
-        (R-213); so does a struct that is new.
+        A NULL or new struct becomes a struct whose unassigned fields are NULL (R-213).
         """
         if not given:
             return Assigned(sql=null_of(kind) if old is None else widen(old, kind))
@@ -129,7 +128,7 @@ class Alignment:
     def _cast(
         self, sql: str, kind: DataType, casting: Casting, *, repeatable: bool, preserved: TypedSql | None = None
     ) -> Assigned:
-        """Cast a value; into the operands of array functions where these are all there is (R-246)."""
+        """Cast a value; if it is a call of an array function, cast its operands (R-246)."""
         given, call = self.type_of(sql), array_call(sql)
         if call is None or not _are_arrays_of_structs(given, kind) or same_type(given, kind):
             return assign(sql, given, kind, casting, repeatable=repeatable, preserved=preserved)

@@ -1,4 +1,4 @@
-"""Columns with a value of their own where a clause assigns none: defaults, generated columns (R-220 to R-223)."""
+"""Columns that have a value if a clause assigns none: defaults, generated columns (R-220 to R-223)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GENERATION_EXPRESSION: Final = "delta.generationExpression"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImplicitColumns:
-    """The expressions that a table's columns bring along, by the position of their column.
+    """The default and generation expressions of a table, by the position of their column.
 
     Attributes:
         defaults: over no columns.
@@ -82,7 +82,7 @@ def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str]
         column: the column's name, for the message.
 
     Raises:
-        UnsupportedStatementError: it depends on a value that would be another one if it was evaluated again.
+        UnsupportedStatementError: it depends on a random value, which would be evaluated twice.
     """
     for index in generated.target_columns:
         if _is_random(new_values[index]):
@@ -94,7 +94,7 @@ def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str]
 
 
 def substitute(sql: str, replacements: Mapping[str, str]) -> str:
-    """Put expressions in the place of positional column names; strings and quoted names are left alone."""
+    """Replace positional column names by expressions, but not in strings and quoted names."""
     pieces, at = [], 0
     for token in tokenize(sql):
         replacement = replacements.get(token.text)

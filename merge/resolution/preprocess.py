@@ -1,4 +1,4 @@
-"""From settled names to what the executors run: conditions validated, values aligned (R-113, its second half)."""
+"""PreprocessTableMerge: conditions are checked, values are aligned with the final schema (R-113)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PreprocessTableMerge:
                     source_columns=_union(a.value.source_columns for a in clause.assignments),
                 )
             )
-        self.types.of(tuple(dict.fromkeys(uncertain)))  # raises where a cast does not exist (R-251)
+        self.types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
         return resolved
 
     def _resolved(
@@ -129,7 +129,7 @@ def _values(merge: BoundMerge) -> list[ResolvedExpression]:
 
 
 def _correlated(error: AnalysisError, values: Sequence[ResolvedExpression]) -> AnalysisError | None:
-    """Say of a value's subquery that it may not use the merge's columns (R-134)."""
+    """Build the error for a value's subquery that uses the merge's columns (R-134)."""
     if not error.error_class.startswith("UNRESOLVED_COLUMN"):
         return None
     texts = [value.text for value in values if subqueries(value.text)]

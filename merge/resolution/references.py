@@ -1,4 +1,4 @@
-"""Names of a merge settled: every clause against what it may see, then the final schema (R-113)."""
+"""Resolution of the names in every clause, then of the final schema (R-113)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _VISIBLE = {ClauseKind.NOT_MATCHED: Side.SOURCE, ClauseKind.NOT_MATCHED_BY_SOURC
 
 
 class TargetOnlyFields(Enum):
-    """What becomes of struct fields that only the target has, where a struct is assigned with evolution (R-112)."""
+    """What becomes of struct fields that only the target has if a struct is assigned with evolution (R-112)."""
 
     NULLIFY = "nullify"
     PRESERVE = "preserve"
@@ -48,7 +48,7 @@ class BoundAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundClause:
-    """A clause whose names are settled and whose star is expanded; values are not yet cast."""
+    """A clause whose names are resolved and whose star is expanded; values are not yet cast."""
 
     kind: ClauseKind
     action: ActionType
@@ -58,12 +58,12 @@ class BoundClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundMerge:
-    """A merge whose names and final schema are settled.
+    """A merge whose names and final schema are resolved.
 
     Attributes:
         condition: ON.
         clauses: matched, not matched, not matched by source.
-        final_schema: the table's columns after the merge; the very schema of the target where nothing changes.
+        final_schema: the table's columns after the merge; the target's own schema object if nothing changes.
     """
 
     condition: ResolvedExpression

@@ -34,7 +34,7 @@ def resolve(
     types: ExpressionTypes,
     clock: StatementClock | None = None,
 ) -> ResolvedMerge:
-    """Settle every name, type and value of a statement.
+    """Resolve every name, type and value of a statement.
 
     Args:
         statement: what the user wrote.

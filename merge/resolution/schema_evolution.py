@@ -106,7 +106,7 @@ def check_new_names(target: StructType, final: StructType) -> None:
 
 
 def implicitly_castable(source: DataType, target: DataType) -> bool:
-    """Tell whether Spark casts between these types of its own accord, so that the target's type stays (R-236)."""
+    """Tell whether Spark casts between these types implicitly, so that the target's type stays (R-236)."""
     if isinstance(source, NullType) or same_type(source, target):
         return True
     if isinstance(target, StringType):
@@ -140,7 +140,7 @@ def _merge_fields(target: StructField, source: StructField) -> DataType:
 
 
 def _merge_types(target: DataType, source: DataType) -> DataType:
-    """Merge structs, arrays and maps part by part; an atomic type stays where the value can be cast (R-236).
+    """Merge structs, arrays and maps part by part; an atomic type stays if the value can be cast (R-236).
 
     Delta's next step, to widen BYTE, SHORT and INT among themselves, is never reached: all numbers cast implicitly.
     """

@@ -1,4 +1,4 @@
-"""Subqueries in conditions and values: the Delta tables that they read are shown to Spark as views (R-133, R-134)."""
+"""Subqueries in conditions and values: the Delta tables that they read become views (R-133, R-134)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BoundSubqueries:
 
 
 def bind_subqueries(statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]) -> BoundSubqueries:
-    """Put views in the place of the Delta tables that subqueries read. Conditions are refused later, by R-133.
+    """Replace the Delta tables that subqueries read by views. Conditions with subqueries are refused later (R-133).
 
     Args:
         statement: a parsed statement.

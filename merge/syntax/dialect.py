@@ -1,8 +1,7 @@
 """Spark SQL text as tokens and trees, through one dialect of sqlglot.
 
-Trees only ever *describe* an expression (which names it uses, what data skipping may conclude from it). What Spark
-runs is the user's own text with names replaced in place, so nothing that sqlglot would spell differently can change
-a result.
+Trees only describe an expression: the names that it uses, and what data skipping may conclude from it. Spark runs the
+user's own text with names replaced in place, so that sqlglot's spelling cannot change a result.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def tokenize(sql: str) -> tuple[Token, ...]:
     """Split SQL text into tokens whose ``start`` and ``end`` are positions in it, both included.
 
     Raises:
-        AnalysisError: ``PARSE_SYNTAX_ERROR`` where the text has no end of a string, a name or a comment.
+        AnalysisError: ``PARSE_SYNTAX_ERROR`` if a string, a name or a comment has no end.
     """
     try:
         return tuple(MergeDialect().tokenize(sql))
@@ -55,7 +54,7 @@ def parse_expression(text: str) -> exp.Expr:
     Identifiers carry ``meta["start"]`` and ``meta["end"]``; use ``span`` to get positions in ``text``.
 
     Raises:
-        AnalysisError: ``PARSE_SYNTAX_ERROR`` where the text is not exactly one expression.
+        AnalysisError: ``PARSE_SYNTAX_ERROR`` if the text is not exactly one expression.
     """
     try:
         statements = [s for s in MergeDialect().parse(_SELECT + text) if s is not None]
@@ -76,7 +75,7 @@ def span(identifier: exp.Expr) -> tuple[int, int]:
 
 
 def without_final_comment(text: str) -> str:
-    """Cut an expression off behind its last token, so that a comment there cannot swallow what is put after it."""
+    """Cut off a comment after the last token, which would hide what is appended to the expression."""
     return text[: tokenize(text)[-1].end + 1]
 
 
@@ -84,7 +83,7 @@ def parse_name(text: str) -> tuple[str, ...]:
     """Split a dotted, possibly backticked name into its parts (R-104).
 
     Raises:
-        AnalysisError: ``PARSE_SYNTAX_ERROR`` where the text is not a name.
+        AnalysisError: ``PARSE_SYNTAX_ERROR`` if the text is not a name.
     """
     tokens = tokenize(text)
     parts: list[str] = []

@@ -1,7 +1,7 @@
 """MERGE statements in SQL: text to ``MergeStatement``.
 
-The grammar of R-101 is small, and expressions must reach Spark exactly as written; so the statement is read token by
-token and expressions are cut out of the text, never printed from a tree.
+Expressions must reach Spark exactly as written. So the statement is read token by token by the grammar of R-101, and
+expressions are cut out of the text.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def parse_merge(sql: str, *, interleaved: bool = False) -> MergeStatement:
 
     Args:
         sql: the statement, with or without a final semicolon.
-        interleaved: take the kinds of clauses in any order, as the builder does (R-102), and not only in the order
-            that Spark's grammar asks for. For statements of the builder that are written down as SQL.
+        interleaved: allow the kinds of clauses in any order, as the builder does (R-102), and not only in the order
+            of Spark's grammar.
 
     Raises:
         AnalysisError: with Spark's class: ``PARSE_SYNTAX_ERROR``, ``MERGE_WITHOUT_WHEN``,

@@ -1,7 +1,6 @@
 """The alias of a source DataFrame, which no public interface of Spark tells.
 
-What can be asked, on classic Spark and on Connect alike, is whether ``name.*`` means all of a DataFrame's columns. So
-the qualifiers that the statement uses are tried.
+Spark tells whether ``name.*`` means all of a DataFrame's columns, so the qualifiers that the statement uses are tried.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def find_source_alias(statement: MergeStatement, source: DataFrame) -> str | Non
     """Find the qualifier among those of a statement that names the whole source.
 
     Returns:
-        None where no qualifier does: then source columns can only be used unqualified.
+        None if no qualifier does: then source columns can only be used unqualified.
 
     Raises:
         UnsupportedStatementError: a qualifier names a part of the source, which is a join of several relations.

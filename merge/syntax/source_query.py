@@ -1,6 +1,6 @@
-"""The source as a query (R-101): which Delta tables it reads, and whether two scans of it must agree (R-450).
+"""The source as a query (R-101): the Delta tables that it reads, and whether two scans of it must agree (R-450).
 
-The text that Spark runs is the user's own with the names of Delta tables replaced in place.
+Spark runs the user's text with the names of Delta tables replaced in place.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-# Projection, filter, distinct, union and alias, over expressions that give the same each time (R-450). All else, also
-# what may be harmless, is for a source to be materialised.
+# Projection, filter, distinct, union and alias, over deterministic expressions (R-450). A source with anything else is
+# materialised.
 _REPEATABLE: Final = (
     *(exp.Subquery, exp.Select, exp.Union, exp.From, exp.Where, exp.Distinct, exp.Table, exp.TableAlias),
     *(exp.Alias, exp.Star, exp.Column, exp.Identifier, exp.Paren, exp.Dot, exp.Hint, exp.JoinHint),
@@ -51,7 +51,7 @@ class SourceQuery:
 
 
 def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> SourceQuery:
-    """Put views in the place of the Delta tables that a query in brackets reads; names stay on as aliases.
+    """Replace the Delta tables that a query in brackets reads by views; the tables' names become aliases.
 
     Args:
         query: the source as the statement writes it.
@@ -126,7 +126,7 @@ def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
 
 
 def _is_common(table: exp.Table) -> bool:
-    """Tell whether a name means a common table expression that is visible where it stands."""
+    """Tell whether a name means a common table expression that is visible in its place."""
     if len(table.parts) > 1:
         return False
     child: exp.Expr = table

@@ -1,6 +1,6 @@
 """The MERGE statement as values, before names are resolved (R-101, R-111, R-112).
 
-Expressions are Spark SQL text exactly as the user meant them; ``resolution`` gives them meaning.
+Expressions are Spark SQL text exactly as the user wrote them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Clause:
     """One WHEN clause.
 
     Attributes:
-        condition: Spark SQL text, None where the clause has no condition (``AND TRUE`` is one, R-006).
+        condition: Spark SQL text, None if the clause has no condition (``AND TRUE`` is one, R-006).
         star: ``UPDATE SET *`` or ``INSERT *``; then ``assignments`` is empty.
     """
 
@@ -59,8 +59,8 @@ class MergeStatement:
     """A MERGE whose tables are given by name or by the builder.
 
     Attributes:
-        target: the target as written in SQL (``target``, ``delta.`/path```); empty where the builder holds the table.
-        source: the source as written in SQL, a table name or a parenthesised query; empty where the builder holds it.
+        target: the target as written in SQL (``target``, ``delta.`/path```); empty for the builder.
+        source: the source as written in SQL, a table name or a parenthesised query; empty for the builder.
         clauses: all clauses in statement order; only the order within one kind matters (R-102).
     """
 

@@ -1,4 +1,4 @@
-"""A cursor over the tokens of an SQL text, from which names and pieces of text are taken."""
+"""A cursor over the tokens of an SQL text, which reads names and pieces of text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CLOSE: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_B
 
 
 class TokenCursor:
-    """Stands before one token of a text, whose final semicolon does not count.
+    """A position before a token of a text, whose final semicolon does not count.
 
-    Words are compared without regard to case; quoted names and members, such as ``t.when``, are no words.
+    Words are compared case-insensitively; quoted names and members, such as ``t.when``, are no words.
 
     Attributes:
         at: position of the next token.
@@ -49,7 +49,7 @@ class TokenCursor:
         return self._tokens[self.at - 1].text
 
     def skip_group(self) -> None:
-        """Move behind the bracket or END that closes the group opening here.
+        """Skip the group that opens here, with the bracket or END that closes it.
 
         Raises:
             AnalysisError: ``PARSE_SYNTAX_ERROR``; nothing closes it.
@@ -83,7 +83,7 @@ class TokenCursor:
         return self.at >= len(self._tokens)
 
     def peek_is(self, *words: str) -> bool:
-        """Tell whether one of the words or signs stands here."""
+        """Tell whether the next token is one of the words or signs."""
         if self.done:
             return False
         token = self._tokens[self.at]
@@ -92,13 +92,13 @@ class TokenCursor:
         return token.text.upper() in words
 
     def accept(self, word: str) -> bool:
-        """Move behind a word or sign if it stands here, and tell whether it does."""
+        """Skip a word or sign if it is the next token, and tell whether it is."""
         found = self.peek_is(word)
         self.at += found
         return found
 
     def expect(self, word: str) -> None:
-        """Move behind a word or sign that must stand here.
+        """Skip a word or sign that must be the next token.
 
         Raises:
             AnalysisError: ``PARSE_SYNTAX_ERROR``; it does not.

@@ -1,4 +1,4 @@
-"""A value brought to its column's type: casts of leaves, structs matched by field name (R-242 to R-245)."""
+"""Conversion of a value to its column's type: casts, and structs matched by field name (R-242 to R-245)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Assigned:
     """A value of its column's type.
 
     Attributes:
-        certain: False where only Spark can tell whether the cast exists.
+        certain: False if only Spark can tell whether the cast exists.
     """
 
     sql: str
@@ -57,7 +57,7 @@ _WIDENING: Final = Casting(conf=MergeConf(), fields=FieldRule.BY_NAME_WITH_NULLS
 
 
 def widen(old: TypedSql, final: DataType) -> str:
-    """Bring a value of the table to the final schema: new fields are NULL, NULL structs stay NULL (R-241)."""
+    """Convert a value of the table to the final schema: new fields are NULL, NULL structs stay NULL (R-241)."""
     return _convert(old.sql, old.type, final, _WIDENING)
 
 
@@ -87,7 +87,7 @@ def assign(
 
     Raises:
         AnalysisError: ``DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION`` (R-243), ``CANNOT_UP_CAST_DATATYPE`` (R-251),
-            ``DATATYPE_MISMATCH`` for what may be NULL where the column may not (R-741).
+            ``DATATYPE_MISMATCH`` if a part may be NULL that must not be NULL in the column (R-741).
     """
     refuse_narrowing(source, target, casting.fields)
     if same_type(source, target):
@@ -96,7 +96,7 @@ def assign(
     if repeatable or _mentions_once(source, target, casting):
         text = sql if repeatable else f"({sql})"
         return Assigned(sql=_convert(text, source, target, casting, preserved=preserved), certain=certain)
-    # One evaluation, whatever the expression: a lambda variable is the only name that SQL text can give a value.
+    # A lambda variable is the only name that SQL text can give a value, so that it is evaluated once.
     inner = _convert("assigned", source, target, casting, preserved=preserved)
     return Assigned(sql=f"transform(array({sql}), assigned -> {inner})[0]", certain=certain)
 
@@ -147,7 +147,7 @@ def _struct(
 
 
 def field_of(value: TypedSql | None, name: str) -> TypedSql | None:
-    """Take a field out of a struct value; None where there is no value or no such field."""
+    """Take a field out of a struct value; None if there is no value or no such field."""
     if value is None or not isinstance(value.type, StructType):
         return None
     field = namesake(value.type, name)
@@ -171,7 +171,7 @@ def _lambda(source: DataType, target: DataType, casting: Casting, depth: int) ->
 
 
 def _casts_whole(source: DataType, target: DataType, casting: Casting) -> bool:
-    """Tell whether one CAST does all: it goes by position, and it leaves NULL structs NULL."""
+    """Tell whether one CAST converts everything: it goes by position and leaves NULL structs NULL."""
     if not (isinstance(source, _NESTED) and type(source) is type(target) and casts_plainly(casting.conf)):
         return False
     return casting.keep_null_structs and same_layout(source, target, casting.fields)

@@ -41,9 +41,9 @@ _PLAIN_SCALE: Final = 6  # Java writes smaller numbers with an exponent
 
 
 def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> str:
-    """Cast a value that is no struct, array or map on either side to its column's type.
+    """Cast an atomic value to the atomic type of its column.
 
-    ``sql`` is evaluated several times where the session's CAST is not that of the policy; bind it to a name first.
+    The result contains ``sql`` several times if the session's CAST is not that of the policy; bind it to a name first.
 
     Raises:
         AnalysisError: ``CANNOT_UP_CAST_DATATYPE`` under STRICT; ``DATATYPE_MISMATCH`` for casts that a policy lacks.
@@ -95,14 +95,14 @@ def casts_once(source: DataType, target: DataType, conf: MergeConf) -> bool:
 
 
 def _is_the_same_cast(source: DataType, target: DataType) -> bool:
-    """Tell whether CAST has one result in both modes: up-casts do, but for the spelling of decimals of a high scale."""
+    """Tell whether CAST has one result in both modes: up-casts do, except for decimals of a high scale as text."""
     return can_up_cast(source, target) and not (
         isinstance(source, DecimalType) and isinstance(target, StringType) and source.scale > _PLAIN_SCALE
     )
 
 
 def surely_castable(source: DataType, target: DataType) -> bool:
-    """Tell whether CAST between two atomic types exists in every mode; for others Spark is asked."""
+    """Tell whether CAST between two types certainly exists in every mode; Spark knows about the others."""
     if isinstance(source, NullType | StringType) and isinstance(target, AtomicType):
         return True
     if isinstance(target, StringType) and isinstance(source, AtomicType):
@@ -177,7 +177,7 @@ def _is_for_non_ansi_only(source: DataType, target: DataType) -> bool:
 
 
 def _plain_decimal(sql: str) -> str:
-    """Spell a decimal without an exponent where the session would write 1.20E-8."""
+    """Spell a decimal without the exponent of 1.20E-8 that the session would write."""
     text = f"CAST({sql} AS STRING)"
     digits = f"translate(substring_index({text}, 'E', 1), '-.', '')"
     zeros = f"repeat('0', CAST(substring_index({text}, 'E-', -1) AS INT) - 1)"

@@ -51,7 +51,7 @@ def element_pairs(left: DataType, right: DataType) -> list[tuple[DataType, DataT
 
 
 def field_type(start: DataType, path: Sequence[str], *, case_sensitive: bool) -> DataType:
-    """Give the type that Spark sees at the end of a path: structs by field, arrays field by field, maps by key.
+    """Return the type at the end of a path: of a struct's field, an array's elements' field, or a map's value.
 
     Raises:
         AnalysisError: ``FIELD_NOT_FOUND``, ``AMBIGUOUS_REFERENCE_TO_FIELDS`` or ``INVALID_EXTRACT_BASE_FIELD_TYPE``.

@@ -1,4 +1,4 @@
-"""Non-ANSI casts spelled for a session in ANSI mode, whose own CAST would fail (R-251)."""
+"""Non-ANSI casts in the SQL of a session in ANSI mode, whose own CAST would fail (R-251)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _MAX_DIGITS = 38
 def legacy_cast(sql: str, source: DataType, target: DataType) -> str:
     """Write a non-ANSI cast for a session in ANSI mode: integers wrap, all else that fails is NULL.
 
-    Casts that do not exist in either mode are written plainly, so that Spark says so. ``sql`` may be written several
-    times; bind it to a name first.
+    Casts that exist in neither mode are written plainly, so that Spark raises the error. The result may contain
+    ``sql`` several times; bind it to a name first.
 
     Raises:
-        AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION`` where Spark would suggest what ANSI mode offers.
+        AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION`` if Spark would suggest what ANSI mode offers.
     """
     if isinstance(source, NumericType) and isinstance(target, DateType):
         raise AnalysisError(

@@ -1,4 +1,4 @@
-"""What may be NULL inside values and columns (R-235, R-741)."""
+"""Nullability inside values and columns (R-235, R-741)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> None:
-    """Refuse a value with a part that may be NULL where that of an otherwise equal type may not.
+    """Refuse a value whose parts may be NULL if the column's type only differs in that they must not be.
 
-    Delta Lake has Spark cast such a value as a whole, and Spark refuses that cast. Where anything else differs, the
-    value is rebuilt by name and may be NULL anywhere: then only its rows are looked at, when they are written.
+    Delta Lake lets Spark cast such a value as a whole, and Spark refuses that cast. If anything else differs, the
+    value is rebuilt by name and may be NULL anywhere; then its rows are checked when they are written.
 
     Args:
         source: the type of the value, as Spark sees it.
@@ -46,18 +46,18 @@ def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> Non
 
 
 def demands_values_inside(schema: StructType) -> bool:
-    """Tell whether something inside a column must not be NULL; Spark's reader of files forgets to say so."""
+    """Tell whether something inside a column must not be NULL; Spark's file reader does not report that."""
     return any(_narrows(as_nullable(field.dataType), field.dataType) for field in schema.fields)
 
 
 def nullable_field(field: StructField) -> StructField:
-    """Make a new field: nullable at every depth, with no more of the source's metadata than its comment (R-235)."""
+    """Make a new field: nullable at every depth; of the source's metadata only the comment is kept (R-235)."""
     metadata = {key: value for key, value in (field.metadata or {}).items() if key == "comment"}
     return StructField(field.name, as_nullable(field.dataType), nullable=True, metadata=metadata)
 
 
 def as_nullable(data_type: DataType) -> DataType:
-    """Give the same type with everything nullable that is inside it."""
+    """Return the same type with everything inside it nullable."""
     if isinstance(data_type, StructType):
         return StructType([nullable_field(field) for field in data_type.fields])
     if isinstance(data_type, ArrayType):
@@ -68,7 +68,7 @@ def as_nullable(data_type: DataType) -> DataType:
 
 
 def _narrows(source: DataType, target: DataType) -> bool:
-    """Tell whether some part may be NULL in the first of two otherwise equal types, and not in the second."""
+    """Tell whether a part may be NULL in the first of two otherwise equal types, but not in the second."""
     if isinstance(source, StructType) and isinstance(target, StructType):
         return any(
             (given.nullable and not wanted.nullable) or _narrows(given.dataType, wanted.dataType)

@@ -1,4 +1,4 @@
-"""Which field of a struct value belongs to which field of the column's struct (R-242, R-243)."""
+"""Matching the fields of a struct value with those of its column (R-242, R-243)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FieldRule(Enum):
 def match_fields(
     source: StructType, target: StructType, rule: FieldRule
 ) -> tuple[tuple[StructField, StructField | None], ...]:
-    """Pair every field of the target with its field of the source; None where the source has none.
+    """Pair every field of the target with its field of the source, or with None if the source has none.
 
     Raises:
         AnalysisError: ``DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION``, or Spark's ``DATATYPE_MISMATCH`` by position.

@@ -1,4 +1,4 @@
-"""Spark types as SQL text, and comparing types without regard to nullability."""
+"""Spark types as SQL text, and comparison of types without nullability."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mergecheck.merge.types.fields import element_pairs
 
 
 def type_sql(data_type: DataType, *, not_null: bool = False) -> str:
-    """Spell a type for CAST; field names are quoted, NOT NULL fields of structs are only told on demand."""
+    """Write a type for CAST; field names are quoted. NOT NULL of fields is only written on demand."""
     if isinstance(data_type, StructType):
         return f"STRUCT<{', '.join(_field_sql(field, not_null=not_null) for field in data_type.fields)}>"
     if isinstance(data_type, ArrayType):
@@ -26,10 +26,7 @@ def _field_sql(field: StructField, *, not_null: bool) -> str:
 
 
 def same_type(left: DataType, right: DataType, *, ignore_case: bool = False) -> bool:
-    """Tell whether two types are equal, nullability and comments left out.
-
-    Names of fields count in their exact spelling, or without regard to case.
-    """
+    """Tell whether two types are equal apart from nullability and comments; field names by case unless told."""
     if isinstance(left, StructType) and isinstance(right, StructType):
         return len(left.fields) == len(right.fields) and all(
             (a.name == b.name or (ignore_case and a.name.lower() == b.name.lower()))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.log.snapshot import DataFile
 
 MAX_BROADCAST_ROWS = 500_000
-"""Rows of a source that every task may hold in memory, given that no column of the join is of variable length."""
+"""Limit of source rows, since every task holds them in memory; only for columns of fixed length."""
 
 _FIXED_LENGTH = (t.NumericType, t.BooleanType, t.DateType, t.TimestampType, t.TimestampNTZType)
 _SOURCE_IS_BROADCAST = ("inner", "right_outer")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_ROWS = 1_000_000_000
-"""Rows of the touched files, beyond which positions of changed rows might be too many for the driver."""
+"""Limit of rows in the touched files: positions of changed rows go through the driver."""
 # What one task copies, since it leaves a file: small files would make every later scan slower.
 LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -53,9 +53,9 @@ _FEW_TASKS = 8
 def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     """Tell whether the touched files can be rewritten in this way, with the same result and the same errors.
 
-    A NOT MATCHED BY SOURCE clause changes rows that match nothing, so all rows are joined, with a source that every
-    task can hold. A condition that can fail must be evaluated on all rows (R-312), a CHECK must be too (R-740). Rows of
-    a partitioned table are gathered by partition (R-543).
+    A NOT MATCHED BY SOURCE clause changes rows without a match, so all rows are joined, with a broadcast source. A
+    condition that can fail, and a CHECK, must be evaluated on all rows (R-312, R-740). Rows of a partitioned table
+    are gathered by partition (R-543).
     """
     merge = run.merge
     rows = [file.statistics.num_records or 0 for file in touched.files]
@@ -142,8 +142,8 @@ def _num_copying_tasks(spark: SparkSession, files: Sequence[DataFile]) -> int:
 def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     """Build the rows that a clause changes: ``_action_``, the columns of the final schema, and which row it was.
 
-    Full outer joins cannot broadcast a side. So if target rows without a match and source rows without a match are
-    both wanted, the latter come from a join of their own.
+    Full outer joins cannot broadcast a side. So if rows without a match of both tables are wanted, those of the source
+    come from a join of their own.
     """
     merge = run.merge
     target = scan_files(run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",))
@@ -167,7 +167,7 @@ def _changed_rows(run: MergeRun, joined: DataFrame) -> DataFrame:
     return rows_to_write(
         run,
         joined,
-        kept=f"{CLAUSE} <> {COPIED}",  # nor where it is NULL
+        kept=f"{CLAUSE} <> {COPIED}",  # which excludes NULL
         further_columns=(f"{FILE_NAME} AS {MODIFIED_FILE}", f"{ROW_INDEX} AS {MODIFIED_ROW}"),
     )
 

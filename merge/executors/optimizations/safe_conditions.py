@@ -1,7 +1,7 @@
-"""Conditions that no row can make fail, so that it does not matter on how many rows they are evaluated.
+"""Conditions that cannot fail on any row, so that it does not matter on how many rows they are evaluated.
 
-ON and clause conditions are evaluated on rows that they do not concern (R-312), and may raise there. An optimisation
-that looks at fewer rows would hide such an error, so it asks here first. What is not understood may fail.
+ON and clause conditions are evaluated eagerly (R-312), and may raise an error on any row. An optimisation that reads
+fewer rows would hide the error. An expression that is not known here may fail.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOGIC = (exp.And, exp.Or, exp.Not, exp.Paren)
 
 
 def column_types(merge: ResolvedMerge) -> dict[str, t.DataType]:
-    """Give the types of both tables' columns by positional name."""
+    """Return the types of both tables' columns by positional name."""
     target = {target_column(i): field.dataType for i, field in enumerate(merge.target_schema.fields)}
     return target | {source_column(i): field.dataType for i, field in enumerate(merge.source_schema.fields)}
 
@@ -67,7 +67,7 @@ def _compared(node: exp.Expr) -> tuple[exp.Expr, ...]:
 
 
 def _kind(node: exp.Expr, types: Mapping[str, t.DataType]) -> str | None:
-    """Name what a plain operand is compared as; None for anything that could be converted in a way that fails."""
+    """Name the kind of values that an operand is compared as; None if its conversion could fail."""
     if isinstance(node, exp.Paren):
         return _kind(node.this, types)
     if isinstance(node, exp.Neg):

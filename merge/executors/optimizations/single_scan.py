@@ -1,11 +1,10 @@
 """Paths B, C and D in one query, for merges so small that one task does all of it (``singleScan.enabled``).
 
-``findTouchedFiles`` and the query after it plan, read and join the same rows twice. A task that gets all rows of the
-join can see for itself which files are touched, and write these alone. It must not write a row before it has seen the
-last one, so it holds all of them.
+Two scans plan, read and join the same rows twice. A task that gets all rows of the join finds the touched files and
+writes these alone. It must see the last row before it writes the first, so it holds all of them in memory.
 
-Whatever could come out otherwise than by two scans is left to these: ambiguous matches (R-320, R-530), and every error,
-since one query evaluates actions on rows that the first scan alone would not get to (R-312).
+Cases whose result could differ are left to two scans: ambiguous matches (R-320, R-530), and every error, since one
+query evaluates values on rows that the first scan would not reach (R-312).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_BYTES = 4 * 2**20
-"""Bytes of files whose rows a task may hold; Parquet unpacked in memory is some ten times as large."""
+"""Limit of bytes of files whose rows a task holds; unpacked they are some ten times as large."""
 _IS_MATCHED = f"({SOURCE_ROW_PRESENT} IS NOT NULL AND {TARGET_ROW_PRESENT} IS NOT NULL)"
 
 _logger = logging.getLogger(__name__)
@@ -82,7 +81,7 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
 
 
 def identity_columns(merge: ResolvedMerge) -> tuple[str, ...]:
-    """Write which target row a joined row has, whether it is a matched pair, and whether it touches the file (R-410).
+    """Write a joined row's target row, whether it is a matched pair, and whether it touches the file (R-410).
 
     Conditions are named as ``rows_to_write`` precomputes them.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.log.snapshot import DataFile
 
 MAX_SOURCE_ROWS = 50_000_000
-"""A task holds the different keys of its partition in memory, so a source beyond this is not looked at."""
+"""Limit of source rows: a task holds the distinct keys of its partition in memory."""
 
 _EPOCH = dt.date(1970, 1, 1)
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -76,9 +76,9 @@ def files_with_source_keys(run: MergeRun) -> tuple[DataFile, ...]:
 
 
 def key_pairs(merge: ResolvedMerge) -> tuple[tuple[int, int], ...]:
-    """List the pairs of a target and a source column that ON demands to be equal and whose values have an order here.
+    """List the pairs of a target and a source column that ON requires to be equal and whose types have key ranges.
 
-    There are none where ON could fail on some row: an error must not depend on which files are read.
+    There are none if ON could fail on a row: an error must not depend on which files are read.
     """
     if not cannot_fail(merge.condition, column_types(merge)):
         return ()
@@ -123,7 +123,7 @@ def _has_bounds(run: MergeRun, pair: tuple[int, int]) -> bool:
 
 
 def _range(run: MergeRun, file: DataFile, position: int) -> tuple[int, int]:
-    """Give the whole numbers between which a file's keys lie; the first above the second where it has none."""
+    """Return the least and the greatest key of a file, or two numbers in the wrong order if it has no key."""
     field = run.merge.target_schema.fields[position]
     bounds = column_bounds(file, field, is_partition=field.name in run.snapshot.partition_columns)
     if not bounds.may_be_value:

@@ -31,7 +31,7 @@ class PendingCommit:
     """Everything that one commit will say.
 
     Attributes:
-        metrics: the 22 operation metrics; None where history metrics are off (R-501).
+        metrics: the 22 operation metrics; None if history metrics are off (R-501).
         transaction: the application's transaction, None without one (R-715).
     """
 
@@ -43,7 +43,7 @@ class PendingCommit:
 
     @property
     def schema_actions(self) -> tuple[Action, ...]:
-        """The new schema's actions; none where the merge leaves the schema as it is (R-239, R-704)."""
+        """The new schema's actions; none if the merge does not change the schema (R-239, R-704)."""
         if self.merge.final_schema == self.merge.target_schema:
             return ()
         return schema_actions(self.read.snapshot, self.merge.final_schema)
@@ -82,15 +82,15 @@ class PendingCommit:
 def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
     """Commit a merge once, or not at all (R-730).
 
-    Where another commit takes the version first, its actions decide: if they leave what this merge read as it was,
-    the merge is committed after it, otherwise it fails.
+    If another commit takes the version first, the merge is committed after it, unless that commit changes what this
+    merge has read.
 
     Args:
         pending: what to say.
         skip_empty: make no version if there is nothing to say (R-731).
 
     Returns:
-        The version created; None where none was needed.
+        The version created; None if none was needed.
 
     Raises:
         ExecutionError: the table is append-only and rows would be removed (R-743).

@@ -1,4 +1,4 @@
-"""Whether a commit that won the race leaves room for this one (R-750, R-751)."""
+"""Conflicts with a commit that took the version first (R-750, R-751)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_conflicts(read: ReadSet, version: int, winning: Iterable[Action]) -> N
         winning: its actions.
 
     Raises:
-        ConcurrentModificationError: says which rule of R-750 stands in the way.
+        ConcurrentModificationError: the conflict by R-750.
     """
     actions = tuple(winning)
     for kind, detail in _conflicts(read, actions):

@@ -1,4 +1,4 @@
-"""A schema that the merge has evolved: whether the table can have it, and the actions that say so (R-239, R-704)."""
+"""Check and commit actions of an evolved schema (R-239, R-704)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
 
 
 def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]:
-    """Write the ``metaData`` action for an evolved schema, and the ``protocol`` before it where that has to change.
+    """Write the ``metaData`` action for an evolved schema, after a ``protocol`` action if the protocol must change.
 
     All else of the table's metadata stays as it is. Without a change of the schema there is no action (R-239).
     """

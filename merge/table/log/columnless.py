@@ -1,7 +1,4 @@
-"""Tables without columns (R-141): the log reader cannot open them, so their short log is read here.
-
-Such a table has just been created and holds no rows; schema evolution gives it its columns.
-"""
+"""Tables without columns (R-141), which deltalake cannot open. They contain no rows, and their log is short."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ class ColumnlessTable:
 
 
 def is_columnless(error: Exception) -> bool:
-    """Tell whether the log reader gave up for the lack of columns."""
+    """Tell whether deltalake failed because there are no columns."""
     return "empty schema" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""Refusal of tables whose features this package does not have: they are named, never misread."""
+"""Refusal of tables with features that this package lacks."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ AUTO_OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
 class FileStatistics:
     """Statistics of one file by column name; structs nest. An absent name or None means: nothing is known.
 
-    ``num_records`` counts physical rows; None where the log does not say.
+    ``num_records`` counts physical rows; None if the log does not say.
     """
 
     num_records: int | None = None
@@ -110,7 +110,7 @@ class Snapshot:
 
     @property
     def num_records(self) -> int | None:
-        """Rows of the table by its log; None where the log does not count those of every file."""
+        """Rows of the table by its log; None if the log does not count the rows of every file."""
         counts = [file.statistics.num_records for file in self.files]
         return None if None in counts else sum(count for count in counts if count is not None)
 

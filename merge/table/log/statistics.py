@@ -59,7 +59,7 @@ class StatisticsCollector:
         for leaf in self._leaves:
             values = table.column(leaf.path[0])
             for name in leaf.path[1:]:
-                values = pc.struct_field(values, [name])  # NULL where the struct is NULL
+                values = pc.struct_field(values, [name])  # NULL if the struct is NULL
             leaf.null_count += values.null_count
             _extend_bounds(leaf, values)
 
@@ -151,7 +151,7 @@ def _exact_bound(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - b
 
 
 def truncated_maximum(text: str) -> str | None:
-    """Cut a string to a prefix that is still an upper bound by bytes; None where no such prefix exists."""
+    """Cut a string to a prefix that is still an upper bound by bytes; None if no such prefix exists."""
     if len(text) <= MAX_STRING_LENGTH:
         return text
     prefix, following = text[:MAX_STRING_LENGTH], text[MAX_STRING_LENGTH]

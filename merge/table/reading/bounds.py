@@ -1,4 +1,4 @@
-"""What file statistics and partition values say about the values of one column in one file."""
+"""Bounds of one column in one file, by its statistics and partition values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MILLISECOND = dt.timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnBounds:
-    """A column's values in one file: all that is certain.
+    """What is certain about a column's values in one file.
 
     Attributes:
         lower, upper: inclusive bounds of the values that are neither NULL nor NaN; None means unbounded.
@@ -44,7 +44,7 @@ class ColumnBounds:
 
 
 def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -> ColumnBounds:
-    """Tell what is certain about a column in a file; knows nothing where statistics are missing."""
+    """Return what is certain about a column in a file; without statistics nothing is."""
     if is_partition:
         return _partition_bounds(file.partition_values.get(field.name), field.dataType)
     statistics = file.statistics
@@ -63,7 +63,7 @@ def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -
 
 
 def null_count_of(statistics: FileStatistics, name: str) -> int | None:
-    """Read the number of NULLs of a top-level column; None where it is not known or the column is a struct."""
+    """Read the number of NULLs of a top-level column; None if it is not known or the column is a struct."""
     count = statistics.null_count.get(name)
     return count if isinstance(count, int) else None
 

@@ -1,8 +1,8 @@
 """Which files may hold a row that satisfies a predicate over target columns (R-420, R-421, R-413).
 
-The predicate is evaluated over sets of truth values: from what is certain of a file follows, for every node, a set
-that contains each value the node takes on some row. Whatever is not understood may take all three, which keeps the
-file. So a file that is skipped holds no row for which the predicate is TRUE.
+The predicate is evaluated over sets of truth values. The set of a node contains each value that the node has on some
+row of a file, as far as the bounds of the file tell; a node that is not understood has all three. So a file that is
+skipped contains no row for which the predicate is TRUE.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def skip_files(snapshot: Snapshot, predicate: exp.Expr) -> tuple[DataFile, ...]:
 
 
 def file_may_match(snapshot: Snapshot, file: DataFile, predicate: exp.Expr) -> bool:
-    """Give the verdict on one file: False only if no row of it can make the predicate TRUE."""
+    """Tell whether a file may contain a row for which the predicate is TRUE."""
     evaluator = _Evaluator(file=file, fields=_fields(snapshot), partition_columns=snapshot.partition_columns)
     return Truth.TRUE in evaluator.truths(predicate)
 
@@ -221,7 +221,7 @@ def _within(bounds: ColumnBounds, value: Comparable) -> bool:
     return (bounds.lower is None or bounds.lower <= value) and (bounds.upper is None or bounds.upper >= value)
 
 
-# Operator -> where a value lies that satisfies it, and where one that violates it: below, at or above the constant.
+# Operator -> places of values that satisfy it, and of values that violate it: below, at or above the constant.
 _Place = Callable[[ColumnBounds, Any], bool]
 _PLACES: Mapping[str, tuple[tuple[_Place, ...], tuple[_Place, ...]]] = {
     "<": ((_below,), (_within, _above)),

@@ -1,6 +1,6 @@
-"""Which files hold a key of the source, as far as the files' minima and maxima tell; inside Spark's Python workers.
+"""Files that may contain a key of the source, by their minima and maxima; in Spark's Python workers.
 
-Plain pyarrow and numpy. Keys are whole numbers (dates are days), or doubles where the source's are.
+Plain pyarrow and numpy. Keys are whole numbers (dates are days), or doubles if the source's are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _POSITION_SCHEMA = pa.schema([pa.field("position", pa.int32())])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRanges:
-    """The inclusive range of one key column in each file, file by file; where low is above high the file has no key.
+    """The inclusive range of one key column in each file; a file whose low is above its high has no key.
 
     Attributes:
         is_double: keys are compared as doubles; both ends have been rounded to doubles, as the comparison rounds.
@@ -32,10 +32,10 @@ class KeyRanges:
 
 
 def hit_positions(keys: Sequence[KeyRanges], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the positions of the files into whose ranges, of every key column, keys of this partition fall.
+    """Yield the positions of the files whose ranges contain a key of this partition, for every key column.
 
-    NULL and NaN equal no whole number, so they fall into no range. A file that is left out holds no row whose keys
-    all equal those of a row of this partition.
+    NULL and NaN equal no whole number. No other file contains a row whose keys all equal those of a row of this
+    partition.
 
     Args:
         keys: by column of the batches.

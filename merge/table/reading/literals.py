@@ -1,4 +1,4 @@
-"""Constants of a predicate as Python values, only where the comparison with a column needs no doubtful coercion."""
+"""Constants of a predicate as Python values, if their comparison with a column needs no doubtful coercion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NullLiteral:
 
 
 def literal_for(node: exp.Expr, data_type: t.DataType) -> Comparable | NullLiteral | None:
-    """Evaluate a constant to compare with a column of the type; None where Spark might coerce in a way unknown here."""
+    """Evaluate a constant to compare with a column of the type; None if Spark's coercion is not known here."""
     node = node.unnest()
     if isinstance(node, exp.Null):
         return NullLiteral()

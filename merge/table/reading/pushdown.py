@@ -1,8 +1,8 @@
 """Keep predicates on floating-point columns away from Spark's Parquet reader.
 
-The reader skips row groups by their minimum and maximum. Writers such as pyarrow leave NaN out of these, and Spark
-does not know: ``x > 5`` and ``x = NaN`` lose rows with NaN, which is greater than every number and equal to itself
-(R-801). A column behind a function that changes nothing cannot be pushed down.
+The reader skips row groups by their minimum and maximum, from which pyarrow omits NaN. So ``x > 5`` and ``x = NaN``
+lose rows with NaN, which is greater than every number and equal to itself (R-801). A column inside a function that
+changes nothing is not pushed down.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def not_pushed_down(column: str, data_type: DataType) -> str:
-    """Write a column so that predicates on it stay in Spark where a Parquet reader could take NaN for absent.
+    """Write a column so that predicates on it stay in Spark if the Parquet reader could miss NaN.
 
     Args:
         column: SQL text of the column.

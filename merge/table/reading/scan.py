@@ -26,7 +26,7 @@ ROW_INDEX = "_row_index_"
 _JOIN_KEY = "_partition_file_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
-"""Partition values of so many files stand in the query itself; those of more files are joined."""
+"""Partition values of so many files are written into the query; those of more files are joined."""
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
 
 # Paths are taken literally, and a file that is lost or broken makes the merge fail instead of losing rows.
@@ -48,10 +48,10 @@ def scan_files(
     with_row_identity: bool = True,
     constants: Sequence[str] = (),
 ) -> DataFrame:
-    """Read data files as positional columns, preceded by ``_file_name_`` and ``_row_index_`` where these are wanted.
+    """Read data files as positional columns, preceded by ``_file_name_`` and ``_row_index_`` if these are wanted.
 
-    The pair of file name and row index identifies a physical row in every job that reads it (R-A01). Columns that
-    a file of an older schema lacks are NULL.
+    File name and row index identify a physical row in every job (R-A01). Columns that a file of an older schema
+    lacks are NULL.
 
     Args:
         spark: the session that reads.

@@ -59,7 +59,7 @@ class LogStore:
         Raises:
             UncertainCommitError: a store failed, and may have written it, or may do so yet.
         """
-        # Characters stand for themselves: deltalake 1.6 reads an escaped surrogate pair as another character.
+        # Unescaped: deltalake 1.6 reads an escaped surrogate pair as another character.
         lines = "\n".join(json.dumps(action, separators=(",", ":"), ensure_ascii=False) for action in actions)
         content = lines.encode()
         try:
@@ -68,7 +68,7 @@ class LogStore:
         except StoreError as error:
             raise UncertainCommitError(error.reason, where=error.where) from error
         except AlreadyExistsError:
-            # A client whose first request was answered by an error asks again, although it may have been heard.
+            # The client repeats a request that failed, although the first one may have been served.
             return is_in_store(self._location) and self._content(version) == content
         return True
 

@@ -121,7 +121,7 @@ def store_errors(location: str) -> Iterator[None]:
 
 
 def brief(error: Exception) -> str:
-    """Give what a client's error begins with, in one line; the client's inner life follows."""
+    """Shorten a client's error to one line without the details of the client."""
     text = _NOT_TEXT.sub(" ", str(error).partition("Debug source")[0])
     return textwrap.shorten(text, _MAX_REASON, placeholder=" ...") or type(error).__name__
 

@@ -1,6 +1,6 @@
-"""Where the table and its files lie: an absolute path of a local disk, or the URI of an object store.
+"""Locations of tables and files: an absolute path of a local disk, or the URI of an object store.
 
-A location is decoded text. Those of a store begin with the one scheme by which Spark reads them.
+A location is decoded text. In a store it begins with the one scheme by which Spark reads it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _store_location(uri: re.Match[str]) -> str:
     key = re.sub("/+", "/", uri["key"]).strip("/")
     if scheme not in SPARK_SCHEMES:
         raise UnsupportedTableError([f"storage by {uri['scheme']}://"], where=uri[0])
-    if "@" in bucket:  # what stands before it may be secret, so the path is not shown
+    if "@" in bucket:  # the text before it may be secret, so the path is not shown
         raise UnsupportedTableError(["storage with credentials in its path"], where=f"{scheme}://...")
     if not bucket or "%" in key:  # deltalake 1.6 decodes such a path twice
         what = "a percent sign in the path" if bucket else "no bucket in the path"

@@ -1,7 +1,7 @@
 """Files of a table on a local disk or in an object store: new ones, copies of old ones, deletion.
 
-``open_storage`` chooses. A file of a local table is written where it belongs. Whatever concerns a store is in
-``object_store``, which is imported only for a table in one: Spark's workers need no client of a store otherwise.
+``open_storage`` chooses the implementation. ``object_store`` is imported only for a table in a store: Spark's workers
+need no client of a store otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class NewFile(Protocol):
         ...
 
     def finish(self) -> int:
-        """Put the file where the table has it, and return its size in bytes."""
+        """Move the file to its place in the table, and return its size in bytes."""
         ...
 
     def discard(self) -> None:

@@ -44,7 +44,7 @@ class StoreAccess:
     Attributes:
         endpoint: URL of the store; None for that of AWS.
         region: None for the default.
-        path_style: the bucket stands in the path of a request, not in the name of the host.
+        path_style: the bucket is in the path of a request, not in the name of the host.
         credentials: by the names of the standard variables; without any, the client looks for those of the machine.
     """
 
@@ -90,7 +90,7 @@ def store_access(spark: SparkSession, path: str, *, environment: Mapping[str, st
     Args:
         spark: the session, classic or Connect. Settings for the one bucket go before those for all.
         path: of the table, as the user gives it.
-        environment: holds the standard variables of AWS, which are read where Spark has no setting.
+        environment: contains the standard variables of AWS, which are read if Spark has no setting.
 
     Raises:
         UnsupportedTableError: the path names a store that is not supported.
@@ -127,7 +127,7 @@ def _protocol(setting: Callable[[str], str | None]) -> str:
 
 
 def _is_address(endpoint: str) -> bool:
-    """Tell whether the host is an IP address, before which no bucket can stand."""
+    """Tell whether the host is an IP address, which cannot begin with a bucket."""
     try:
         ipaddress.ip_address(urlsplit(endpoint).hostname or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The Arrow schema in which data files are written: one type per Spark type, instants in UTC."""
+"""The Arrow schema of data files: one type per Spark type, instants in UTC."""
 
 from __future__ import annotations
 

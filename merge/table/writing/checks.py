@@ -1,4 +1,4 @@
-"""CHECK constraints and generated columns, as a column of the output that names what a row violates (R-740, R-742)."""
+"""CHECK constraints and generated columns, as an output column that names what a row violates (R-740, R-742)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _message(check: Check) -> str:
 
 
 def _unwrapped(text: str, *, of: str) -> str:
-    """Leave out brackets around a whole expression, since messages put their own around it."""
+    """Remove brackets around a whole expression, since messages add their own."""
     try:
         while isinstance(parse_expression(text), exp.Paren):
             tokens = tokenize(text)

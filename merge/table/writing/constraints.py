@@ -24,7 +24,7 @@ def not_null_paths(schema: t.StructType, prefix: tuple[str, ...] = ()) -> Iterat
 
 
 def first_violation(rows: pa.Table, paths: Iterable[tuple[str, ...]]) -> str | None:
-    """Name the first path that holds a NULL where it must not; None if all is well.
+    """Name the first path that contains a forbidden NULL; None if there is none.
 
     The fields of a NULL struct are NULL, as they are in Delta's own check (R-741).
     """
@@ -37,5 +37,5 @@ def first_violation(rows: pa.Table, paths: Iterable[tuple[str, ...]]) -> str | N
 def _violates(rows: pa.Table, path: tuple[str, ...]) -> bool:
     values = rows.column(path[0])
     for name in path[1:]:
-        values = pc.struct_field(values, [name])  # NULL where the struct is
+        values = pc.struct_field(values, [name])  # NULL if the struct is
     return bool(pc.any(pc.is_null(values)).as_py())

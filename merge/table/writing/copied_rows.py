@@ -1,6 +1,6 @@
-"""Copying the rows of data files that a merge leaves alone: from Parquet to Parquet, in Spark's workers.
+"""Copies of the rows that a merge does not change, from Parquet to Parquet, in Spark's Python workers.
 
-No row passes through the JVM, none is shuffled, and their order stays. Only for tables whose columns are all atomic.
+No row passes through the JVM, and their order stays. Only for tables whose columns are all atomic.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _rows(task: WriteTask, storage: Storage, stored: frozenset[str], file: FileT
 def _as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.Table:
     """Arrange a file's columns as the writer's input; a column that the file lacks is NULL (R-241).
 
-    They get the table's types here: Arrow cannot choose rows of some that a file may ask for, such as views of texts.
+    Columns are cast to the table's types first: Arrow cannot filter some types of files, such as string views.
     """
     actions = pa.chunked_array([pa.array(np.full(rows.num_rows, int(RowAction.COPY), np.int32))])
     columns = [_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]

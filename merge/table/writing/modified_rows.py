@@ -1,4 +1,4 @@
-"""Writing only rows that a merge changes, and reporting which rows of which files they were; in Spark's workers."""
+"""The writer of changed rows, which reports their positions in the old files; in Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _MODIFIES = [int(action) for action in (*UPDATES, *DELETES)]
 
 
 def write_modified_rows(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write one partition as ``write_partition`` does, and say which rows of the target its rows stand for.
+    """Write one partition as ``write_partition`` does, and report which rows of the target were changed.
 
-    The input ends with the columns ``_modified_file_`` and ``_modified_row_``, which are NULL for inserted rows. For
-    each file there is a record of kind ``modified``: the file's name, how many rows and, as ``stats``, the packed
-    positions.
+    The input ends with the columns ``_modified_file_`` and ``_modified_row_``, which are NULL for inserted rows. Each
+    file has a record of kind ``modified``: its name, the number of rows and, as ``stats``, their packed positions.
     """
     modified = _ModifiedRows()
     yield from write_partition(task, modified.watch(batches))

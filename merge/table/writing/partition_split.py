@@ -1,4 +1,4 @@
-"""Rows split by the partition that they belong to, inside Spark's Python workers: plain pyarrow."""
+"""Rows split by partition, in Spark's Python workers: plain pyarrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions of rows in their file, packed for the way between Spark's workers and the driver."""
+"""Positions of rows in their file, packed for the transport between Spark's workers and the driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row that reaches the writer is: the action that made it decides where it goes and what it counts as."""
+"""Actions of rows that reach the writer: an action decides to which files a row goes and in which metric it counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ACTION = "_action_"
 
 
 class RowAction(IntEnum):
-    """Why a row stands in the output; the number is what the column ``_action_`` holds."""
+    """Why a row is in the output; the number is the value of the column ``_action_``."""
 
     COPY = 0
     MATCHED_UPDATE = 1
@@ -26,7 +26,7 @@ DELETES = (RowAction.MATCHED_DELETE, RowAction.NOT_MATCHED_BY_SOURCE_DELETE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Where rows of one action are written.
+    """The files that rows of one action are written to.
 
     Attributes:
         table: whether they go to a data file of the table.

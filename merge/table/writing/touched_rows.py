@@ -1,4 +1,4 @@
-"""Writing the touched files among many, found out from the rows themselves; inside one of Spark's Python workers."""
+"""The single scan's writer, which finds the touched files; in one of Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _NUM_IDENTITY_COLUMNS = 4
 def write_touched_files(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write the rows of touched files and the inserted ones, after having seen all rows of the join.
 
-    Behind what ``write_partition`` gets there are four columns: the file's name and the position in it of the target
-    row, NULL for a row without one; whether the row is a matched pair; whether it touches its file (R-410). There is a
-    record of kind ``touched`` for each such file. Where several pairs share a target row (R-320) there is one of kind
-    ``ambiguous`` and nothing is written. Without any touched file the rows are inserts alone, and no change files are
-    written (R-620).
+    The columns of ``write_partition`` are followed by four others: the file and the position of the target row, NULL
+    for a row without one; whether the row is a matched pair; whether it touches its file (R-410). Every touched file
+    is reported by a record of kind ``touched``. If several pairs share a target row (R-320), there is one record of
+    kind ``ambiguous`` and nothing is written. Without a touched file no change files are written (R-620).
     """
     given = list(batches)
     if not given:
@@ -50,7 +49,7 @@ def write_touched_files(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> I
 def _is_ambiguous(
     action: pa.ChunkedArray, file: pa.ChunkedArray, position: pa.ChunkedArray, is_matched: pa.ChunkedArray
 ) -> bool:
-    """Tell whether some target row stands in several pairs; the second row of an update is not another pair."""
+    """Tell whether a target row is in several pairs; the second row of an update is not another pair."""
     is_pair = pc.and_(is_matched, pc.not_equal(action, int(RowAction.UPDATE_PREIMAGE)))
     pairs = pa.table({"file": file, "position": position}).filter(is_pair)
     rows = pairs.group_by(["file", "position"]).aggregate([])

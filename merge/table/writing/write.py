@@ -1,4 +1,4 @@
-"""The driver's side of writing: plans the output, runs the one query that writes it and reads what it reports."""
+"""The driver's side of writing: plans the output, runs the query that writes it and reads its records."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class WrittenFile:
     Attributes:
         path: relative to the table, decoded.
         partition_values: serialised, by column.
-        stats: JSON text; None where statistics are off.
+        stats: JSON text; None if statistics are off.
     """
 
     path: str

@@ -1,8 +1,8 @@
 """Writing data files and change data files from inside Spark's Python workers.
 
-``write_partition`` is what ``DataFrame.mapInArrow`` runs. It gets plain data only and imports neither Spark nor the
-log reader. Every record that it yields reaches the driver through an ordinary collect, so only tasks that succeeded
-are counted: metrics stay exact if tasks are retried (R-544).
+``DataFrame.mapInArrow`` runs ``write_partition``, which gets plain data and imports neither Spark nor the log reader.
+Its records reach the driver through an ordinary collect, so that only tasks that succeeded are counted: metrics stay
+exact if tasks are retried (R-544).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
 DICTIONARY_BYTES = 64 * 2**10
-"""A dictionary larger than this is given up: it costs most of the writing and makes files of many values larger."""
+"""Limit of a dictionary: larger ones cost most of the writing and make files of many values larger."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
 
 DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
@@ -129,7 +129,7 @@ class _TaskOutput:
         self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
         if self.violation is not None:
             return
-        rows = rows.drop_columns(self._void)  # R-144: a VOID column stands in the schema and in no file
+        rows = rows.drop_columns(self._void)  # R-144: a VOID column is in the schema, but in no file
         self._write(DATA_FILE, _rows_of(rows, actions, to_table))
         if to_feed:
             changes = rows.append_column(CHANGE_TYPE, self._change_types(actions))
