@@ -141,7 +141,7 @@ def prepare_source(
     num_rows = source.num_rows
     if reason.materializes:
         level = _STORAGE_LEVELS[min(attempt, len(_STORAGE_LEVELS)) - 1]
-        # One job for both: counting fills the checkpoint. An ordinary query counts, so retries do not count twice.
+        # One job: counting fills the checkpoint. An ordinary query counts, so retries do not count twice.
         frame = frame.localCheckpoint(eager=False, storageLevel=level)
         num_rows = (frame.coalesce(1) if in_one_task else frame).count()
     _logger.debug("prepareMergeSource: %s", reason.value)
