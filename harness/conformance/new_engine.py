@@ -1,4 +1,4 @@
-"""A new engine to start from: a folder with a package that works as it is written."""
+"""Writing the template of an engine: a folder with a small working package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_new_engine(name: str, folder: Path) -> tuple[Path, ...]:
     """
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise UserInputError(
-            f"{name!r} is no name for an engine: use small letters, digits and hyphens, such as my-merge"
+            f"{name!r} is not a name for an engine: use small letters, digits and hyphens, for example my-merge"
         )
     words = name.split("-")
     module = "_".join(words) + "_engine"
@@ -49,7 +49,7 @@ def write_new_engine(name: str, folder: Path) -> tuple[Path, ...]:
     files = {folder / target.format(module=module): _filled(template, values) for template, target in _FILES.items()}
     there = [str(path) for path in files if path.exists()]
     if there:
-        raise UserInputError(f"already there, and left as it is: {', '.join(there)}. Give --directory another folder.")
+        raise UserInputError(f"exists already: {', '.join(there)}. Give --directory another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
