@@ -114,7 +114,7 @@ def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]
     before = (folder / "small_merge_engine.py").read_text(encoding="utf-8")
     (folder / "README.md").unlink()
     assert main(["new-engine", "small-merge", "--directory", "."]) == 2
-    assert "left as it is" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert (folder / "small_merge_engine.py").read_text(encoding="utf-8") == before
     assert not (folder / "README.md").exists()
 
@@ -125,5 +125,5 @@ def test_bad_names_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new-engine", name]) == 2
-    assert "is no name" in capsys.readouterr().err
+    assert "is not a name" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
