@@ -80,7 +80,7 @@ LEFT_OUT = (
     "mergecheck.reference.case.case_file",
     "mergecheck.reference.case.json_shape",
     "mergecheck.reference.case.storage",
-    "mergecheck.reference.rules",
+    "mergecheck.harness.coverage.rules",
 )
 SAVED = Path("tests/regress")
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.facts import Facts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -80,6 +82,7 @@ class CaseReport:
 
     Attributes:
         result: the engine's answer; None if the engine is down.
+        facts: what the case reached.
         reason: why the verdict is ``unsupported`` or ``engine_error``; empty otherwise.
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
@@ -94,6 +97,7 @@ class CaseReport:
     verdict: Verdict
     reference: Reference
     result: EngineResult | None
+    facts: Facts = field(default_factory=Facts)
     mismatches: tuple[Mismatch, ...] = ()
     reason: str = ""
     unsupported_checks: tuple[Check, ...] = ()

@@ -20,8 +20,6 @@ from mergecheck.reference.expressions.names import Relation, Side
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.queries.tables import connection, find_source, known_tables
-from mergecheck.reference.rules import reached_rules
-from mergecheck.reference.rules.facts import facts_of
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
 
@@ -40,11 +38,9 @@ def evaluate(case: Case) -> Reference:
     """Say what a case must come to: a prediction, a rejection, or that the reference does not know."""
     run = _Run(case=case)
     try:
-        reference = run.reference()
+        return run.reference()
     except UnsupportedByReferenceError as unsupported:
         return Reference(answer=Unsupported(unsupported.reason))
-    facts = replace(facts_of(reference), rules=reached_rules(case, reference))
-    return replace(reference, facts=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,12 @@ class Prediction:
     committed: bool
     path: MergePath
 
+    @property
+    def num_changed_rows(self) -> int:
+        """Rows that are inserted, updated or deleted; their metrics are exact (R-540)."""
+        changes = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+        return sum(self.metrics[name].low for name in changes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
@@ -109,34 +115,6 @@ EngineResult: TypeAlias = Outcome | Rejection | Unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """How a case exercised the semantics; what a run counts to know what it tested.
-
-    Attributes:
-        path: the execution path, None where the statement is rejected.
-        clauses_fired: (kind, action) of every clause that fired on some row, e.g. ``("matched", "update")``.
-        clauses_present: (kind, action) of every clause of the statement.
-        num_changed_rows: inserted + updated + deleted rows.
-        multi_matched: whether a target row has two or more matching source rows (R-320).
-        matches: sorts of matches that occur: ``1:1``, ``1:n`` (a source row matches several target rows), ``n:1``,
-            ``source alone``, ``target alone`` (rows that match nothing).
-        nulls: where NULL decided: ``ON`` of some pair of rows, the ``condition`` of a clause on some row of its kind.
-        equality_on: whether ON equates values of the two tables, so that they can be joined by keys.
-        rules: numbers of the rules of the specification that the case reached, such as ``R-213``.
-    """
-
-    path: MergePath | None = None
-    clauses_present: frozenset[tuple[str, str]] = frozenset()
-    clauses_fired: frozenset[tuple[str, str]] = frozenset()
-    num_changed_rows: int = 0
-    multi_matched: bool = False
-    matches: frozenset[str] = frozenset()
-    nulls: frozenset[str] = frozenset()
-    equality_on: bool = False
-    rules: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """The reference's answer for one case.
 
@@ -147,4 +125,3 @@ class Reference:
     answer: Prediction | Rejection | Unsupported
     alternative: Prediction | None = None
     trace: Trace = field(default_factory=Trace, compare=False, repr=False)
-    facts: Facts = field(default_factory=Facts)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from mergecheck.reference.case.model import Case, Row, Target
-    from mergecheck.reference.outcome import Facts, Outcome
+    from mergecheck.reference.outcome import Outcome
     from mergecheck.reference.types.data_types import Schema
 
 AGAINST = "itself"
@@ -39,19 +39,19 @@ _REMOVING = frozenset({"delete", "update_preimage"})
 _ADDING = frozenset({"insert", "update_postimage"})
 
 
-def invariant_mismatches(case: Case, outcome: Outcome, facts: Facts) -> tuple[Mismatch, ...]:
+def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[str, str]]) -> tuple[Mismatch, ...]:
     """Check the laws that the outcome shows enough for; one mismatch per broken law, its kind is the law.
 
     Args:
         case: gives the table before the merge.
         outcome: what the engine shows.
-        facts: gives the clauses of the statement (P-9); laws about clauses are left out if it names none.
+        present: (kind, action) of the statement's clauses (P-9); empty if they are not known.
     """
     before = physical_rows(case.target)
     counted = (len(before), len(outcome.rows))
     found = [
         *_schema_laws(case.target, outcome),
-        *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=facts.clauses_present),
+        *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
         *_feed_laws(case.target.schema, before, outcome),
         *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
     ]

@@ -20,9 +20,9 @@ from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Target
-    from mergecheck.reference.outcome import Facts
     from mergecheck.reference.types.data_types import DataType
 
 Cell: TypeAlias = tuple[str, ...]
@@ -89,7 +89,7 @@ class CaseSpace:
         """Count one case; of one that the reference was not asked about, or cannot do, nothing is known."""
         if isinstance(report.reference.answer, Unsupported):
             return
-        cells = cells_of(report.case.target, report.reference.facts, is_rejected=_is_rejected(report))
+        cells = cells_of(report.case.target, report.facts, is_rejected=_is_rejected(report))
         self.cells.update(cells)
         self.pairs.update(pairs_of(cells))
 
@@ -106,7 +106,7 @@ def cells_of(target: Target, facts: Facts, *, is_rejected: bool) -> frozenset[Ce
     """Give the cells in which a case stands; none for a table without columns."""
     values = (
         ("rejected",) if is_rejected or facts.path is None else (facts.path.value,),
-        tuple(f"{kind} {action}".replace("_", " ").lower() for kind, action in facts.clauses_fired) or ("nothing",),
+        tuple(f"{kind} {action}".replace("_", " ").lower() for kind, action in facts.clauses_applied) or ("nothing",),
         tuple(facts.matches) or ("no rows",),
         tuple(facts.nulls) or ("nowhere",),
         tuple(_layouts(target)),

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.coverage.rules import RULES
 from mergecheck.harness.errors import HarnessBugError
 from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.harness.core.facts import Facts
+    from mergecheck.harness.coverage.rules import Rule
     from mergecheck.reference.outcome import Reference
-    from mergecheck.reference.rules import Rule
 
 
 class RuleState(Enum):
@@ -56,26 +57,24 @@ class Tally:
     rules: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
 
-    def add(self, reference: Reference) -> None:
-        """Count one case; rules that an unsupported case reached on the way count too."""
+    def add(self, reference: Reference, facts: Facts) -> None:
+        """Count one case."""
         self.num_cases += 1
-        self.rules.update(reference.facts.rules)
+        self.rules.update(facts.rules)
         if isinstance(reference.answer, Unsupported):
             self.unsupported[reference.answer.reason] += 1
 
 
-def tally(cases: Iterable[Case], evaluate: Callable[[Case], Reference]) -> Tally:
-    """Evaluate cases and count the rules that they reach."""
+def tally(evaluated: Iterable[tuple[Reference, Facts]]) -> Tally:
+    """Count the rules that evaluated cases reach."""
     counts = Tally()
-    for case in cases:
-        counts.add(evaluate(case))
+    for reference, facts in evaluated:
+        counts.add(reference, facts)
     return counts
 
 
 def known_rules() -> Sequence[Rule]:
     """Return the table of rules, in the specification's order."""
-    from mergecheck.reference.rules import RULES  # noqa: PLC0415 - only who counts rules needs the table
-
     return RULES
 
 

@@ -117,14 +117,14 @@ class Counts:
         self.not_checked_metrics.update(report.unsupported_metrics)
         if not report.is_judged:
             return
-        facts = report.reference.facts
+        facts = report.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
-        self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_fired
+        self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_applied
         self.space.add(report)
         self.num_multi_matched += facts.multi_matched
         self.rules.update(facts.rules)
         self.clauses_present.update(_spelled(facts.clauses_present))
-        self.clauses_fired.update(_spelled(facts.clauses_fired))
+        self.clauses_fired.update(_spelled(facts.clauses_applied))
         if facts.path is not None:
             self.paths[facts.path] += 1
 

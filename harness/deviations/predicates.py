@@ -18,6 +18,7 @@ from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, St
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.case.model import Case, Value
     from mergecheck.reference.outcome import Reference
     from mergecheck.reference.syntax.statement import Statement
@@ -34,6 +35,10 @@ class EvaluatedCase(Protocol):
     @property
     def reference(self) -> Reference:
         """Its reference result."""
+
+    @property
+    def facts(self) -> Facts:
+        """What it reached."""
 
 
 class BadPredicateError(ValueError):
@@ -150,7 +155,7 @@ def _on(report: EvaluatedCase) -> str:
 
 
 def _fired(report: EvaluatedCase) -> set[str]:
-    return {f"{kind}/{action}" for kind, action in report.reference.facts.clauses_fired}
+    return {f"{kind}/{action}" for kind, action in report.facts.clauses_applied}
 
 
 def _column_names(report: EvaluatedCase) -> list[str]:
@@ -232,9 +237,9 @@ _WORDS: Mapping[str, _Word] = {
     "null_structs": _Word(bool, lambda value, report: _has_null_struct(report) == value),
     "structs": _Word(bool, lambda value, report: _has_nested((StructType,), report) == value),
     "nested": _Word(bool, lambda value, report: _has_nested((StructType, ArrayType, MapType), report) == value),
-    "multi_matched": _Word(bool, lambda value, report: report.reference.facts.multi_matched == value),
-    "equality_on": _Word(bool, lambda value, report: report.reference.facts.equality_on == value),
-    "reached_rules": _Word(list, lambda value, report: set(value) <= report.reference.facts.rules),
+    "multi_matched": _Word(bool, lambda value, report: report.facts.multi_matched == value),
+    "equality_on": _Word(bool, lambda value, report: report.facts.equality_on == value),
+    "reached_rules": _Word(list, lambda value, report: set(value) <= report.facts.rules),
     "reference_error": _Word(str, _reference_class, is_pattern=True),
     "settings": _Word(dict, lambda value, report: all(_found_settings(value, report.case.conf))),
     "any_setting": _Word(dict, lambda value, report: any(_found_settings(value, report.case.conf))),

@@ -67,7 +67,7 @@ def observed_signature(report: CaseReport) -> ObservedSignature | None:
     return ObservedSignature(
         fingerprint=_as_failure(found),
         kinds=_kinds(report),
-        fired=report.reference.facts.clauses_fired,
+        fired=report.facts.clauses_applied,
         traits=_traits(report.case),
     )
 

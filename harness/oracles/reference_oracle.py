@@ -17,6 +17,7 @@ from mergecheck.harness.compare.outcomes import (
     no_error,
     spurious_error,
 )
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.verdict import CaseReport, Verdict
@@ -26,6 +27,7 @@ from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejecti
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.engine import Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
@@ -55,7 +57,8 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
     not run. Nor is it run if it has said that it does not support the case; then only that reason is counted.
     """
     timer = PhaseTimer(dict(prepared.phase_seconds))
-    judgement = _judge(prepared, engine, timer)
+    facts = facts_of(prepared.case, prepared.reference)
+    judgement = _judge(prepared, engine, timer, facts)
     comparison, reasons = judgement.comparison, engine.capabilities.reasons
     lacking = [*(check.value for check in comparison.unsupported), *comparison.unsupported_metrics]
     return CaseReport(
@@ -65,6 +68,7 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
         verdict=judgement.verdict,
         reference=prepared.reference,
         result=judgement.result,
+        facts=facts,
         mismatches=comparison.mismatches,
         reason=judgement.reason,
         unsupported_checks=comparison.unsupported,
@@ -83,7 +87,7 @@ class _Judgement:
     reason: str = ""
 
 
-def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer) -> _Judgement:
+def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Facts) -> _Judgement:
     case, answer = prepared.case, prepared.reference
     if prepared.refusal is not None:
         reason = f"{engine.name}: {prepared.refusal.reason}"
@@ -103,22 +107,23 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer) -> _Judgem
         reason = f"{own}{engine.name}: {result.reason}"
         return _Judgement(verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
     with timer.measure("compare"):
-        comparison = _compare(case, engine, answer, result)
+        comparison = _compare(prepared, engine, result, facts.clauses_present)
     verdict = _verdict(answer, result, comparison)
     return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
 
 
-def _compare(case: Case, engine: Engine, answer: Reference, result: Outcome | Rejection) -> Comparison:
-    parts = [_against_reference(answer, result, engine)]
+def _compare(
+    prepared: PreparedCase, engine: Engine, result: Outcome | Rejection, present: frozenset[tuple[str, str]]
+) -> Comparison:
+    case = prepared.case
+    parts = [_against_reference(prepared.reference, result, engine)]
     if case.expect is not None:
         parts.append(
             compare_expectation(case.expect, result, capabilities=engine.capabilities, schema=case.target.schema)
         )
     mismatches = [m for part in parts for m in part.mismatches]
-    if (
-        isinstance(result, Outcome) and engine.capabilities.rows
-    ):  # the laws compare everything with the rows after the merge
-        mismatches.extend(invariant_mismatches(case, result, answer.facts))
+    if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws compare everything with the rows after
+        mismatches.extend(invariant_mismatches(case, result, present))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
     return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))

@@ -45,7 +45,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         | _remarks(report)
         for report in reports
     ]
-    reached = Counter(rule for report in reports if report.is_judged for rule in report.reference.facts.rules)
+    reached = Counter(rule for report in reports if report.is_judged for rule in report.facts.rules)
     return {
         "counts": counts,
         "unsupported": dict(unsupported_reasons(reports)),

@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.rule_counts import known_rules
 from mergecheck.harness.rule_pages.page import Reach
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Rejection
+from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def draw(num_cases: int, seed: int, *, wanted: Iterable[str]) -> Drawn:
     counts: Counter[str] = Counter()
     reaching: dict[str, list[Case]] = {number: [] for number in wanted}
     for drawn in itertools.islice(samples(seed), num_cases):
-        reached = evaluate(drawn.case).facts.rules
+        reached = facts_of(drawn.case, evaluate(drawn.case)).rules
         counts.update(reached)
         for number in reached & reaching.keys():
             reaching[number] = sorted([*reaching[number], drawn.case], key=_length)[:_STARTS]
@@ -64,7 +65,7 @@ def _reaches(number: str, first: Reference) -> Callable[[Case], CaseReport]:
 
     def check(case: Case) -> CaseReport:
         reference = evaluate(case)
-        reached = number in reference.facts.rules and _sort(reference) == wanted
+        reached = number in facts_of(case, reference).rules and _sort(reference) == wanted
         mismatch = Mismatch(check=Check.ROWS, against="reference", kind=number, lines=())
         return CaseReport(
             case=case,
@@ -83,7 +84,8 @@ def _sort(reference: Reference) -> str:
     """Tell outcomes apart: the error class, or whether any row changed."""
     if isinstance(reference.answer, Rejection):
         return reference.answer.error_class
-    return "rows change" if reference.facts.num_changed_rows else "nothing changes"
+    changes = isinstance(reference.answer, Prediction) and reference.answer.num_changed_rows > 0
+    return "rows change" if changes else "nothing changes"
 
 
 def _length(case: Case) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
 from mergecheck.harness.coverage.case_space import cells_of
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Prediction, Rejection
@@ -125,4 +126,4 @@ class Draws:
 
 
 def _cells(case: Case, reference: Reference) -> frozenset[tuple[str, ...]]:
-    return cells_of(case.target, reference.facts, is_rejected=isinstance(reference.answer, Rejection))
+    return cells_of(case.target, facts_of(case, reference), is_rejected=isinstance(reference.answer, Rejection))

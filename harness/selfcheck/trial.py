@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.deviations.registry import load_deviations
 from mergecheck.harness.errors import HarnessBugError
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -25,6 +26,7 @@ from mergecheck.reference.outcome import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.selfcheck.fault import Fault
@@ -103,7 +105,9 @@ def run_seed(
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
         case = next(cases)
         result.num_cases += 1
-        trial = _Trial(case=case, reference=evaluate(case), engine=engine, deviations=deviations)
+        reference = evaluate(case)
+        facts = facts_of(case, reference)
+        trial = _Trial(case=case, reference=reference, facts=facts, engine=engine, deviations=deviations)
         for mutant in trial.chosen([mutant for mutant in mutants if mutant.fault.id not in result.kills]):
             name = mutant.fault.id
             runs[name] += 1
@@ -132,6 +136,7 @@ class _Trial:
 
     case: Case
     reference: Reference
+    facts: Facts
     engine: Engine
     deviations: Deviations
 

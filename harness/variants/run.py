@@ -132,7 +132,7 @@ class VariantRun:
     def _variants(
         self, index: int | None, case: Case, base: CaseReport
     ) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
-        facts = base.reference.facts
+        facts = base.facts
         only = (variant_named(case.conf[VARIANT_SETTING]),) if VARIANT_SETTING in case.conf else self._only
         plain = without_variant(case)
         if only:
@@ -179,7 +179,7 @@ class VariantRun:
 
         def check(case: Case) -> CaseReport:
             base = self._checker.check_base(case)
-            if not is_comparable(base) or not variant.holds(case, base.reference.facts):
+            if not is_comparable(base) or not variant.holds(case, base.facts):
                 return replace(base, case=case, mismatches=())
             return replace(self._checker.check(case, variant, base).report, case=case)
 

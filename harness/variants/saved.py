@@ -45,7 +45,7 @@ def _check_variant(case: Case, checker: Checker) -> CaseReport:
     base = variants.check_base(plain)
     if not is_comparable(base):
         return replace(base, case=case)
-    if not variant.holds(plain, base.reference.facts):
+    if not variant.holds(plain, base.facts):
         return _unsupported(case, engine, base.reference, f"variant {variant.name}: the case is outside its domain")
     return replace(variants.check(plain, variant, base).report, case=case)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, case_document
 
-from mergecheck import reference
-from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs import fuzz, rules
-from mergecheck.reference.outcome import Facts, Reference, Unsupported
+from mergecheck.harness.core.facts import Facts
+from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.oracles import reference_oracle
+from mergecheck.reference.outcome import Reference, Unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,17 +41,16 @@ RULES = (
 @pytest.fixture(autouse=True)
 def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in for the table of rules and for how the reference notes them."""
-    real = reference.evaluate
 
-    def evaluate(case: Case) -> Reference:
-        answer = real(case)
-        reached = {"R-301", *(("R-320",) if answer.facts.multi_matched else ())}
-        return replace(answer, facts=replace(answer.facts, rules=frozenset(reached)))
+    def few_facts(case: Case, reference: Reference) -> Facts:
+        facts = facts_of(case, reference)
+        reached = {"R-301", *(("R-320",) if facts.multi_matched else ())}
+        return replace(facts, rules=frozenset(reached))
 
     for verb in (rules, fuzz):
         monkeypatch.setattr(verb, "known_rules", lambda: RULES)
-    monkeypatch.setattr(rules, "evaluate", evaluate)
-    monkeypatch.setitem(Checker.__init__.__kwdefaults__ or {}, "reference", evaluate)
+    for module in (rules, reference_oracle):
+        monkeypatch.setattr(module, "facts_of", few_facts)
 
 
 @pytest.fixture
@@ -100,8 +100,9 @@ def test_a_rule_that_was_not_reached_fails_on_demand(mergecheck: Mergecheck, cor
 
 def test_rules_of_random_cases(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seed names the cases; where only what is out of reach is missing, --require-all ends with 0."""
-    answer = Reference(answer=Unsupported("why"), facts=Facts(rules=frozenset({"R-202", "R-301", "R-320"})))
-    monkeypatch.setattr(rules, "evaluate", lambda _: answer)
+    facts = Facts(rules=frozenset({"R-202", "R-301", "R-320"}))
+    monkeypatch.setattr(rules, "evaluate", lambda _: Reference(answer=Unsupported("why")))
+    monkeypatch.setattr(rules, "facts_of", lambda *_: facts)
     ended = mergecheck("rules", "--seed", "3", "--max-cases", "5", "--require-all")
     assert ended.code == 0
     assert ended.out.splitlines()[-3:-1] == [

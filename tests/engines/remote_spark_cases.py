@@ -59,8 +59,8 @@ def remote_spark_cases() -> tuple[Case, ...]:
 
 def write_cases(folder: Path) -> Path:
     """Write the cases to a folder for ``mergecheck replay``, after a look at what they stand for."""
-    assert {evaluate(case).facts.path for _, case in _AGREEING} == set(MergePath) - {MergePath.E}
-    assert all(evaluate(case).facts.path is path for path, case in _AGREEING)
+    assert {evaluate(case).answer.path for _, case in _AGREEING} == set(MergePath) - {MergePath.E}
+    assert all(evaluate(case).answer.path is path for path, case in _AGREEING)
     cases = remote_spark_cases()
     answers = [evaluate(case).answer for case in cases]
     assert {a.error_class for a in answers if isinstance(a, Rejection)} == {name for name, _, _ in _REJECTED}

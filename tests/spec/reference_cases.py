@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.outcome import Prediction, Reference, Rejection
+
+if TYPE_CHECKING:
+    from mergecheck.harness.core.facts import Facts
+    from mergecheck.reference.case.model import Case
 
 CDF = {"delta.enableChangeDataFeed": "true"}
 DELTA = "spark.databricks.delta."
 
 
-def merge(
+def merge(clauses: str, **given: Any) -> Reference:
+    """Evaluate a merge of two small tables, see ``merge_case``."""
+    return evaluate(merge_case(clauses, **given))
+
+
+def merge_facts(clauses: str, **given: Any) -> Facts:
+    """Tell what a merge of two small tables reaches, see ``merge_case``."""
+    case = merge_case(clauses, **given)
+    return facts_of(case, evaluate(case))
+
+
+def merge_case(
     clauses: str,
     *,
     target: list[Any],
@@ -25,8 +41,8 @@ def merge(
     source_alias: str = "s",
     partition_by: tuple[str, ...] = (),
     properties: dict[str, str] | None = None,
-) -> Reference:
-    """Evaluate a merge of two small tables; ``target`` is a list of files or of rows."""
+) -> Case:
+    """Make a merge of two small tables; ``target`` is a list of files or of rows."""
     files = target if target and isinstance(target[0], list) and isinstance(target[0][0], list) else [target]
     with_evolution = " WITH SCHEMA EVOLUTION" if evolution else ""
     document = {
@@ -42,7 +58,7 @@ def merge(
         "sql": f"MERGE{with_evolution} INTO target t USING source {source_alias} ON {on} {clauses}",
         "conf": conf or {},
     }
-    return evaluate(case_from_json(document, where="test"))
+    return case_from_json(document, where="test")
 
 
 def predicted(reference: Reference) -> Prediction:

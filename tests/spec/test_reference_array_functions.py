@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from reference_cases import merge, predicted
+from reference_cases import merge, merge_case, predicted
 
+from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Unsupported
 
 SCHEMA = "k INT, r ARRAY<INT>"
@@ -34,7 +36,7 @@ def test_elements(call: str, given: list[object], result: object) -> None:
 
 def test_operands_are_cast_before() -> None:
     """R-246: 1.2 and 1.4 become 1 first and are one element then."""
-    reference = merge(
+    case = merge_case(
         "WHEN MATCHED THEN UPDATE SET r = array_distinct(s.r)",
         target=[[1, []]],
         source=[[1, [{"b": "1.2", "a": 7}, {"b": "1.4", "a": 7}]]],
@@ -42,8 +44,9 @@ def test_operands_are_cast_before() -> None:
         source_schema="k INT, r ARRAY<STRUCT<b: DECIMAL(3,1), a: INT>>",
     )
 
+    reference = evaluate(case)
     assert predicted(reference).rows == ((1, ((7, 1),)),)
-    assert "R-246" in reference.facts.rules
+    assert "R-246" in facts_of(case, reference).rules
 
 
 def test_elements_with_floating_point_values() -> None:

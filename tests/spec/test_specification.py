@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.rule_counts import known_rules
 from mergecheck.harness.rule_pages.held_by import find_tests
 from mergecheck.harness.rule_pages.markdown import all_files
@@ -81,7 +82,7 @@ def test_a_minimal_case_reaches_its_rule(number: str) -> None:
     """It does by the reference's evidence, and it is small enough to be read."""
     case = minimal_case(number)
     assert case is not None, f"{number} has no minimal case: {WRITE_THEM} SPEC='--draw 2000'"
-    assert number in evaluate(case).facts.rules
+    assert number in facts_of(case, evaluate(case)).rules
     assert sum(num_rows(case)) <= 8
     assert case.id == number
 

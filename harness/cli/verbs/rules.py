@@ -12,6 +12,7 @@ from rich.table import Table
 from mergecheck.harness.cli.options import findings_option, json_option
 from mergecheck.harness.cli.output.rule_pages import is_rule_number, print_pages
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, stdout
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
@@ -108,7 +109,8 @@ def _random_cases(seed: int, number: int) -> Iterator[Case]:
 
 
 def _tally(cases: Iterator[Case]) -> Tally:
-    return tally(cases, evaluate)
+    evaluated = ((case, evaluate(case)) for case in cases)
+    return tally((reference, facts_of(case, reference)) for case, reference in evaluated)
 
 
 def _document(

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
+from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.oracles.reference_oracle import adapter_fault
@@ -13,7 +14,7 @@ from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
 from mergecheck.harness.oracles.relations.tables import TABLE_RELATIONS
 from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference.outcome import Facts, Outcome, Reference, Rejection, Unsupported
+from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,8 @@ def check_relations(
 def _judged(
     case: Case, engine: Engine, outcome: Outcome, relations: Sequence[Relation]
 ) -> tuple[tuple[Mismatch, ...], int]:
-    if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, _facts(case, outcome))):
+    present = _facts(case, outcome).clauses_present
+    if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, present)):
         return broken, 1
     num_applied = 0
     for relation in relations:
@@ -78,7 +80,7 @@ def _judged(
 
 
 def _facts(case: Case, outcome: Outcome) -> Facts:
-    """Tell what can be told of a case without evaluating it; which clauses fired is not known."""
+    """Tell what can be told of a case without evaluating it; which clauses apply is not known."""
     changed = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
     return Facts(
         path=outcome.path,
@@ -100,14 +102,14 @@ def _report(
     mismatches: Sequence[Mismatch] = (),
 ) -> CaseReport:
     seconds = time.perf_counter() - started
-    facts = _facts(case, result) if isinstance(result, Outcome) else Facts()
     return CaseReport(
         case=case,
         engine=engine.name,
         engine_version=engine.version,
         verdict=verdict,
-        reference=Reference(answer=Unsupported(NOT_ASKED), facts=facts),
+        reference=Reference(answer=Unsupported(NOT_ASKED)),
         result=result,
+        facts=_facts(case, result) if isinstance(result, Outcome) else Facts(),
         mismatches=tuple(mismatches),
         reason=reason,
         seconds=seconds,

@@ -13,9 +13,9 @@ from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, DATE, INT, SM
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.case.storage import Statistics
-    from mergecheck.reference.outcome import Facts
 
 _PARTITION_TYPES = frozenset({TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, DATE})
 

@@ -13,9 +13,9 @@ from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.variants.axes.axis import Exemption
     from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Facts
 
 VARIANT_SETTING = "mergecheck.variant"
 """In a saved case: the variant that gave another answer. Engines take no notice of it."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Facts, MergePath, Reference, Rejection, Unsupported
+from mergecheck.reference.outcome import MergePath, Reference, Rejection, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import samples
 
@@ -26,7 +28,7 @@ def test_a_case_stands_in_the_cells_of_its_values() -> None:
     """One value of each dimension; several where a case has several."""
     facts = Facts(
         path=MergePath.A,
-        clauses_fired=frozenset({("not_matched", "insert")}),
+        clauses_applied=frozenset({("not_matched", "insert")}),
         matches=frozenset({"source alone", "target alone"}),
         nulls=frozenset({"ON"}),
     )
@@ -41,13 +43,13 @@ def test_a_case_stands_in_the_cells_of_its_values() -> None:
 
 def test_the_reference_tells_matches_and_nulls() -> None:
     """NULL structs make ON NULL, so that nothing matches."""
-    facts = evaluate(CASE).facts
+    facts = facts_of(CASE, evaluate(CASE))
     assert facts.matches == {"source alone", "target alone"}
     assert facts.nulls == {"ON"}
     twice = replace(
         CASE, sql=CASE.sql.replace(" AND t.s = s.s", "").replace("NOT MATCHED THEN INSERT *", "MATCHED THEN DELETE")
     )
-    facts = evaluate(twice).facts
+    facts = facts_of(twice, evaluate(twice))
     assert facts.matches == {"n:1", "target alone"}
     assert facts.nulls == frozenset()
 
@@ -59,7 +61,8 @@ def test_drawn_cases_reach_only_what_is_possible() -> None:
         answer = evaluate(drawn.case)
         if not isinstance(answer.answer, Unsupported):
             is_rejected = isinstance(answer.answer, Rejection)
-            assert pairs_of(cells_of(drawn.case.target, answer.facts, is_rejected=is_rejected)) <= possible
+            facts = facts_of(drawn.case, answer)
+            assert pairs_of(cells_of(drawn.case.target, facts, is_rejected=is_rejected)) <= possible
     assert {pair[0].split("=")[0] for pair in possible} | {pair[1].split("=")[0] for pair in possible} == set(
         DIMENSIONS
     )

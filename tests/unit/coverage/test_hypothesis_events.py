@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 
 from mergecheck.harness.coverage import hypothesis_events
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.strategies import cases, samples
@@ -16,8 +17,15 @@ if TYPE_CHECKING:
 
 
 def report_of(case: Any) -> CaseReport:
+    reference = evaluate(case)
     return CaseReport(
-        case=case, engine="none", engine_version="1", verdict=Verdict.AGREE, reference=evaluate(case), result=None
+        case=case,
+        engine="none",
+        engine_version="1",
+        verdict=Verdict.AGREE,
+        reference=reference,
+        result=None,
+        facts=facts_of(case, reference),
     )
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.errors import HarnessBugError
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.outcome import Facts, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.outcome import Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from mergecheck.reference.rules import Rule
+    from mergecheck.harness.coverage.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,9 @@ def test_a_table_that_the_cases_contradict_is_a_bug(counts: dict[str, int], mess
 
 def test_a_case_counts_once_for_each_of_its_rules() -> None:
     """Also where the reference rejects the case; what it does not support is counted by its reason."""
-    answers = {
-        "a": Reference(answer=Rejection(error_class="X", message=""), facts=Facts(rules=frozenset({"R-101", "R-301"}))),
-        "b": Reference(answer=Unsupported("why"), facts=Facts(rules=frozenset({"R-101"}))),
-    }
-    cases = [Case(id=name, target=Target(schema=parse_schema("i INT")), source=None, sql="") for name in "aba"]
-    counts = tally(cases, lambda case: answers[case.id])
+    rejected = Reference(answer=Rejection(error_class="X", message="")), Facts(rules=frozenset({"R-101", "R-301"}))
+    unsupported = Reference(answer=Unsupported("why")), Facts(rules=frozenset({"R-101"}))
+    counts = tally([rejected, unsupported, rejected])
     assert (counts.num_cases, counts.rules, counts.unsupported) == (3, {"R-101": 3, "R-301": 2}, {"why": 1})
 
 

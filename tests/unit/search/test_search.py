@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.facts import Facts
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.statistics import Stop, denominator_line
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import EngineDownError, UserInputError
@@ -32,7 +34,7 @@ from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import dump_case, load_cases
 from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import Facts, MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
+from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -70,10 +72,8 @@ def report(case: Case, *mismatches: Mismatch, verdict: Verdict | None = None, re
         engine="fake",
         engine_version="1",
         verdict=verdict or (Verdict.MISMATCH if mismatches else Verdict.AGREE),
-        reference=Reference(
-            answer=Unsupported("why") if verdict is Verdict.UNSUPPORTED else prediction,
-            facts=Facts(path=MergePath.D, clauses_present=frozenset({("matched", "update")}), num_changed_rows=1),
-        ),
+        reference=Reference(answer=Unsupported("why") if verdict is Verdict.UNSUPPORTED else prediction),
+        facts=Facts(path=MergePath.D, clauses_present=frozenset({("matched", "update")}), num_changed_rows=1),
         result=Outcome(schema=SCHEMA, rows=()),
         mismatches=mismatches,
         reason=reason,
@@ -338,9 +338,9 @@ def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Pat
     def check(case: Case) -> CaseReport:
         found = report(case, verdict=verdict, reason="fake: why")
         answer = report(case).reference.answer
-        fired = frozenset({("matched", "update")})
-        facts = replace(found.reference.facts, rules=frozenset({"R-320"}), clauses_fired=fired, multi_matched=True)
-        return replace(found, reference=Reference(answer=answer, facts=facts))
+        applied = frozenset({("matched", "update")})
+        facts = replace(found.facts, rules=frozenset({"R-320"}), clauses_applied=applied, multi_matched=True)
+        return replace(found, reference=Reference(answer=answer), facts=facts)
 
     summary = Run(tmp_path, check).summary
     is_judged = verdict is Verdict.AGREE
@@ -357,8 +357,8 @@ def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> 
         error_class = "DELTA_EVEN" if len(case.target.rows) % 2 == 0 else "DELTA_ODD"
         rejected = Rejection(error_class=error_class, message="", unchanged=True)
         found = report(case, verdict=Verdict.BOTH_REJECTED)
-        reference = replace(found.reference, answer=rejected, facts=Facts(rules=frozenset({"R-320", error_class})))
-        return replace(found, result=rejected, reference=reference)
+        facts = Facts(rules=frozenset({"R-320", error_class}))
+        return replace(found, result=rejected, reference=Reference(answer=rejected), facts=facts)
 
     summary = Run(tmp_path, check).summary
     assert set(summary.counts.rejected) == {"DELTA_EVEN", "DELTA_ODD"}
@@ -434,4 +434,5 @@ def test_a_batch_that_disagrees_is_narrowed_to_a_pair(tmp_path: Path) -> None:
 
 def evaluated(case: Case) -> CaseReport:
     """Report an agreement, with what the reference knows of the case."""
-    return replace(report(case), reference=evaluate(case))
+    reference = evaluate(case)
+    return replace(report(case), reference=reference, facts=facts_of(case, reference))

@@ -12,6 +12,7 @@ import pytest
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.verbs.variants.variants import exit_code
 from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.engine import Capabilities, ConfigurableEngine, Recorded
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
@@ -177,7 +178,7 @@ def test_the_base_stands_still_and_a_case_keeps_its_settings() -> None:
 
 def test_domains() -> None:
     """A variant is chosen where it means something."""
-    facts = evaluate(UPSERT).facts
+    facts = facts_of(UPSERT, evaluate(UPSERT))
 
     def holds(name: str, case: Case) -> bool:
         return variant_named(name).holds(case, facts)
@@ -193,7 +194,7 @@ def test_domains() -> None:
 
 def test_selection_hangs_on_the_number_alone() -> None:
     """The same case number gives the same variants, at least eight of them, and a run comes round to every place."""
-    facts = evaluate(UPSERT).facts
+    facts = facts_of(UPSERT, evaluate(UPSERT))
     first, _ = selected(5, UPSERT, facts)
     assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
     assert len(first) >= 8
@@ -205,9 +206,10 @@ def test_selection_hangs_on_the_number_alone() -> None:
 
 def test_a_given_case_runs_under_every_place() -> None:
     """Somebody who gives a case wants it all."""
-    inside, outside = every(UPSERT, evaluate(UPSERT).facts, own=OWN)
+    inside, outside = every(UPSERT, facts_of(UPSERT, evaluate(UPSERT)), own=OWN)
     assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
-    assert every(replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()")), evaluate(UPSERT).facts) == ((), ())
+    random_key = replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()"))
+    assert every(random_key, facts_of(UPSERT, evaluate(UPSERT))) == ((), ())
 
 
 def test_our_engine_declares_every_setting_that_a_place_sets() -> None:
@@ -237,7 +239,7 @@ def test_our_engine_stands_at_its_own_base() -> None:
 
 def test_settings_of_our_merge_are_for_our_engine() -> None:
     """Another engine has no such places, alone or mixed, and none of them counts as passed over."""
-    facts = evaluate(UPSERT).facts
+    facts = facts_of(UPSERT, evaluate(UPSERT))
     chosen = [selected(index, UPSERT, facts) for index in range(len(SINGLES))]
     met = [variant for pair in (*chosen, every(UPSERT, facts)) for part in pair for variant in part]
     assert met

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
+from mergecheck.harness.coverage.rules.rows import moves_between_partitions, multi_matched_delete, same_images
 from mergecheck.reference.outcome import MergePath
-from mergecheck.reference.rules.evidence import Evidence, Rule
-from mergecheck.reference.rules.rows import moves_between_partitions, multi_matched_delete, same_images
 from mergecheck.reference.syntax.statement import Action, Kind
 
 _INTERNAL = "jobs, logs and events of an engine, nothing that an outcome shows"

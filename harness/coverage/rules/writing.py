@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.outcome import MergePath
-from mergecheck.reference.rules.evidence import Evidence, Rule
 from mergecheck.reference.types.data_types import (
     DATE,
     STRING,

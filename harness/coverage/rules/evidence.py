@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
-from mergecheck.reference.rules.facts import facts_of
 from mergecheck.reference.syntax.statement import Kind, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
+    from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
     from mergecheck.reference.case.model import Case, Value
-    from mergecheck.reference.outcome import Facts, Reference
+    from mergecheck.reference.outcome import Reference
     from mergecheck.reference.syntax.statement import Action, Clause, Statement
     from mergecheck.reference.trace import Candidate, Effects, Matches
     from mergecheck.reference.types.data_types import Schema
@@ -181,7 +181,7 @@ class Evidence:
         return left == right if settings is not None and settings.case_sensitive else left.lower() == right.lower()
 
 
-def evidence_of(case: Case, reference: Reference) -> Evidence:
+def evidence_of(case: Case, reference: Reference, facts: Facts) -> Evidence:
     """Gather what is known of a case after its evaluation."""
     merge, effects = reference.trace.merge, reference.trace.effects
     applied: list[AppliedClause] = []
@@ -190,7 +190,7 @@ def evidence_of(case: Case, reference: Reference) -> Evidence:
             for index, clause in enumerate(merge.of(kind)):
                 if candidates := effects.applied(kind, index):
                     applied.append(AppliedClause(clause=clause, index=index, candidates=candidates))
-    return Evidence(case=case, reference=reference, facts=facts_of(reference), applied=tuple(applied))
+    return Evidence(case=case, reference=reference, facts=facts, applied=tuple(applied))
 
 
 def comparable(value: Value) -> Hashable:

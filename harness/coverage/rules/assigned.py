@@ -25,8 +25,8 @@ from mergecheck.reference.types.data_types import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.harness.coverage.rules.evidence import AppliedClause, Evidence
     from mergecheck.reference.analysis.assignments import Assigned
-    from mergecheck.reference.rules.evidence import AppliedClause, Evidence
     from mergecheck.reference.types.data_types import DataType
 
 

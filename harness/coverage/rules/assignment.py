@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mergecheck.reference.analysis.alignment import same_type
-from mergecheck.reference.rules.assigned import (
+from mergecheck.harness.coverage.rules.assigned import (
     array_function,
     by_name,
     casts,
@@ -16,7 +15,8 @@ from mergecheck.reference.rules.assigned import (
     rounds,
     several_fields,
 )
-from mergecheck.reference.rules.evidence import Evidence, Rule
+from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
+from mergecheck.reference.analysis.alignment import same_type
 from mergecheck.reference.syntax.statement import Action, Kind
 
 _NO_WIDENING = "tables with type widening are refused by name, and without it no column changes its type"

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from mergecheck.reference.rules.evidence import Evidence, Rule
-from mergecheck.reference.rules.facts import sorts_of_matches
+from mergecheck.harness.coverage.matches import sorts_of_matches
+from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.syntax.statement import Kind
 
 _MANY_CLAUSES = 4

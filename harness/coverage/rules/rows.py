@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.harness.coverage.rules.evidence import Evidence, Rule, comparable
 from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.outcome import MergePath
-from mergecheck.reference.rules.evidence import Evidence, Rule, comparable
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:

@@ -1,24 +1,32 @@
-"""How a case exercised the merge: which clauses applied, which sorts of matches there are, where NULL decided."""
+"""What a case reached, read off the reference's trace: clauses that apply, sorts of matches, NULLs, rules."""
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.facts import Facts
+from mergecheck.harness.coverage.matches import sorts_of_matches
+from mergecheck.harness.coverage.rules import reached_rules
 from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
-from mergecheck.reference.outcome import Facts, Prediction, Rejection
+from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
-    from mergecheck.reference.trace import Effects, Matches, Trace
-
-_CHANGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+    from mergecheck.reference.trace import Effects, Matches
 
 
-def facts_of(reference: Reference) -> Facts:
-    """Compute the facts of a case; of one that is rejected, unless for ambiguous matches (R-320), there are none."""
+def facts_of(case: Case, reference: Reference) -> Facts:
+    """Compute the facts of a case that the reference has evaluated."""
+    facts = _facts(reference)
+    return replace(facts, rules=reached_rules(case, reference, facts))
+
+
+def _facts(reference: Reference) -> Facts:
+    """Compute all facts but the rules; a rejected case has none, unless its matches are ambiguous (R-320)."""
     answer, trace = reference.answer, reference.trace
     if trace.merge is None or trace.matches is None:
         return Facts()
@@ -36,29 +44,13 @@ def facts_of(reference: Reference) -> Facts:
     return Facts(
         path=answer.path,
         clauses_present=present,
-        clauses_fired=_applied(trace.merge, trace.effects),
-        num_changed_rows=sum(answer.metrics[name].low for name in _CHANGED),
+        clauses_applied=_applied(trace.merge, trace.effects),
+        num_changed_rows=answer.num_changed_rows,
         multi_matched=multi_matched,
         matches=sorts_of_matches(trace),
         nulls=_nulls(trace.matches, trace.effects),
         equality_on=trace.merge.on_is_equality,
     )
-
-
-def sorts_of_matches(trace: Trace) -> frozenset[str]:
-    """Name the sorts of matches there are, see ``Facts.matches``; none if the rows were not matched."""
-    if trace.matches is None or trace.source is None:
-        return frozenset()
-    pairs = trace.matches.pairs
-    num_targets, num_sources = Counter(sid for sid, _ in pairs), Counter(rid for _, rid in pairs)
-    found = {
-        "1:1": any(num_targets[sid] == num_sources[rid] == 1 for sid, rid in pairs),
-        "1:n": any(number > 1 for number in num_targets.values()),
-        "n:1": any(number > 1 for number in num_sources.values()),
-        "source alone": len(num_targets) < len(trace.source.rows),
-        "target alone": len(num_sources) < len(trace.files),
-    }
-    return frozenset(name for name, holds in found.items() if holds)
 
 
 def _applied(merge: Resolved, effects: Effects) -> frozenset[tuple[str, str]]:
