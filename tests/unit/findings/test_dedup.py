@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.signature import minimal_signature, observed_signature
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
@@ -27,12 +28,14 @@ def report(sql: str, *, check: Check = Check.ROWS, kind: str = "missing_rows", *
         "sql": sql,
     }
     (case,) = parse_cases(json.dumps(document), name="x", lines=False)
+    reference = evaluate(case)
     return CaseReport(
         case=case,
         engine="e",
         engine_version="1",
         verdict=Verdict.MISMATCH,
-        reference=evaluate(case),
+        reference=reference,
+        facts=facts_of(case, reference),
         result=Outcome(schema=case.target.schema, rows=()),
         mismatches=(Mismatch(check=check, against="reference", kind=kind, lines=("line",)),),
     )
