@@ -1,16 +1,21 @@
-"""Hypothesis strategies that draw MERGE cases."""
+"""Hypothesis strategies that draw MERGE cases.
+
+What is named after the things that it draws is a strategy. A function ``draw_...`` is a part of one: it takes the
+function ``draw``. Whatever is drawn from several options has the simplest one first, because a draw shrinks to it.
+"""
 
 from __future__ import annotations
 
-from mergecheck.strategies.cases import DrawnCase, cases, drawn_cases
-from mergecheck.strategies.choices.features import DEFAULT_PROFILE, Feature, Profile, feature_sets
-from mergecheck.strategies.expressions.conditions import conditions
-from mergecheck.strategies.settings.engine_settings import with_settings
-from mergecheck.strategies.statements.statements import merges, statements
+from mergecheck.strategies.drawn_case import DrawnCase, cases, drawn_cases
+from mergecheck.strategies.engine_settings import with_settings
+from mergecheck.strategies.expression.conditions import conditions
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
+from mergecheck.strategies.statement.merges import merges, statements
 from mergecheck.strategies.stream import Stream, sample, samples, shrink
-from mergecheck.strategies.tables.schemas import schemas
-from mergecheck.strategies.tables.tables import tables
-from mergecheck.strategies.tables.values import values
+from mergecheck.strategies.table.rows import tables
+from mergecheck.strategies.table.schemas import schemas
+from mergecheck.strategies.table.values import values
 
 __all__ = [
     "DEFAULT_PROFILE",

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.database import InMemoryExampleDatabase
 
-from mergecheck.strategies.cases import DrawnCase, drawn_cases
-from mergecheck.strategies.choices.features import DEFAULT_PROFILE, Profile
+from mergecheck.strategies.drawn_case import DrawnCase, drawn_cases
+from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

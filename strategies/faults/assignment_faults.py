@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hypothesis import strategies as st
+
 from mergecheck.reference.types.data_types import BIGINT, INT, ArrayType, MapType, StructType
-from mergecheck.strategies.choices.chance import pick
+from mergecheck.strategies.faults.condition_faults import NOWHERE
 from mergecheck.strategies.syntax.expressions import Literal, Reference, Side, Verbatim
-from mergecheck.strategies.syntax.rewriting import NOWHERE, explicit, side_of, with_clause
 from mergecheck.strategies.syntax.spark_sql import expression_text
 from mergecheck.strategies.syntax.statement import Action, Assignment, Clause, ClauseKind, Statement
 
@@ -18,47 +19,57 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.strategies.syntax.columns import Schemas
-    from mergecheck.strategies.syntax.expressions import Expression
+from mergecheck.strategies.syntax.expressions import Expression
 
 _ONE = Literal(1, INT)
+
+
+def _listing(draw: DrawFn, statement: Statement, *actions: Action) -> tuple[int, Clause] | None:
+    """Draw a clause with a list of assignments, with its position; None if there is none."""
+    found = [
+        (place, clause)
+        for place, clause in enumerate(statement.clauses)
+        if clause.assignments and clause.action in (actions or tuple(Action))
+    ]
+    return draw(st.sampled_from(found)) if found else None
 
 
 def _added(
     draw: DrawFn, statement: Statement, make: Callable[[Clause], Assignment], *actions: Action
 ) -> Statement | None:
     """Add an assignment to some list."""
-    found = explicit(draw, statement, *actions)
+    found = _listing(draw, statement, *actions)
     if found is None:
         return None
     place, clause = found
-    return with_clause(statement, place, replace(clause, assignments=(*clause.assignments, make(clause))))
+    return statement.with_clause(place, replace(clause, assignments=(*clause.assignments, make(clause))))
 
 
 def _doubled(draw: DrawFn, statement: Statement, schemas: Schemas, action: Action) -> Statement | None:
-    """Assign a column a second time; a star gives way to two assignments of one column."""
+    """Assign a column a second time; a star is replaced by two assignments of one column."""
     found = [place for place, clause in enumerate(statement.clauses) if clause.action is action]
     free = [column for column in schemas.target if column.computed is None]
     if not found or not free:
         return None
-    place = pick(draw, found)
+    place = draw(st.sampled_from(found))
     clause = statement.clauses[place]
-    once = clause.assignments or (Assignment(column=pick(draw, free).name, value=Literal(None, None)),)
-    return with_clause(statement, place, replace(clause, star=False, assignments=(*once, once[0])))
+    once = clause.assignments or (Assignment(column=draw(st.sampled_from(free)).name, value=Literal(None, None)),)
+    return statement.with_clause(place, replace(clause, star=False, assignments=(*once, once[0])))
 
 
 def _revalued(draw: DrawFn, statement: Statement, value: Callable[[Clause], Expression]) -> Statement | None:
     """Replace the value of the first assignment of some list."""
-    found = explicit(draw, statement)
+    found = _listing(draw, statement)
     if found is None:
         return None
     place, clause = found
     first, *rest = clause.assignments
-    return with_clause(statement, place, replace(clause, assignments=(replace(first, value=value(clause)), *rest)))
+    return statement.with_clause(place, replace(clause, assignments=(replace(first, value=value(clause)), *rest)))
 
 
 def unresolved_value(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
     """Assign a column that does not exist (R-117)."""
-    return _revalued(draw, statement, lambda clause: Reference(side=side_of(clause), name=NOWHERE))
+    return _revalued(draw, statement, lambda clause: Reference(side=clause.side, name=NOWHERE))
 
 
 def unresolved_column(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
@@ -67,26 +78,26 @@ def unresolved_column(draw: DrawFn, statement: Statement, _schemas: Schemas) -> 
 
 
 def source_on_the_left(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Put the source's alias on the left side, without evolution (R-119)."""
-    found = explicit(draw, statement, Action.UPDATE)
+    """Qualify a left side by the source's alias, without evolution (R-119)."""
+    found = _listing(draw, statement, Action.UPDATE)
     if found is None or schemas.evolves:
         return None
     place, clause = found
     first, *rest = clause.assignments
     changed = replace(first, qualified=False, by_source=True)
-    return with_clause(statement, place, replace(clause, assignments=(changed, *rest)))
+    return statement.with_clause(place, replace(clause, assignments=(changed, *rest)))
 
 
 def arity(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
     """Give an INSERT one value more than it has columns (R-108)."""
-    found = explicit(draw, statement, Action.INSERT)
+    found = _listing(draw, statement, Action.INSERT)
     if found is None:
         return None
     place, clause = found
     last = clause.assignments[-1]
     text = expression_text(last.value, statement.aliases)
     longer = replace(last, value=Verbatim(f"{text}, 1"))
-    return with_clause(statement, place, replace(clause, assignments=(*clause.assignments[:-1], longer)))
+    return statement.with_clause(place, replace(clause, assignments=(*clause.assignments[:-1], longer)))
 
 
 def aggregate_value(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -94,7 +105,7 @@ def aggregate_value(draw: DrawFn, statement: Statement, schemas: Schemas) -> Sta
     columns = {Side.SOURCE: schemas.source[0], Side.TARGET: schemas.target[0]}
 
     def value(clause: Clause) -> Expression:
-        reference = Reference(side=side_of(clause), name=columns[side_of(clause)].name)
+        reference = Reference(side=clause.side, name=columns[clause.side].name)
         return Verbatim(f"COUNT({expression_text(reference, statement.aliases)})")
 
     return _revalued(draw, statement, value)
@@ -108,7 +119,7 @@ def conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement 
 def prefix_conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Assign a struct and one of its fields (R-210)."""
     found = [column for column in schemas.target if isinstance(column.type, StructType)]
-    place = explicit(draw, statement, Action.UPDATE)
+    place = _listing(draw, statement, Action.UPDATE)
     if not found or place is None or not isinstance(found[0].type, StructType):
         return None
     column = found[0]
@@ -117,7 +128,7 @@ def prefix_conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Sta
     part = Assignment(
         column=column.name, path=(found[0].type.fields[0].name,), value=Literal(None, None), qualified=True
     )
-    return with_clause(statement, place[0], replace(place[1], assignments=(*others, whole, part)))
+    return statement.with_clause(place[0], replace(place[1], assignments=(*others, whole, part)))
 
 
 def nested_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -125,11 +136,11 @@ def nested_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> State
     for column in schemas.target:
         if isinstance(column.type, StructType):
             path = Assignment(column=column.name, path=(column.type.fields[0].name,), value=Literal(None, None))
-            found = explicit(draw, statement, Action.INSERT)
+            found = _listing(draw, statement, Action.INSERT)
             if found is None:
                 return None
             kept = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
-            return with_clause(statement, found[0], replace(found[1], assignments=(*kept, path)))
+            return statement.with_clause(found[0], replace(found[1], assignments=(*kept, path)))
     return None
 
 
@@ -138,12 +149,12 @@ def through_no_struct(draw: DrawFn, statement: Statement, schemas: Schemas) -> S
     found = [column for column in schemas.target if not isinstance(column.type, StructType)]
     # arrays and maps first: they are the ones that look like structs
     found.sort(key=lambda column: not isinstance(column.type, ArrayType | MapType))
-    clause = explicit(draw, statement, Action.UPDATE)
+    clause = _listing(draw, statement, Action.UPDATE)
     if clause is None:
         return None
     others = tuple(a for a in clause[1].assignments if a.column.lower() != found[0].name.lower())
     path = Assignment(column=found[0].name, path=("x",), value=_ONE, qualified=True)
-    return with_clause(statement, clause[0], replace(clause[1], assignments=(*others, path)))
+    return statement.with_clause(clause[0], replace(clause[1], assignments=(*others, path)))
 
 
 def duplicate_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -157,15 +168,15 @@ def default_keyword(draw: DrawFn, statement: Statement, _schemas: Schemas) -> St
 
 
 def star_without_column(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Write a star where the source lacks a column, without evolution (R-201)."""
+    """Write a star though the source lacks a column, without evolution (R-201)."""
     if schemas.allows_star:
         return None
     found = [p for p, c in enumerate(statement.clauses) if c.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE]
     found = [place for place in found if statement.clauses[place].action is not Action.DELETE]
     if not found:
         return None
-    place = pick(draw, found)
-    return with_clause(statement, place, replace(statement.clauses[place], star=True, assignments=()))
+    place = draw(st.sampled_from(found))
+    return statement.with_clause(place, replace(statement.clauses[place], star=True, assignments=()))
 
 
 def other_fields(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -179,27 +190,27 @@ def array_into_scalar(draw: DrawFn, statement: Statement, schemas: Schemas) -> S
 
 
 def narrowed(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign a BIGINT to a narrower integer, which STRICT does not allow (R-251)."""
+    """Assign a BIGINT to a column of a narrower integer type, which STRICT does not allow (R-251)."""
     narrow = [c for c in schemas.target if c.is_integer and c.type != BIGINT and c.computed is None]
-    found = explicit(draw, statement)
+    found = _listing(draw, statement)
     if not narrow or found is None:
         return None
-    column = pick(draw, narrow)
+    column = draw(st.sampled_from(narrow))
     others = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
     changed = (*others, Assignment(column=column.name, value=Verbatim("CAST(1 AS BIGINT)")))
-    return with_clause(statement, found[0], replace(found[1], assignments=changed))
+    return statement.with_clause(found[0], replace(found[1], assignments=changed))
 
 
 def _assigned(
     draw: DrawFn, statement: Statement, schemas: Schemas, wanted: type[StructType] | None, text: str
 ) -> Statement | None:
-    """Give a column, a struct or else an atomic one, a value of a type that it cannot take."""
+    """Assign a value of a type that the column cannot take, to a struct or to an atomic column."""
     columns = [c for c in schemas.target if c.nested == (wanted is not None) and c.computed is None]
     columns = [c for c in columns if wanted is None or isinstance(c.type, wanted)]
-    found = explicit(draw, statement)
+    found = _listing(draw, statement)
     if not columns or found is None:
         return None
-    column = pick(draw, columns)
+    column = draw(st.sampled_from(columns))
     others = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
     changed = (*others, Assignment(column=column.name, value=Verbatim(text)))
-    return with_clause(statement, found[0], replace(found[1], assignments=changed))
+    return statement.with_clause(found[0], replace(found[1], assignments=changed))

@@ -1,14 +1,16 @@
-"""Faults of conditions, of the clauses as a whole and of the source (R-106, R-107, R-117, R-118, R-130 to R-135)."""
+"""Faults of conditions, clauses and the source (R-106, R-107, R-115, R-117, R-118, R-130 to R-135, R-238)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from hypothesis import strategies as st
 
 from mergecheck.reference.types.data_types import INT, quote
-from mergecheck.strategies.choices.chance import pick
-from mergecheck.strategies.syntax.expressions import And, IsNull, Literal, Reference, Side, Verbatim
-from mergecheck.strategies.syntax.rewriting import NOWHERE, side_of, table, with_clause
+from mergecheck.strategies.syntax.expressions import And, IsNull, Literal, Reference, Side, Verbatim, conjunction
+from mergecheck.strategies.syntax.spark_sql import qualifier
+from mergecheck.strategies.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,19 +19,26 @@ if TYPE_CHECKING:
 
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.expressions import Expression
-    from mergecheck.strategies.syntax.rewriting import Break
     from mergecheck.strategies.syntax.statement import Statement
 
 
+Break: TypeAlias = "Callable[[DrawFn, Statement, Schemas], Statement | None]"
+"""Breaks one rule of a valid statement; None if the statement has nothing to break."""
+
+NOWHERE = "no_such_column"
+"""A name that no drawn table has."""
+
+_WRONG_SIDES = {ClauseKind.NOT_MATCHED: Side.TARGET, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.SOURCE}
+
+
 def _with_condition(draw: DrawFn, statement: Statement, text: Callable[[str], Expression]) -> Statement:
-    """Add a conjunct to ON or to the condition of some clause; ``text`` gets a column that is in scope there."""
-    place = pick(draw, (None, *range(len(statement.clauses))))
+    """Add a conjunct to ON or to the condition of some clause; ``text`` gets the alias of a table in scope there."""
+    place = draw(st.sampled_from((None, *range(len(statement.clauses)))))
     if place is None:
-        return replace(statement, condition=And(statement.condition, text(table(statement, Side.TARGET))))
+        return replace(statement, condition=And(statement.condition, text(qualifier(Side.TARGET, statement.aliases))))
     clause = statement.clauses[place]
-    fault = text(table(statement, side_of(clause)))
-    condition = fault if clause.condition is None else And(clause.condition, fault)
-    return with_clause(statement, place, replace(clause, condition=condition))
+    condition = conjunction(clause.condition, text(qualifier(clause.side, statement.aliases)))
+    return statement.with_clause(place, replace(clause, condition=condition))
 
 
 def unresolved_condition(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
@@ -38,7 +47,7 @@ def unresolved_condition(draw: DrawFn, statement: Statement, _schemas: Schemas) 
 
 
 def ambiguous(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Use a name that both tables have without a qualifier (R-118)."""
+    """Use a name that both tables have, without a qualifier (R-118)."""
     source = {column.name.lower() for column in schemas.source}
     both = [column.name for column in schemas.target if column.name.lower() in source]
     if not both:
@@ -49,49 +58,40 @@ def ambiguous(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statemen
 
 def early_unconditional(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Put a clause without condition before another of its kind (R-107)."""
-    place = pick(draw, range(len(statement.clauses)))
+    place = draw(st.sampled_from(range(len(statement.clauses))))
     bare = replace(statement.clauses[place], condition=None)
     clauses = (*statement.clauses[:place], bare, *statement.clauses[place:])
     return replace(statement, clauses=clauses)
 
 
 def condition_of(text: str) -> Break:
-    """Make a fault that adds a condition; ``{column}`` stands for a column in scope (R-130 to R-133)."""
+    """Return a fault that adds a condition (R-130 to R-133).
+
+    Args:
+        text: of the condition. ``{column}`` is replaced by a key column in scope, ``{table}`` by a table of the merge
+            and ``{other}`` by a key column of this table.
+    """
 
     def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement:
-        target, source = map(quote, schemas.keys[0])
-        places = {table(statement, Side.SOURCE): source, table(statement, Side.TARGET): target}
-        return _with_condition(
-            draw, statement, lambda name: Verbatim("(" + text.format(column=f"{name}.{places[name]}") + ")")
-        )
+        names = dict(zip((Side.TARGET, Side.SOURCE), map(quote, schemas.keys[0]), strict=True))
+        columns = {qualifier(side, statement.aliases): name for side, name in names.items()}
+        table = Side.TARGET if statement.self_merge else Side.SOURCE
 
-    return breaks
+        def condition(alias: str) -> Expression:
+            column = f"{alias}.{columns[alias]}"
+            return Verbatim(f"({text.format(column=column, other=names[table], table=table.value)})")
 
-
-def subquery_of_a_table(text: str) -> Break:
-    """Make a fault that compares a key with a subquery over a table of the merge (R-133)."""
-
-    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement:
-        inside = Side.TARGET if statement.self_merge else Side.SOURCE
-        places = dict(zip((Side.TARGET, Side.SOURCE), map(quote, schemas.keys[0]), strict=True))
-        columns = {table(statement, side): name for side, name in places.items()}
-        return _with_condition(
-            draw,
-            statement,
-            lambda name: Verbatim(
-                f"({text.format(column=f'{name}.{columns[name]}', other=places[inside], table=inside.value)})"
-            ),
-        )
+        return _with_condition(draw, statement, condition)
 
     return breaks
 
 
 def not_boolean(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
-    """Put a number in the place of a condition (R-135)."""
-    place = pick(draw, (None, *range(len(statement.clauses))))
+    """Replace a condition by a number (R-135)."""
+    place = draw(st.sampled_from((None, *range(len(statement.clauses)))))
     if place is None:
         return replace(statement, condition=Literal(5, INT))
-    return with_clause(statement, place, replace(statement.clauses[place], condition=Literal(5, INT)))
+    return statement.with_clause(place, replace(statement.clauses[place], condition=Literal(5, INT)))
 
 
 def duplicate_source_columns(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -106,3 +106,30 @@ def duplicate_source_columns(_draw: DrawFn, statement: Statement, schemas: Schem
 def no_clause(_draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Leave out every clause (R-106)."""
     return replace(statement, clauses=())
+
+
+def wrong_side(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+    """Use a target column in a NOT MATCHED clause, or a source column in a NOT MATCHED BY SOURCE clause (R-115)."""
+    places = [place for place, clause in enumerate(statement.clauses) if clause.kind in _WRONG_SIDES]
+    if not places:
+        return None
+    place = draw(st.sampled_from(places))
+    clause = statement.clauses[place]
+    wrong = _reference(draw, statement, schemas, _WRONG_SIDES[clause.kind])
+    if draw(st.booleans()) and clause.assignments:
+        first, *rest = clause.assignments
+        return statement.with_clause(place, replace(clause, assignments=(replace(first, value=wrong), *rest)))
+    condition = conjunction(clause.condition, IsNull(operand=wrong, negated=True))
+    return statement.with_clause(place, replace(clause, condition=condition))
+
+
+def _reference(draw: DrawFn, statement: Statement, schemas: Schemas, side: Side) -> Reference:
+    """Draw a column of a side, also unqualified if the other table has no column of the name."""
+    columns, others = schemas.target, schemas.source
+    if side is Side.SOURCE:
+        columns, others = others, columns
+    taken = {column.name.lower() for column in others}
+    free = [column.name for column in columns if column.name.lower() not in taken]
+    if free and not statement.self_merge and draw(st.booleans()):
+        return Reference(side=side, name=draw(st.sampled_from(free)), qualified=False)
+    return Reference(side=side, name=draw(st.sampled_from(columns)).name)

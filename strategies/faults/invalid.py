@@ -1,7 +1,6 @@
-"""Statements that break exactly one rule and must be refused at analysis (parts 1 and 2, R-135 a little later).
+"""Statements that break exactly one rule and must be refused, mostly during analysis.
 
-Each fault is put into a valid drawn statement, so that everything around it is as varied as ever. A fault that finds
-nothing to break in a statement gives None.
+Each fault is put into a valid drawn statement, so that everything around it varies as usual.
 """
 
 from __future__ import annotations
@@ -9,16 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.strategies.choices.chance import chance, pick
-from mergecheck.strategies.choices.features import Feature, uses
-from mergecheck.strategies.faults import assignment_faults, condition_faults
-from mergecheck.strategies.faults.wrong_sides import wrong_side
+from hypothesis import strategies as st
+
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.faults import assignment_faults as assignments
+from mergecheck.strategies.faults import condition_faults as conditions
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import uses
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
+    from mergecheck.strategies.faults.condition_faults import Break
     from mergecheck.strategies.syntax.columns import Schemas
-    from mergecheck.strategies.syntax.rewriting import Break
     from mergecheck.strategies.syntax.statement import Statement
 
 _TRIES = 4
@@ -27,73 +29,63 @@ _STRICT_PERCENT = 20
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A statement that must be refused, and the rule that says so."""
+    """A statement that must be refused, and the number of the rule that it breaks."""
 
     statement: Statement
     rule: str
 
 
 def draw_broken(draw: DrawFn, features: frozenset[Feature], statement: Statement, schemas: Schemas) -> Broken | None:
-    """Break one rule of a valid statement, if that is wanted; None where all that was tried finds nothing to break.
+    """Draw a fault and break one rule of a valid statement; None without a fault, to which it shrinks.
 
-    What only the STRICT policy refuses has a chance of its own: few cases have that policy.
+    Some drawn faults find nothing to break, so several are tried.
     """
-    strict = chance(draw, _STRICT_PERCENT if Feature.STRICT_POLICY in features else 0)
+    # only the STRICT policy refuses this, which few cases have
+    if chance(draw, _STRICT_PERCENT if Feature.STRICT_POLICY in features else 0):
+        narrowed = assignments.narrowed(draw, statement, schemas)
+        return None if narrowed is None else Broken(narrowed, "R-251")
     tries = _TRIES if uses(draw, features, Feature.INVALID) else 0
-    picked = [("R-251", assignment_faults.narrowed)] if strict else [pick(draw, _FAULTS) for _ in range(tries)]
-    for rule, breaks in picked:
-        broken = breaks(draw, statement, schemas)
+    for _ in range(tries):
+        rule, faults = draw(_WEIGHTED_FAULTS)
+        broken = draw(st.sampled_from(faults))(draw, statement, schemas)
         if broken is not None:
             return Broken(broken, rule)
     return None
 
 
-def _one_of(*faults: Break) -> Break:
-    """Make one fault of several that break the same rule, so that each rule counts alike."""
-
-    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-        return pick(draw, faults)(draw, statement, schemas)
-
-    return breaks
-
-
-# some need much of a statement, and some faults of a merge show in nothing else: these stand there several times
-_FAULTS: tuple[tuple[str, Break], ...] = (
+_FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
+    (1, "R-117", (conditions.unresolved_condition, assignments.unresolved_value, assignments.unresolved_column)),
+    (2, "R-117", (conditions.wrong_side,)),
+    (6, "R-118", (conditions.ambiguous,)),
+    (1, "R-119", (assignments.source_on_the_left,)),
+    (1, "R-107", (conditions.early_unconditional,)),
+    (4, "R-130", (conditions.condition_of("RAND() < 2"),)),
+    (3, "R-131", (conditions.condition_of("COUNT({column}) > 0"),)),
+    (1, "R-132", (conditions.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1"),)),
     (
-        "R-117",
-        _one_of(
-            condition_faults.unresolved_condition,
-            assignment_faults.unresolved_value,
-            assignment_faults.unresolved_column,
-        ),
-    ),
-    *(("R-117", wrong_side),) * 2,
-    *(("R-118", condition_faults.ambiguous),) * 6,
-    ("R-119", assignment_faults.source_on_the_left),
-    ("R-107", condition_faults.early_unconditional),
-    *(("R-130", condition_faults.condition_of("RAND() < 2")),) * 4,
-    *(("R-131", condition_faults.condition_of("COUNT({column}) > 0")),) * 3,
-    ("R-132", condition_faults.condition_of("ROW_NUMBER() OVER (ORDER BY {column}) = 1")),
-    (
+        1,
         "R-133",
-        _one_of(
-            condition_faults.condition_of("(SELECT 1) = 1"),
-            condition_faults.condition_of("EXISTS (SELECT 1)"),
-            condition_faults.subquery_of_a_table("{column} IN (SELECT {other} FROM {table})"),
-            condition_faults.subquery_of_a_table("{column} >= (SELECT MAX({other}) FROM {table})"),
+        (
+            conditions.condition_of("(SELECT 1) = 1"),
+            conditions.condition_of("EXISTS (SELECT 1)"),
+            conditions.condition_of("{column} IN (SELECT {other} FROM {table})"),
+            conditions.condition_of("{column} >= (SELECT MAX({other}) FROM {table})"),
         ),
     ),
-    ("R-135", condition_faults.not_boolean),
-    *(("R-210", _one_of(assignment_faults.conflict, assignment_faults.prefix_conflict)),) * 12,
-    *(("R-224", assignment_faults.nested_insert),) * 4,
-    *(("R-225", assignment_faults.duplicate_insert),) * 8,
-    *(("R-238", condition_faults.duplicate_source_columns),) * 2,
-    ("R-227", assignment_faults.default_keyword),
-    ("R-214", assignment_faults.through_no_struct),
-    ("R-108", assignment_faults.arity),
-    ("R-134", assignment_faults.aggregate_value),
-    ("R-201", assignment_faults.star_without_column),
-    ("R-243", assignment_faults.other_fields),
-    ("R-251", assignment_faults.array_into_scalar),
-    ("R-106", condition_faults.no_clause),
+    (1, "R-135", (conditions.not_boolean,)),
+    (12, "R-210", (assignments.conflict, assignments.prefix_conflict)),
+    (4, "R-224", (assignments.nested_insert,)),
+    (8, "R-225", (assignments.duplicate_insert,)),
+    (2, "R-238", (conditions.duplicate_source_columns,)),
+    (1, "R-227", (assignments.default_keyword,)),
+    (1, "R-214", (assignments.through_no_struct,)),
+    (1, "R-108", (assignments.arity,)),
+    (1, "R-134", (assignments.aggregate_value,)),
+    (1, "R-201", (assignments.star_without_column,)),
+    (1, "R-243", (assignments.other_fields,)),
+    (1, "R-251", (assignments.array_into_scalar,)),
+    (1, "R-106", (conditions.no_clause,)),
 )
+"""Faults by rule, with a weight: high for those that few statements allow and that no other fault can replace."""
+
+_WEIGHTED_FAULTS = st.sampled_from([(rule, faults) for weight, rule, faults in _FAULTS for _ in range(weight)])

@@ -1,26 +1,28 @@
-"""Labels of schema evolution, nested data, casts, constraints and queries as the source."""
+"""Labels of a case's contents: schema evolution, nested data, casts, constraints, queries as the source, storage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.reference.case.storage import Statistics, StringType
 from mergecheck.reference.types.data_types import ArrayType, DecimalType, MapType, StructType
-from mergecheck.strategies.settings.settings import APPEND_ONLY
+from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
-from mergecheck.strategies.tables.casts import is_implicit
+from mergecheck.strategies.table.casts import is_implicit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.types.data_types import DataType
-    from mergecheck.strategies.statements.statements import DrawnMerge
+    from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.columns import Column
+_BATCH = 8_192
 
 
 def content_labels(merge: DrawnMerge) -> Iterator[str]:
-    """Yield what a case contains beyond clauses, matches and layout."""
+    """Yield what a case contains besides clauses, matches and storage."""
     yield from _evolution_labels(merge)
     yield from _assignment_labels(merge)
     yield from _column_labels(merge)
@@ -39,7 +41,7 @@ def _query_form(text: str, *, over_target: bool) -> str:
 
 
 def unusual_labels(merge: DrawnMerge, case: Case) -> Iterator[str]:
-    """Yield what few cases contain: odd schemas, names and orders."""
+    """Yield what few cases contain: unusual schemas, names and orders."""
     kinds = [list(ClauseKind).index(clause.kind) for clause in merge.statement.clauses]
     if kinds != sorted(kinds):
         yield "kinds:interleaved"
@@ -151,3 +153,32 @@ def _demand_labels(column: Column) -> Iterator[str]:
         yield "column:default"
     if column.computed is not None:
         yield "column:generated"
+
+
+def storage_labels(case: Case) -> Iterator[str]:
+    """Yield row groups, statistics, missing columns, Arrow types, batches and NOT NULL fields of a case."""
+    layout = case.target.layout
+    largest = max((len(file) for file in case.target.files), default=0)
+    if layout.row_group_rows is not None and largest > layout.row_group_rows:
+        yield "layout:row-groups"
+    if layout.statistics is not Statistics.ALL:
+        yield f"layout:statistics-{layout.statistics.value}"
+    if layout.added_columns:
+        yield "layout:older-files"
+    if layout.string_type is not StringType.STRING:
+        yield f"layout:target-{layout.string_type.value}"
+    if largest > _BATCH:
+        yield "rows:beyond-a-batch"
+    if any(_has_strict_field(column.type) for column in case.target.schema.columns):
+        yield "column:not-null-field"
+    if case.source is None:
+        return
+    handed = case.source.layout
+    if handed.batch_rows is not None and len(case.source.rows) > handed.batch_rows:
+        yield "layout:source-batches"
+    if handed.string_type is not StringType.STRING:
+        yield f"layout:source-{handed.string_type.value}"
+
+
+def _has_strict_field(data_type: DataType) -> bool:
+    return isinstance(data_type, StructType) and not all(field.nullable for field in data_type.fields)

@@ -1,24 +1,22 @@
-"""Labels of what a drawn case contains: the vocabulary of histograms and of the generator's own health check."""
+"""Labels of what a drawn case contains, for histograms and for tests of what the generator reaches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.strategies.labels.content_labels import content_labels, type_name, unusual_labels
-from mergecheck.strategies.labels.storage_labels import storage_labels
-from mergecheck.strategies.settings.settings import insert_only_optimised
-from mergecheck.strategies.statements.firing import units
-from mergecheck.strategies.statements.matches import is_multi_matched, match_matrix
+from mergecheck.strategies.labels.content_labels import content_labels, storage_labels, type_name, unusual_labels
+from mergecheck.strategies.settings import insert_only_optimised
+from mergecheck.strategies.statement.matches import is_multi_matched, match_matrix, units
 from mergecheck.strategies.syntax.expressions import And, Reference, Side, nodes
 from mergecheck.strategies.syntax.statement import Action, Clause, ClauseKind
 from mergecheck.strategies.syntax.truth import evaluator, places
-from mergecheck.strategies.tables.tables import visible_source
+from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mergecheck.reference.case.model import Case, Row
-    from mergecheck.strategies.statements.statements import DrawnMerge
+    from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement
     from mergecheck.strategies.syntax.truth import Evaluator
@@ -32,7 +30,7 @@ def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> froze
     Args:
         merge: what was drawn.
         case: made from it.
-        breaks: the rule that the case's statement breaks on purpose: then nothing matches and nothing fires.
+        breaks: the rule that the case's statement breaks on purpose; such a case has labels of its content only.
     """
     if breaks is not None:
         return frozenset({"outcome:invalid", f"invalid:{breaks}", *content_labels(merge)})
@@ -81,7 +79,7 @@ def _clause_labels(merge: DrawnMerge) -> Iterator[str]:
 
 
 def _pruning_labels(statement: Statement) -> Iterator[str]:
-    """Tell by what files may be skipped: conjuncts of ON (R-420), conditions of a matched-only merge (R-421)."""
+    """Yield what files may be skipped by: conjuncts of ON (R-420), conditions of a matched-only merge (R-421)."""
     if statement.of_kind(ClauseKind.NOT_MATCHED_BY_SOURCE):
         return
     if _has_target_only_part(statement.condition):
@@ -169,7 +167,7 @@ def _match_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...], *, opt
 
 
 def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Keep the pairs on which some MATCHED clause fires; an ambiguous match is one whatever they say (R-321)."""
+    """Return the pairs on which some MATCHED clause fires; ON alone decides whether a match is ambiguous (R-321)."""
     found = places(merge.schemas.target, merge.schemas.source)
     target, source = merge.tables.target, _source_rows(merge)
     tests = [
@@ -183,7 +181,7 @@ def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tup
 
 
 def _outcome_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> Iterator[str]:
-    """Tell how conditions come out on the rows that reach them, and whether any clause fires (R-301)."""
+    """Yield the results of conditions on the rows that reach them, and the clauses that fire (R-301)."""
     found = places(merge.schemas.target, merge.schemas.source)
     target, source = merge.tables.target, _source_rows(merge)
     for kind, rows in units(target, source, matrix).items():

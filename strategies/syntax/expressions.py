@@ -1,7 +1,7 @@
 """Expressions of a drawn statement as values.
 
-The grammar is closed on purpose: every node of a condition is a total function (R-312), means the same in Spark and in
-DuckDB, and is rendered by ``spark_sql`` alone. ``truth`` evaluates it to steer the drawing.
+The grammar is closed: every node of a condition is a total function (R-312), means the same in Spark and in DuckDB,
+and is written by ``spark_sql`` alone. ``truth`` evaluates it to steer the drawing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Operator(Enum):
 
     @property
     def mirrored(self) -> Operator:
-        """The comparison that says the same with its sides exchanged."""
+        """The comparison that means the same with its sides exchanged."""
         return _MIRRORED.get(self, self)
 
 
@@ -53,7 +53,7 @@ _MIRRORED = {
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant. ``type`` None is the untyped ``NULL``, which is good for an assigned value only (R-250)."""
+    """A constant; ``type`` None is the untyped ``NULL``, which only an assigned value can be (R-250)."""
 
     value: Value
     type: DataType | None
@@ -64,8 +64,9 @@ class Reference:
     """A column as the statement writes it.
 
     Attributes:
+        side: the table of the column.
         name: the column's name, possibly in another case (R-120).
-        qualified: whether the alias stands before it; an unqualified name must exist on one side in scope (R-118).
+        qualified: whether the alias qualifies it; an unqualified name must exist on one side only (R-118).
     """
 
     side: Side
@@ -75,7 +76,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """``t.column.field`` of a struct, at any depth; ``position`` is the field's place in its struct."""
+    """``t.column.field`` of a struct, at any depth; ``position`` is the field's position in its struct."""
 
     base: Reference | FieldAccess
     field: str
@@ -158,7 +159,7 @@ class Coalesce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sum:
-    """``left + right`` or ``left - right`` of INT or BIGINT columns that hold small numbers: it cannot overflow."""
+    """``left + right`` or ``left - right`` of INT or BIGINT columns with small numbers, so that it cannot overflow."""
 
     left: Expression
     right: Expression
@@ -167,7 +168,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """``left DIV right`` of integers, a BIGINT: the one node that fails for some rows, as an assigned value (R-254)."""
+    """``left DIV right`` of integers, a BIGINT; the only node that fails for some rows, only assigned (R-254)."""
 
     left: Expression
     right: Reference
@@ -191,9 +192,11 @@ class NamedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """SQL text written as it is: what an invalid statement has in place of an expression, or the statement's time.
+    """SQL text as it is, of an invalid expression or of the statement's time.
 
-    Its value is told beside it; an invalid text has none.
+    Attributes:
+        text: the text.
+        value: its value; None for an invalid text.
     """
 
     text: str
@@ -202,7 +205,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class ArrayCall:
-    """A function that gives an array, ``array_union`` for one: an assigned value only (R-246)."""
+    """A function that returns an array, such as ``array_union``; only assigned (R-246)."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -238,6 +241,11 @@ def nodes(expression: Expression) -> Iterator[Expression]:
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, _NODES):
                 yield from nodes(part)
+
+
+def conjunction(condition: Expression | None, other: Expression) -> Expression:
+    """Return ``condition AND other``, or ``other`` alone without a condition."""
+    return other if condition is None else And(condition, other)
 
 
 _NODES = (

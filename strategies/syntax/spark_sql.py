@@ -1,4 +1,4 @@
-"""Writes a drawn statement as Spark SQL: the one place where its text is made."""
+"""Writes a drawn statement as Spark SQL."""
 
 from __future__ import annotations
 
@@ -62,8 +62,14 @@ def clause_text(clause: Clause, aliases: Aliases) -> str:
     return f"{_WHEN[clause.kind]}{guard} THEN {_action(clause, aliases)}"
 
 
+def qualifier(side: Side, aliases: Aliases) -> str:
+    """Write what qualifies a column of a table: its alias or its name."""
+    alias = aliases.target if side is Side.TARGET else aliases.source
+    return side.value if alias is None else quote(alias)
+
+
 def expression_text(expression: Expression, aliases: Aliases) -> str:
-    """Write an expression; operands that are not atoms go into parentheses."""
+    """Write an expression; operands that are not atoms get parentheses."""
     match expression:
         case Literal(value, data_type):
             return literal(value, data_type)
@@ -130,12 +136,7 @@ def _aliased(relation: str, alias: str | None, aliases: Aliases) -> str:
 def _reference(reference: Reference, aliases: Aliases) -> str:
     if not reference.qualified:
         return quote(reference.name)
-    return f"{_qualifier(reference.side, aliases)}.{quote(reference.name)}"
-
-
-def _qualifier(side: Side, aliases: Aliases) -> str:
-    alias = aliases.target if side is Side.TARGET else aliases.source
-    return side.value if alias is None else quote(alias)
+    return f"{qualifier(reference.side, aliases)}.{quote(reference.name)}"
 
 
 def _action(clause: Clause, aliases: Aliases) -> str:
@@ -155,9 +156,9 @@ def _insert(assignments: tuple[Assignment, ...], aliases: Aliases) -> str:
 
 
 def _set(assignment: Assignment, aliases: Aliases) -> str:
-    prefix = f"{_qualifier(Side.TARGET, aliases)}." if assignment.qualified else ""
+    prefix = f"{qualifier(Side.TARGET, aliases)}." if assignment.qualified else ""
     if assignment.by_source:
-        prefix = f"{_qualifier(Side.SOURCE, aliases)}."
+        prefix = f"{qualifier(Side.SOURCE, aliases)}."
     return f"{prefix}{_path(assignment)} = {expression_text(assignment.value, aliases)}"
 
 

@@ -1,13 +1,15 @@
-"""The drawn MERGE statement as values; ``mergecheck.strategies.syntax.spark_sql`` writes it down.
+"""The drawn MERGE statement as values; ``mergecheck.strategies.syntax.spark_sql`` writes it as text.
 
-Kept apart from ``merge.syntax.statement``: a generator that shares the parser's values would share its mistakes.
+It shares nothing with ``merge.syntax.statement``: a generator that used the parser's values would share its mistakes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from mergecheck.strategies.syntax.expressions import Side
 
 if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
@@ -35,9 +37,10 @@ class Assignment:
 
     Attributes:
         column: the target column as written, possibly in another case (R-120).
+        value: what is assigned.
         path: the fields below the column, outermost first, for a nested UPDATE (R-212).
-        qualified: whether the target's alias stands before it, for UPDATE only (R-119).
-        by_source: whether the source's alias stands before it: only with schema evolution (R-231, R-232).
+        qualified: whether the target's alias qualifies it, for UPDATE only (R-119).
+        by_source: whether the source's alias qualifies it: only with schema evolution (R-231, R-232).
     """
 
     column: str
@@ -49,7 +52,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """One WHEN clause; ``star`` or else ``assignments``, neither for DELETE."""
+    """One WHEN clause: with a star or with assignments, a DELETE with neither."""
 
     kind: ClauseKind
     action: Action
@@ -66,10 +69,15 @@ class Clause:
         if (self.action is Action.DELETE) == (self.star or bool(self.assignments)):
             raise ValueError(f"{self.action.value}: UPDATE and INSERT need a star or assignments, DELETE has none")
 
+    @property
+    def side(self) -> Side:
+        """A table whose columns the clause may use (R-115)."""
+        return Side.SOURCE if self.kind is ClauseKind.NOT_MATCHED else Side.TARGET
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aliases:
-    """How the statement calls its tables; None where it gives no alias and the table's name serves."""
+    """The aliases of both tables, None without one; ``with_as`` says whether AS precedes them."""
 
     target: str | None = "t"
     source: str | None = "s"
@@ -81,10 +89,13 @@ class Statement:
     """A MERGE statement: clauses in SQL order.
 
     Attributes:
+        condition: the ON condition.
+        clauses: the WHEN clauses.
+        aliases: of both tables.
         self_merge: whether the target is its own source (R-810).
-        source_query: the query that stands in the place of the source's name, without parentheses; None without one.
-        with_schema_evolution: whether the statement itself asks for schema evolution (part 2).
-        brackets: whether ON stands in parentheses of its own.
+        source_query: the query in place of the source's name, without parentheses; None without one.
+        with_schema_evolution: whether the statement itself asks for schema evolution (R-230).
+        brackets: whether the ON condition has parentheses around it.
     """
 
     condition: Expression
@@ -95,17 +106,21 @@ class Statement:
     with_schema_evolution: bool = False
     brackets: bool = False
 
+    def with_clause(self, place: int, clause: Clause) -> Statement:
+        """Return the statement with another clause at a position."""
+        return replace(self, clauses=(*self.clauses[:place], clause, *self.clauses[place + 1 :]))
+
     def of_kind(self, kind: ClauseKind) -> tuple[Clause, ...]:
         """Return the clauses of one kind in statement order."""
         return tuple(clause for clause in self.clauses if clause.kind is kind)
 
     @property
     def insert_only(self) -> bool:
-        """Whether only NOT MATCHED clauses stand (R-006)."""
+        """Whether all clauses are NOT MATCHED clauses (R-006)."""
         return all(clause.kind is ClauseKind.NOT_MATCHED for clause in self.clauses)
 
     @property
     def sole_unconditional_delete(self) -> bool:
-        """Whether the MATCHED clauses are one DELETE without condition (R-006): several matches are then allowed."""
+        """Whether one DELETE without condition is the only MATCHED clause (R-006), so that rows may match twice."""
         matched = self.of_kind(ClauseKind.MATCHED)
         return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mergecheck.strategies.statements.matches import match_matrix
+from mergecheck.strategies.statement.matches import match_matrix
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.syntax.truth import evaluator, places
-from mergecheck.strategies.tables.tables import visible_source
+from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

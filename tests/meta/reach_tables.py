@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.reference.types.data_types import INTEGER_BITS, STRING, DecimalType
 from mergecheck.strategies.syntax.expressions import Side
-from mergecheck.strategies.tables.tables import visible_source
+from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

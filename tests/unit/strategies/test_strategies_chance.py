@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from mergecheck.reference.types.data_types import INT, STRING
 from mergecheck.strategies import Feature, Profile, samples
-from mergecheck.strategies.choices.chance import chances, chosen, throws
+from mergecheck.strategies.choices import chances, chosen, throws
 from mergecheck.strategies.choices.options import draw_options, or_null, with_further
-from mergecheck.strategies.tables.nested import with_hollow_structs
-from mergecheck.strategies.tables.values import value_options
+from mergecheck.strategies.table.nested import with_hollow_structs
+from mergecheck.strategies.table.values import value_options
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

@@ -12,7 +12,7 @@ from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.syntax.columns import Column
 from mergecheck.strategies.syntax.expressions import Cast, Coalesce, Literal, Reference, Side, Sum
 from mergecheck.strategies.syntax.truth import evaluator, places
-from mergecheck.strategies.tables.constraints import substituted, with_computed
+from mergecheck.strategies.table.constraints import substituted, with_computed
 
 if TYPE_CHECKING:
     from mergecheck.strategies import DrawnCase

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mergecheck.reference.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
 from mergecheck.strategies import Feature, Profile, samples
 from mergecheck.strategies.choices.options import one_of
-from mergecheck.strategies.settings.settings import AUTO_MERGE
+from mergecheck.strategies.settings import AUTO_MERGE
 from mergecheck.strategies.syntax.expressions import Reference, Side
-from mergecheck.strategies.tables.nested import (
+from mergecheck.strategies.table.nested import (
     comparable,
     draw_paths,
     draw_variant,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.reference.types.data_types import INT, STRING
-from mergecheck.strategies.statements.matches import disambiguated, is_multi_matched, match_matrix
+from mergecheck.strategies.statement.matches import disambiguated, is_multi_matched, match_matrix
 from mergecheck.strategies.syntax.columns import Column, Schemas
 from mergecheck.strategies.syntax.expressions import (
     FALSE,
@@ -37,7 +37,7 @@ from mergecheck.strategies.syntax.expressions import (
     nodes,
 )
 from mergecheck.strategies.syntax.truth import evaluator, places
-from mergecheck.strategies.tables.tables import Tables
+from mergecheck.strategies.table.rows import Tables
 
 if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression

@@ -33,7 +33,7 @@ from mergecheck.reference.types.data_types import (
     StructType,
 )
 from mergecheck.strategies import values
-from mergecheck.strategies.tables.domains import domain, neighbour
+from mergecheck.strategies.table.domains import domain, neighbour
 
 ATOMIC = (
     *(BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ),

@@ -1,1 +1,0 @@
-"""Features, their probabilities, and choices among options."""

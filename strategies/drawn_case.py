@@ -1,0 +1,129 @@
+"""Cases: everything drawn for one MERGE, in the form that engines and the reference read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.strategies.faults.invalid import draw_broken
+from mergecheck.strategies.labels.labels import labels
+from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
+from mergecheck.strategies.settings import (
+    DROP_NULL_COLUMNS,
+    auto_merges,
+    draw_table_properties,
+    insert_only_optimised,
+    session_settings,
+)
+from mergecheck.strategies.statement.large_tables import draw_large_tables
+from mergecheck.strategies.statement.merges import DrawnMerge, merges_with
+from mergecheck.strategies.statement.unusual import draw_twins, draw_void
+from mergecheck.strategies.syntax.columns import table_schema, target_schema
+from mergecheck.strategies.syntax.spark_sql import statement_text
+from mergecheck.strategies.table.constraints import with_strict_fields
+from mergecheck.strategies.table.layouts import draw_source_layout, draw_target_layout
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.strategies.features import Feature
+    from mergecheck.strategies.table.rows import Tables
+
+_NUM_ID_BYTES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnCase:
+    """A case with what the drawing knows of it.
+
+    Attributes:
+        case: the case.
+        merge: the statement as values, and the rows and columns that it was drawn over.
+        enabled: the features that the case may use; ``features`` says what it really contains.
+        breaks: number of the rule that the case breaks on purpose, so that it must be refused; ``merge`` then has the
+            statement as it was before. None for a valid case.
+    """
+
+    case: Case
+    merge: DrawnMerge
+    enabled: frozenset[Feature]
+    breaks: str | None = None
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Labels of what the case really contains, such as ``clause:matched/update``, ``on:equality``, ``files:3``."""
+        return labels(self.merge, self.case, breaks=self.breaks)
+
+
+@st.composite
+def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
+    """MERGE cases together with what the drawing knows of them; they shrink as the cases of ``cases`` do.
+
+    Args:
+        draw: given by Hypothesis.
+        profile: bounds of the tables, features left out or favoured.
+    """
+    enabled = draw(feature_sets(profile=profile))
+    conf = draw(session_settings(enabled))
+    merge = draw(
+        merges_with(enabled, profile, insert_only_optimised=insert_only_optimised(conf), auto_merge=auto_merges(conf))
+    )
+    tables = draw_large_tables(draw, enabled, merge)
+    broken = draw_broken(draw, enabled, merge.statement, merge.schemas)
+    statement = merge.statement if broken is None else broken.statement
+    breaks = None if broken is None else broken.rule
+    source = _source(merge, tables)
+    if source is not None and merge.query is None:
+        source = draw_twins(draw, enabled, source)
+        void = draw_void(draw, enabled, statement, source)
+        if void is not None:
+            source, conf, breaks = void, {**conf, DROP_NULL_COLUMNS: "true"}, "R-144"
+    properties = draw_table_properties(draw, enabled, merge.schemas.checks, insert_only=statement.insert_only)
+    if source is not None:
+        source = replace(source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows)))
+    target = Target(
+        schema=with_strict_fields(
+            draw, enabled, target_schema(merge.schemas.target), tuple(row for file in tables.files for row in file)
+        ),
+        files=tables.files,
+        partition_by=merge.schemas.partition_by,
+        properties=properties,
+        layout=draw_target_layout(
+            draw, enabled, added_columns=tables.added_columns, num_rows=max(map(len, tables.files), default=0)
+        ),
+    )
+    case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
+    return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
+
+
+@st.composite
+def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
+    """MERGE cases; about one in eight must be rejected, as ambiguous (R-320), failing or not valid.
+
+    They shrink to one INSERT clause over ``t.id = s.id``, with few rows of simple values, one file and no settings.
+
+    Args:
+        draw: given by Hypothesis.
+        profile: bounds of the tables, features left out or favoured.
+    """
+    return draw(drawn_cases(profile=profile)).case
+
+
+def with_id(case: Case) -> Case:
+    """Return a case with an id made from its contents, so that equal cases have one id wherever they are drawn."""
+    contents = repr((case.target, case.source, case.sql, dict(case.conf)))
+    digest = blake2b(contents.encode(errors="surrogatepass"), digest_size=_NUM_ID_BYTES).hexdigest()
+    return replace(case, id=f"drawn-{digest}")
+
+
+def _source(merge: DrawnMerge, tables: Tables) -> Source | None:
+    """Return the table that the statement reads; behind a query it has other rows than the statement sees."""
+    if merge.schemas.self_merge:
+        return None
+    if merge.query is None:
+        return Source(schema=table_schema(merge.schemas.source), rows=tables.source)
+    return Source(schema=table_schema(merge.query.columns), rows=merge.query.rows)

@@ -1,0 +1,84 @@
+"""Conditions that file statistics can decide: one target column compared with constants or NULL (R-420, R-421).
+
+Each is TRUE for one target row at least. A merge that wrongly skips the file of this row loses it; with a condition
+that no row satisfies, nobody would notice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.expression.conditions import compared, conditions_over
+from mergecheck.strategies.expression.scopes import draw_constant, draw_reference
+from mergecheck.strategies.syntax.expressions import Between, Comparison, In, IsNull, Literal, Operator, Side
+from mergecheck.strategies.syntax.literals import writable
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Value
+    from mergecheck.strategies.expression.scopes import Candidate, Scope
+    from mergecheck.strategies.syntax.expressions import Expression
+
+_ANY_CONDITION_PERCENT = 15
+_NULL_PERCENT = 40
+_HARD_PERCENT = 65
+_KEPT_CHARACTERS = 32
+_OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NULL_SAFE_EQUAL)
+_FORMS = st.sampled_from((*_OPERATORS, In, In, Between, IsNull))
+
+
+@st.composite
+def file_predicates(draw: DrawFn, scope: Scope) -> Expression:
+    """Conditions over one target column that are TRUE for some target row, if the target has rows.
+
+    They shrink to an equality with a value of the first row.
+    """
+    scope = scope.of_side(Side.TARGET)
+    columns = scope.comparable
+    num_rows = len(columns[0].cells) if columns else 0
+    if num_rows == 0 or chance(draw, _ANY_CONDITION_PERCENT):
+        return draw(conditions_over(scope, depth=1))
+    with_nulls = [column for column in columns if None in column.cells]
+    if with_nulls and chance(draw, _NULL_PERCENT):
+        return _of_null(draw, scope, draw(st.sampled_from(with_nulls)))
+    hard = [(column, row) for column in columns for row in range(num_rows) if _is_hard(column.cells[row])]
+    if hard and chance(draw, _HARD_PERCENT):
+        return _holding(draw, scope, *draw(st.sampled_from(hard)))
+    row = draw(st.sampled_from(range(num_rows)))
+    usable = [column for column in columns if column.cells[row] is not None and writable(column.cells[row])]
+    if not usable:
+        return IsNull(operand=draw_reference(draw, scope, draw(st.sampled_from(columns))), negated=draw(st.booleans()))
+    return _holding(draw, scope, draw(st.sampled_from(usable)), row)
+
+
+def _is_hard(value: Value) -> bool:
+    """Tell whether statistics leave out a value, as they do NaN (R-801), or truncate it (R-804)."""
+    if isinstance(value, str):
+        return len(value) > _KEPT_CHARACTERS
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _of_null(draw: DrawFn, scope: Scope, column: Candidate) -> Expression:
+    reference = draw_reference(draw, scope, column)
+    if chance(draw, 40):
+        return Comparison(Operator.NULL_SAFE_EQUAL, reference, Literal(None, column.column.type))
+    return IsNull(operand=reference)
+
+
+def _holding(draw: DrawFn, scope: Scope, column: Candidate, row: int) -> Expression:
+    reference = draw_reference(draw, scope, column)
+    value = Literal(column.cells[row], column.column.type)
+    form = draw(_FORMS)
+    if isinstance(form, Operator):
+        return compared(draw, form, reference, value)
+    if form is IsNull:
+        return IsNull(operand=reference, negated=True)
+    other = draw_constant(draw, scope, column)
+    # either option may be the one that holds; a range of the wrong order is empty, which is a case too
+    first, last = (other, value) if draw(st.booleans()) else (value, other)
+    return In(reference, (first, last)) if form is In else Between(reference, first, last)

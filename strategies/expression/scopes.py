@@ -1,0 +1,150 @@
+"""What an expression may refer to, and constants that occur in the data (R-115)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.types.data_types import INTEGER_BITS
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.syntax.expressions import Literal, Reference, Side
+from mergecheck.strategies.syntax.literals import writable
+from mergecheck.strategies.syntax.statement import ClauseKind
+from mergecheck.strategies.table.domains import domain
+from mergecheck.strategies.table.names import in_other_case
+from mergecheck.strategies.table.rows import visible_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Value
+    from mergecheck.strategies.syntax.columns import Column, Schemas
+    from mergecheck.strategies.table.rows import Tables
+
+_OTHER_CASE_PERCENT = 30
+_UNQUALIFIED_PERCENT = 50
+_FOREIGN_CONSTANT_PERCENT = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # Hypothesis hashes what it samples from
+class Candidate:
+    """A column in scope with the values that its rows hold.
+
+    Attributes:
+        side: its table.
+        column: the column.
+        observed: the distinct values, without NULL.
+        cells: the value of each row, with NULL.
+    """
+
+    side: Side
+    column: Column
+    observed: tuple[Value, ...]
+    cells: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The columns that one expression may refer to, and the features it may use.
+
+    Attributes:
+        candidates: the columns to draw from.
+        visible: lower-cased names of all columns that the engine sees there; in a one-sided part of a two-sided
+            condition these are more than the candidates.
+        features: what the case may use.
+    """
+
+    candidates: tuple[Candidate, ...]
+    visible: tuple[str, ...]
+    features: frozenset[Feature]
+
+    def of_side(self, side: Side) -> Scope:
+        """Return the scope with the columns of one table only, though both tables are visible."""
+        some = tuple(candidate for candidate in self.candidates if candidate.side is side)
+        return replace(self, candidates=some)
+
+    @property
+    def comparable(self) -> tuple[Candidate, ...]:
+        """The columns that have comparisons (R-807)."""
+        return tuple(candidate for candidate in self.candidates if not candidate.column.nested)
+
+    def is_unique(self, name: str) -> bool:
+        """Tell whether one column only has a name, so that it needs no qualifier (R-118)."""
+        return self.visible.count(name.lower()) == 1
+
+
+def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) -> Scope:
+    """Return the scope of ON and of MATCHED clauses: both tables."""
+    sides = (
+        (Side.TARGET, schemas.target, tables.target),
+        (Side.SOURCE, schemas.source, visible_source(schemas, tables)),
+    )
+    candidates = tuple(
+        _candidate(side, column, tuple(row[place] for row in rows))
+        for side, columns, rows in sides
+        for place, column in enumerate(columns)
+    )
+    return Scope(candidates=candidates, visible=_visible(candidates), features=features)
+
+
+def _candidate(side: Side, column: Column, cells: tuple[Value, ...]) -> Candidate:
+    return Candidate(side=side, column=column, observed=_distinct(cells), cells=cells)
+
+
+def clause_scope(scope: Scope, kind: ClauseKind) -> Scope:
+    """Reduce the whole scope to what a clause of a kind may use (R-115)."""
+    if kind is ClauseKind.MATCHED:
+        return scope
+    only = scope.of_side(Side.SOURCE if kind is ClauseKind.NOT_MATCHED else Side.TARGET)
+    return replace(only, visible=_visible(only.candidates))
+
+
+def _visible(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
+    return tuple(candidate.column.name.lower() for candidate in candidates)
+
+
+def draw_reference(draw: DrawFn, scope: Scope, candidate: Candidate) -> Reference:
+    """Draw how a column is written: qualified or not, in its own case or another (R-118, R-120)."""
+    name = in_other_case(draw, candidate.column.name, scope.features, percent=_OTHER_CASE_PERCENT)
+    bare = Feature.UNQUALIFIED_NAMES in scope.features and scope.is_unique(name)
+    qualified = not (bare and chance(draw, _UNQUALIFIED_PERCENT))
+    return Reference(side=candidate.side, name=name, qualified=qualified)
+
+
+def draw_constant(draw: DrawFn, scope: Scope, candidate: Candidate) -> Literal:
+    """Draw a constant to compare a column with: mostly a value of the data, of either side.
+
+    Raises:
+        ValueError: for a nested column, which has no constants.
+    """
+    column = candidate.column
+    observed = [value for value in candidate.observed if writable(value)]
+    if not observed or chance(draw, _FOREIGN_CONSTANT_PERCENT):
+        observed = _others(scope, column) or list(domain(column.type)[:5])
+    return Literal(draw(st.sampled_from(observed)), column.type)
+
+
+def _others(scope: Scope, column: Column) -> list[Value]:
+    return [
+        value
+        for candidate in scope.candidates
+        if candidate.column.type == column.type
+        for value in candidate.observed
+        if writable(value)
+    ]
+
+
+def _distinct(cells: Iterable[Value]) -> tuple[Value, ...]:
+    """Return the distinct values in order of appearance, compared by their text: NaN is one value, -0.0 is not 0.0."""
+    found = {repr(cell): cell for cell in cells if cell is not None}
+    return tuple(found.values())
+
+
+def same_class(one: Column, other: Column) -> bool:
+    """Tell whether two columns compare without a cast on which engines could differ."""
+    return one.type == other.type or (one.type in INTEGER_BITS and other.type in INTEGER_BITS)

@@ -1,0 +1,190 @@
+"""The features that a case may use: swarm testing.
+
+A case that may use everything rarely gets deep into anything. Each case therefore draws a set of features first
+(``mergecheck.strategies.profile``), and everything else is drawn within this set.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from types import MappingProxyType
+from typing import Self
+
+
+class Feature(Enum):
+    """What a case may use.
+
+    Attributes:
+        value: the name in reports and options.
+        probability_percent: how many of a hundred cases may use it.
+    """
+
+    _value_: str
+    probability_percent: float
+
+    def __new__(cls, name: str, probability_percent: float) -> Self:
+        """Make the second part of a member an attribute."""
+        feature = object.__new__(cls)
+        feature._value_ = name
+        feature.probability_percent = probability_percent
+        return feature
+
+    # clauses
+    MATCHED_UPDATE = "matched-update", 60
+    MATCHED_DELETE = "matched-delete", 40
+    INSERT = "insert", 70
+    BY_SOURCE_UPDATE = "not-matched-by-source-update", 50
+    BY_SOURCE_DELETE = "not-matched-by-source-delete", 44
+    SEVERAL_CLAUSES = "several-clauses-of-a-kind", 40
+    CONDITIONS = "conditions", 52
+    STAR = "star-actions", 50
+    EXPLICIT = "explicit-actions", 70
+    EXPRESSIONS = "assigned-expressions", 50
+    PARTIAL_INSERT = "partial-insert-lists", 30
+    PARTIAL_VALUES = "values-that-may-fail", 8
+    KEY_UPDATE = "key-updates", 30
+    LONE_DELETE = "sole-unconditional-delete", 12
+    # keys and rows
+    NULL_KEYS = "null-keys", 45
+    NULL_VALUES = "null-values", 65
+    DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
+    DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
+    AMBIGUOUS = "ambiguous-matches", 3
+    AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
+    EMPTY_TARGET = "empty-target", 3.5
+    EMPTY_SOURCE = "empty-source", 3.5
+    # ON
+    SEVERAL_KEYS = "several-keys", 25
+    NON_EQUI_ON = "non-equi-on", 15
+    NULL_SAFE_ON = "null-safe-on", 20
+    KEY_EXPRESSION_ON = "key-expression-on", 10
+    TARGET_ONLY_ON = "target-only-part-of-on", 20
+    SOURCE_ONLY_ON = "source-only-part-of-on", 15
+    ONE_SIDED_ON = "one-sided-on", 8
+    CONSTANT_ON = "constant-on", 4
+    FILE_PRUNING = "file-pruning", 37
+    KEY_RANGES = "key-ranges", 14
+    SELF_MERGE = "self-merge", 3
+    # table
+    PARTITIONS = "partitions", 35
+    AWKWARD_PARTITIONS = "awkward-partition-values", 35
+    CHANGE_DATA_FEED = "change-data-feed", 50
+    SEVERAL_FILES = "several-files", 70
+    # how the tables are stored
+    ROW_GROUPS = "several-row-groups", 15
+    NO_STATISTICS = "files-without-statistics", 8
+    OLDER_FILES = "files-without-a-column", 10
+    STRING_TYPES = "arrow-string-types", 15
+    SOURCE_BATCHES = "several-source-batches", 15
+    LARGE_TABLES = "large-tables", 0.8
+    # types
+    WIDE_TYPES = "wide-types", 35
+    TIMESTAMP_NTZ = "timestamp-ntz", 15
+    NESTED_TYPES = "nested-types", 36
+    LONG_TEXTS = "texts-beyond-the-statistics", 9
+    TYPED_KEYS = "typed-keys", 25
+    FLOAT_KEYS = "float-keys", 10
+    INTEGER_WIDTHS = "integer-widths", 20
+    # names and columns
+    AWKWARD_NAMES = "awkward-names", 22
+    SPACED_NAMES = "names-with-spaces", 12
+    INTERNAL_NAMES = "names-that-engines-use", 6
+    OTHER_CASE = "names-in-other-case", 15
+    COLUMN_ORDER = "columns-in-other-order", 25
+    EXTRA_SOURCE_COLUMNS = "extra-source-columns", 25
+    RENAMED_SOURCE_COLUMNS = "renamed-source-columns", 20
+    MISSING_SOURCE_COLUMNS = "missing-source-columns", 15
+    UNQUALIFIED_NAMES = "unqualified-names", 20
+    ALIASES = "aliases", 25
+    # schema evolution, nested data, casts, constraints
+    SCHEMA_EVOLUTION = "schema-evolution", 30
+    NESTED_UPDATE = "nested-updates", 18
+    CASTS = "casts", 25
+    LEGACY_POLICY = "legacy-store-assignment", 6
+    STRICT_POLICY = "strict-store-assignment", 5
+    NOT_NULL = "not-null-columns", 14
+    NOT_NULL_FIELDS = "not-null-fields", 15
+    CHECKS = "check-constraints", 25
+    COLUMN_DEFAULTS = "column-defaults", 10
+    GENERATED_COLUMNS = "generated-columns", 10
+    VIOLATIONS = "constraint-violations", 26
+    # the statement as a whole
+    SUBQUERY_SOURCE = "subquery-source", 12
+    INVALID = "invalid-statements", 4
+    INTERLEAVED = "interleaved-clause-kinds", 8
+    STATEMENT_TIME = "statement-time", 5
+    LAYOUT_AMBIGUITY = "ambiguity-in-pruned-files", 2
+    # session
+    SETTINGS = "settings", 40
+    CASE_SENSITIVE = "case-sensitive-session", 4
+    # unusual tables and names
+    UNUSUAL_SCHEMAS = "schemas-without-columns-or-types", 2
+    RESERVED_NAMES = "names-of-change-columns", 3
+    DUPLICATE_SOURCE_NAMES = "duplicate-source-names", 3
+    ALIAS_OF_COLUMN = "alias-equal-to-a-column", 3
+    APPEND_ONLY = "append-only-target", 3.5
+
+
+_F = Feature
+NEEDS = MappingProxyType(
+    {
+        _F.LAYOUT_AMBIGUITY: (_F.AMBIGUOUS, _F.FILE_PRUNING, _F.MATCHED_UPDATE),
+        _F.AMBIGUOUS_UNMATCHED: (_F.AMBIGUOUS, _F.BY_SOURCE_UPDATE),
+        _F.LONE_DELETE: (_F.MATCHED_DELETE, _F.DUPLICATE_SOURCE_KEYS),
+        _F.AMBIGUOUS: (_F.DUPLICATE_SOURCE_KEYS, _F.CONDITIONS),
+        _F.FILE_PRUNING: (_F.CONDITIONS, _F.SEVERAL_FILES, _F.NULL_VALUES),
+        _F.LONG_TEXTS: (_F.FILE_PRUNING,),
+        _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
+        _F.PARTIAL_VALUES: (_F.EXPLICIT,),
+        _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT, _F.MATCHED_UPDATE),
+        _F.COLUMN_DEFAULTS: (_F.INSERT, _F.EXPLICIT, _F.PARTIAL_INSERT),
+        _F.UNUSUAL_SCHEMAS: (_F.SCHEMA_EVOLUTION, _F.STAR),
+    }
+)
+"""What a feature turns on, in this order, because it would mostly lead to nothing without it."""
+
+CONFLICTS = MappingProxyType(
+    {
+        # only a merge with nothing but MATCHED clauses skips files by their conditions (R-322)
+        _F.LAYOUT_AMBIGUITY: (
+            *(_F.INSERT, _F.BY_SOURCE_UPDATE, _F.BY_SOURCE_DELETE, _F.LONE_DELETE, _F.INVALID, _F.NO_STATISTICS),
+        ),
+        # a sole unconditional DELETE allows several matches (R-320)
+        _F.AMBIGUOUS: (_F.LONE_DELETE,),
+        _F.AMBIGUOUS_UNMATCHED: (
+            *(_F.LAYOUT_AMBIGUITY, _F.LONE_DELETE, _F.FILE_PRUNING, _F.MATCHED_UPDATE, _F.MATCHED_DELETE),
+        ),
+        # a NOT MATCHED BY SOURCE clause reads every file (R-420)
+        _F.FILE_PRUNING: (_F.BY_SOURCE_UPDATE, _F.BY_SOURCE_DELETE),
+        # without column mapping a changed schema cannot hold such names
+        _F.SCHEMA_EVOLUTION: (_F.SPACED_NAMES,),
+        # there is one policy (R-251)
+        _F.LEGACY_POLICY: (_F.STRICT_POLICY,),
+        # an invalid statement never gets as far as a match
+        _F.INVALID: (_F.AMBIGUOUS,),
+        _F.CASE_SENSITIVE: (_F.OTHER_CASE, _F.DUPLICATE_SOURCE_NAMES),
+        # no joins of all rows with all, keys that cannot be counted, or statements that are refused
+        _F.LARGE_TABLES: (
+            *(_F.NON_EQUI_ON, _F.ONE_SIDED_ON, _F.CONSTANT_ON, _F.SOURCE_ONLY_ON),
+            *(_F.AMBIGUOUS, _F.AMBIGUOUS_UNMATCHED, _F.LAYOUT_AMBIGUITY),
+            *(_F.EMPTY_TARGET, _F.EMPTY_SOURCE, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.UNUSUAL_SCHEMAS, _F.INVALID),
+            *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS),
+        ),
+        # what keeps an engine from skipping files by the source's keys, or from rewriting only the changed rows
+        _F.KEY_RANGES: (
+            *(_F.BY_SOURCE_UPDATE, _F.BY_SOURCE_DELETE, _F.PARTITIONS, _F.TYPED_KEYS, _F.FLOAT_KEYS),
+            *(_F.PARTIAL_VALUES, _F.NESTED_TYPES, _F.CHECKS, _F.SELF_MERGE, _F.SUBQUERY_SOURCE),
+        ),
+        _F.UNUSUAL_SCHEMAS: (_F.INVALID, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.SPACED_NAMES),
+    }
+)
+"""What a feature turns off."""
+
+CLAUSE_FEATURES = (
+    Feature.INSERT,
+    Feature.MATCHED_UPDATE,
+    Feature.MATCHED_DELETE,
+    Feature.BY_SOURCE_UPDATE,
+    Feature.BY_SOURCE_DELETE,
+)
+"""The features that lead to clauses, simplest first: a case has at least one of them (R-106)."""

@@ -1,0 +1,90 @@
+"""Profiles: the bounds of a case, and the set of features that it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.features import CLAUSE_FEATURES, CONFLICTS, NEEDS, Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hypothesis.strategies import DrawFn
+
+_DENSITIES = st.sampled_from((0.6, 1.0, 1.0, 1.5))
+_MAX_PERCENT = 97
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a run wants of its cases.
+
+    Attributes:
+        max_rows: most rows of either table.
+        max_files: most files of the target.
+        max_clauses: most clauses of one kind.
+        disabled: features that no case uses, for an engine that lacks them.
+        percent: how many of a hundred cases may use a feature, in place of its ``probability_percent``.
+    """
+
+    max_rows: int = 20
+    max_files: int = 5
+    max_clauses: int = 4
+    disabled: frozenset[Feature] = frozenset()
+    percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that leave nothing to draw."""
+        for name in ("max_rows", "max_files", "max_clauses"):
+            if (given := getattr(self, name)) < 1:
+                raise ValueError(f"Profile({name}={given}): must be at least 1")
+        if self.disabled.issuperset(CLAUSE_FEATURES):
+            raise ValueError("Profile(disabled=...) leaves no clause: keep at least one clause feature enabled")
+
+    def without(self, *features: Feature) -> Profile:
+        """Return this profile with more features disabled."""
+        return replace(self, disabled=self.disabled.union(features))
+
+    def favouring(self, *features: Feature, percent: float = 90) -> Profile:
+        """Return this profile with some features on in ``percent`` of a hundred cases."""
+        return replace(self, percent=MappingProxyType({**self.percent, **dict.fromkeys(features, percent)}))
+
+
+DEFAULT_PROFILE = Profile()
+
+
+@st.composite
+def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozenset[Feature]:
+    """Sets of features that one case may use; at least one of them leads to clauses.
+
+    Each feature is on or off by itself, in some sets with a higher probability than in others. Shrinks to INSERT alone.
+    """
+    density = draw(_DENSITIES)
+    # drawn for disabled features too, so that disabling a feature changes no other one
+    enabled = {feature for feature in Feature if chance(draw, _percent(feature, profile, density))}
+    enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
+    if not enabled.intersection(CLAUSE_FEATURES):
+        enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in profile.disabled])))
+    for feature, needed in NEEDS.items():
+        if feature in enabled:
+            enabled.update(each for each in needed if each not in profile.disabled)
+    return frozenset(enabled)
+
+
+def _percent(feature: Feature, profile: Profile, density: float) -> float:
+    if feature in profile.disabled:
+        return 0
+    return profile.percent.get(feature, min(_MAX_PERCENT, feature.probability_percent * density))
+
+
+def uses(draw: DrawFn, features: frozenset[Feature], feature: Feature, *, percent: float = 85) -> bool:
+    """Draw whether the case uses a feature here, if it may use it; shrinks to False.
+
+    Call it next to what the feature leads to, so that the shrinker removes both together.
+    """
+    return chance(draw, percent if feature in features else 0)

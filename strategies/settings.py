@@ -1,0 +1,93 @@
+"""Session settings and table properties of a case (R-120, R-244, R-251, R-470, R-731)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import uses
+from mergecheck.strategies.syntax.spark_sql import expression_text
+from mergecheck.strategies.syntax.statement import Aliases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.strategies.syntax.columns import Check
+
+_PREFIX = "spark.databricks.delta."
+INSERT_ONLY = f"{_PREFIX}merge.optimizeInsertOnlyMerge.enabled"
+MATCHED_ONLY = f"{_PREFIX}merge.optimizeMatchedOnlyMerge.enabled"
+MATERIALIZE = f"{_PREFIX}merge.materializeSource"
+REPARTITION = f"{_PREFIX}merge.repartitionBeforeWrite.enabled"
+SKIP_EMPTY_COMMITS = f"{_PREFIX}skipRecordingEmptyCommits"
+AUTO_MERGE = f"{_PREFIX}schema.autoMerge.enabled"
+PRESERVE_NULL_STRUCTS = f"{_PREFIX}merge.preserveNullSourceStructs"
+PRESERVE_ON_STAR = f"{PRESERVE_NULL_STRUCTS}.updateStar"
+POLICY = "spark.sql.storeAssignmentPolicy"
+ANSI = "spark.sql.ansi.enabled"
+CASE_SENSITIVE = "spark.sql.caseSensitive"
+DROP_NULL_COLUMNS = f"{_PREFIX}createDataFrame.dropNullColumns"
+APPEND_ONLY = "delta.appendOnly"
+
+_MATERIALIZE_MODES = st.sampled_from(("none", "all", "auto"))
+_SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
+_PERCENT = 35
+_AUTO_MERGE_PERCENT = 40
+_STRUCT_PERCENT = 35
+_NO_ANSI_PERCENT = 4
+_APPEND_ONLY_PERCENT = 15
+
+
+@st.composite
+def session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
+    """Settings of the session; those at their default are left out, and the others shrink to it."""
+    conf: dict[str, str] = {}
+    if Feature.SETTINGS in features:
+        if chance(draw, _PERCENT):
+            conf[MATERIALIZE] = draw(_MATERIALIZE_MODES)
+        conf |= {name: "false" for name in _SWITCHES if chance(draw, _PERCENT)}
+    if Feature.SCHEMA_EVOLUTION in features:
+        if chance(draw, _AUTO_MERGE_PERCENT):
+            conf[AUTO_MERGE] = "true"
+        if Feature.NESTED_TYPES in features and chance(draw, _STRUCT_PERCENT):
+            # the second has the first's value unless it is set (R-244)
+            both = (PRESERVE_NULL_STRUCTS, PRESERVE_ON_STAR)
+            names = draw(st.sampled_from((both[:1], both[1:], both)))
+            conf |= {name: draw(st.sampled_from(("false", "true"))) for name in names}
+    if Feature.LEGACY_POLICY in features:
+        conf[POLICY] = "LEGACY"
+        if chance(draw, _NO_ANSI_PERCENT):
+            conf[ANSI] = "false"
+    elif Feature.STRICT_POLICY in features:
+        conf[POLICY] = "STRICT"
+    if Feature.CASE_SENSITIVE in features:
+        conf[CASE_SENSITIVE] = "true"
+    return conf
+
+
+def insert_only_optimised(conf: Mapping[str, str]) -> bool:
+    """Tell whether insert-only merges take the path without an ambiguity check (R-320, R-402)."""
+    return conf.get(INSERT_ONLY, "true") == "true"
+
+
+def auto_merges(conf: Mapping[str, str]) -> bool:
+    """Tell whether the session has schema evolution on."""
+    return conf.get(AUTO_MERGE, "false") == "true"
+
+
+def draw_table_properties(
+    draw: DrawFn, features: frozenset[Feature], checks: Iterable[Check], *, insert_only: bool
+) -> dict[str, str]:
+    """Draw the properties of the target: change data feed (R-601), CHECK constraints (R-742), append-only (R-743)."""
+    properties = {CDF_PROPERTY: "true"} if Feature.CHANGE_DATA_FEED in features else {}
+    # an append-only table refuses most merges that do more than insert
+    if uses(draw, features, Feature.APPEND_ONLY, percent=90 if insert_only else _APPEND_ONLY_PERCENT):
+        properties[APPEND_ONLY] = "true"
+    constraints = {f"delta.constraints.{check.name}": expression_text(check.condition, Aliases()) for check in checks}
+    return {**properties, **constraints}

@@ -1,1 +1,0 @@
-"""Strategies for session settings, engine settings and table properties."""

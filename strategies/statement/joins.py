@@ -1,0 +1,162 @@
+"""The ON condition: equality, null-safe, several keys, non-equi, one-sided, constant (R-003, R-813 to R-815)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.types.data_types import INT
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.expression.conditions import TRUTH_VALUES, conditions_over
+from mergecheck.strategies.expression.file_predicates import file_predicates
+from mergecheck.strategies.expression.scopes import draw_reference, same_class
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import uses
+from mergecheck.strategies.syntax.expressions import (
+    FALSE,
+    And,
+    Between,
+    Comparison,
+    In,
+    Literal,
+    Operator,
+    Or,
+    Side,
+    Sum,
+)
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.strategies.expression.scopes import Candidate, Scope
+    from mergecheck.strategies.syntax.columns import Schemas
+    from mergecheck.strategies.syntax.expressions import Expression
+
+
+class OnForm(Enum):
+    """The main form of an ON condition; the value is its name in reports."""
+
+    EQUALITY = "equality"
+    NULL_SAFE = "null-safe"
+    KEY_EXPRESSION = "key-expression"
+    NON_EQUI = "non-equi"
+    EITHER = "or"
+    TARGET_SIDE = "target-side-only"
+    SOURCE_SIDE = "source-side-only"
+    CONSTANT = "constant"
+
+
+_UNEQUAL = st.sampled_from(
+    (Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.LESS, Operator.GREATER, Operator.NOT_EQUAL)
+)
+_ONE = Literal(1, INT)
+_FILE_PREDICATE_PERCENT = 60
+
+
+@st.composite
+def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, Expression]:
+    """ON conditions with their forms; they shrink to ``t.id = s.id``."""
+    keys = [
+        (_candidate(scope, Side.TARGET, target), _candidate(scope, Side.SOURCE, source))
+        for target, source in schemas.keys
+    ]
+    form = draw(st.sampled_from(_forms(scope.features, keys)))
+    condition = _main(draw, scope, keys, form)
+    if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
+        condition = And(condition, draw(conditions_over(scope.of_side(Side.TARGET), depth=1)))
+    if uses(draw, scope.features, Feature.FILE_PRUNING, percent=_FILE_PREDICATE_PERCENT):
+        condition = And(condition, draw(file_predicates(scope)))
+    if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
+        condition = And(condition, draw(conditions_over(scope.of_side(Side.SOURCE), depth=1)))
+    return form, condition
+
+
+def _forms(features: frozenset[Feature], keys: list[tuple[Candidate, Candidate]]) -> list[OnForm]:
+    forms = {
+        Feature.NULL_SAFE_ON: (OnForm.NULL_SAFE, OnForm.NULL_SAFE),
+        Feature.KEY_EXPRESSION_ON: (OnForm.KEY_EXPRESSION, OnForm.KEY_EXPRESSION) if _summable(keys) else (),
+        Feature.NON_EQUI_ON: (OnForm.NON_EQUI, OnForm.NON_EQUI, OnForm.EITHER),
+        Feature.KEY_RANGES: (OnForm.NULL_SAFE, OnForm.NULL_SAFE, OnForm.EITHER),
+        Feature.ONE_SIDED_ON: (OnForm.TARGET_SIDE, OnForm.SOURCE_SIDE),
+        Feature.CONSTANT_ON: (OnForm.CONSTANT, OnForm.CONSTANT),
+    }
+    return [OnForm.EQUALITY, *(form for feature, some in forms.items() if feature in features for form in some)]
+
+
+def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], form: OnForm) -> Expression:
+    if form is OnForm.CONSTANT:
+        return draw(TRUTH_VALUES)
+    if form is OnForm.TARGET_SIDE:
+        return draw(conditions_over(scope.of_side(Side.TARGET), depth=1))
+    if form is OnForm.SOURCE_SIDE:
+        return draw(conditions_over(scope.of_side(Side.SOURCE), depth=1))
+    first, rest = keys[0], keys[1:]
+    if form is OnForm.KEY_EXPRESSION:
+        first = next(pair for pair in keys if _summable([pair]))
+        rest = [pair for pair in keys if pair is not first]
+        return _joined(_shifted(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
+    if form is OnForm.NON_EQUI:
+        return _joined(_unequal(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
+    if form is OnForm.EITHER:
+        return Or(_equality(draw, scope, first), _second(draw, scope, rest))
+    main = _equality(draw, scope, first, operator=_operator(draw, form))
+    return _joined(main, [_equality(draw, scope, pair, operator=_operator(draw, form)) for pair in rest])
+
+
+def _operator(draw: DrawFn, form: OnForm) -> Operator:
+    if form is OnForm.NULL_SAFE and chance(draw, 80):
+        return Operator.NULL_SAFE_EQUAL
+    return Operator.EQUAL
+
+
+def _joined(condition: Expression, others: list[Expression]) -> Expression:
+    for other in others:
+        condition = And(condition, other)
+    return condition
+
+
+def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]]) -> Expression:
+    if rest:
+        return _equality(draw, scope, rest[0])
+    pairs = [
+        (one, other)
+        for one in scope.of_side(Side.TARGET).comparable
+        for other in scope.of_side(Side.SOURCE).comparable
+        if same_class(one.column, other.column)
+    ]
+    return _equality(draw, scope, draw(st.sampled_from(pairs))) if pairs else FALSE
+
+
+def _equality(
+    draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate], *, operator: Operator = Operator.EQUAL
+) -> Expression:
+    left, right = (draw_reference(draw, scope, candidate) for candidate in pair)
+    if chance(draw, 25):
+        left, right = right, left
+    return Comparison(operator, left, right)
+
+
+def _shifted(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> Expression:
+    target, source = (draw_reference(draw, scope, candidate) for candidate in pair)
+    shifted = Sum(left=source, right=_ONE, minus=draw(st.booleans()))
+    return Comparison(Operator.EQUAL, target, shifted)
+
+
+def _unequal(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> Expression:
+    target, source = (draw_reference(draw, scope, candidate) for candidate in pair)
+    if _summable([pair]) and chance(draw, 40):
+        near = Sum(left=source, right=_ONE)
+        if draw(st.booleans()):
+            return In(target, (source, near))
+        return Between(target, source, near)
+    return Comparison(draw(_UNEQUAL), target, source)
+
+
+def _summable(keys: list[tuple[Candidate, Candidate]]) -> bool:
+    return any(target.column.summable and source.column.summable for target, source in keys)
+
+
+def _candidate(scope: Scope, side: Side, name: str) -> Candidate:
+    return next(found for found in scope.candidates if found.side is side and found.column.name == name)

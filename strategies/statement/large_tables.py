@@ -1,0 +1,110 @@
+"""Tables larger than one batch of an engine: a drawn row repeated thousands of times under keys of its own.
+
+Only a template and a number are drawn, so a large case costs about as much to draw as a small one. The statement is
+drawn over the small tables; it means the same for more rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import uses
+from mergecheck.strategies.statement.joins import OnForm
+from mergecheck.strategies.table.constraints import keeping_checks, with_computed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.strategies.statement.merges import DrawnMerge
+    from mergecheck.strategies.syntax.columns import Column
+    from mergecheck.strategies.table.rows import Tables
+
+# engines have batches of 1,024, 2,048, 4,096 or 8,192 rows
+_NUM_ROWS = st.sampled_from((2_100, 8_300, 8_300))
+_BORDERS = (0, 1, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 8_193)
+_NUM_SPREAD = 13
+# greater than every drawn key
+_FIRST_KEY = 1_000
+_NUM_VALUES = 5
+# they cost an engine seconds
+_USED_PERCENT = 75
+_COUNTABLE = frozenset({OnForm.EQUALITY, OnForm.NULL_SAFE, OnForm.KEY_EXPRESSION})
+
+
+class Matches(Enum):
+    """Which of the added target rows have a source row."""
+
+    SPREAD = "a few, in several batches and at their borders"
+    ALL = "all"
+    HALF = "every second one, and as many source rows have no match"
+
+
+def draw_large_tables(draw: DrawFn, features: frozenset[Feature], merge: DrawnMerge) -> Tables:
+    """Draw the tables of a merge, by a feature with thousands of rows more in the target's first file."""
+    tables, schemas = merge.tables, merge.schemas
+    if not uses(draw, features, Feature.LARGE_TABLES, percent=_USED_PERCENT) or merge.on_form not in _COUNTABLE:
+        return tables
+    if not tables.files or not tables.source or len(schemas.keys) > 1 or schemas.keys[0][0] in schemas.partition_by:
+        return tables
+    num_rows = draw(_NUM_ROWS)
+    matches = draw(st.sampled_from(Matches))
+    key, source_key = schemas.keys[0]
+    fixed = frozenset(schemas.partition_by)
+    added = keeping_checks(
+        _numbered(draw(st.sampled_from(tables.files[0])), schemas.target, key, range(num_rows), fixed=fixed), schemas
+    )
+    source = _numbered(
+        draw(st.sampled_from(tables.source)),
+        schemas.source,
+        source_key,
+        _matching(matches, num_rows),
+        fixed=frozenset(),
+    )
+    return replace(tables, files=((*tables.files[0], *added), *tables.files[1:]), source=(*tables.source, *source))
+
+
+def _matching(matches: Matches, num_rows: int) -> Iterable[int]:
+    """Return the numbers of the added source rows: a target row of the same number matches."""
+    match matches:
+        case Matches.ALL:
+            return range(num_rows)
+        case Matches.HALF:
+            return range(0, 2 * num_rows, 2)
+        case Matches.SPREAD:
+            spread = range(0, num_rows, num_rows // _NUM_SPREAD)
+            return sorted({*spread, *(place for place in _BORDERS if place < num_rows)})
+
+
+def _numbered(
+    template: Row, columns: tuple[Column, ...], key: str, numbers: Iterable[int], *, fixed: frozenset[str]
+) -> tuple[Row, ...]:
+    """Repeat a row once per number: the number makes its key, and the small numbers of other columns vary with it."""
+    key_place = next(place for place, column in enumerate(columns) if column.name == key)
+    varied = [
+        place
+        for place, column in enumerate(columns)
+        if column.summable
+        and not column.bounded
+        and column.computed is None
+        and column.name not in fixed
+        and place != key_place
+    ]
+    computed = [place for place, column in enumerate(columns) if column.computed is not None]
+    rows = []
+    for number in numbers:
+        cells = list(template)
+        for place in computed:
+            cells[place] = None
+        for place in varied:
+            cells[place] = number % _NUM_VALUES
+        cells[key_place] = _FIRST_KEY + number
+        rows.append(tuple(cells))
+    return with_computed(rows, columns)

@@ -1,0 +1,129 @@
+"""Which rows match under ON and on which of them clauses fire; keeps ambiguous and idle merges rare (R-320)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.expression.slots import guarded
+from mergecheck.strategies.syntax.expressions import And
+from mergecheck.strategies.syntax.statement import ClauseKind
+from mergecheck.strategies.syntax.truth import evaluator, places
+from mergecheck.strategies.table.rows import visible_source
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.strategies.syntax.columns import Schemas
+    from mergecheck.strategies.syntax.expressions import Expression
+    from mergecheck.strategies.syntax.statement import Statement
+    from mergecheck.strategies.table.rows import Tables
+
+_ROUSED_PERCENT = 94
+
+
+def match_matrix(
+    condition: Expression, schemas: Schemas, target: tuple[Row, ...], source: tuple[Row, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return, for each source row, the positions of the target rows for which ON is TRUE (R-003)."""
+    holds = evaluator(condition, places(schemas.target, schemas.source))
+    return tuple(
+        tuple(place for place, row in enumerate(target) if holds(row, source_row) is True) for source_row in source
+    )
+
+
+def is_multi_matched(matrix: tuple[tuple[int, ...], ...]) -> bool:
+    """Tell whether some target row has two or more matching source rows (R-004)."""
+    seen: set[int] = set()
+    for matched in matrix:
+        if not seen.isdisjoint(matched):
+            return True
+        seen.update(matched)
+    return False
+
+
+def disambiguated(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
+    """Drop the rows that make a match ambiguous: source rows, or target rows of a self-merge.
+
+    Earlier rows stay, so that shrinking the tables does not bring others back.
+    """
+    if schemas.self_merge:
+        return _distinct_self(condition, schemas, tables)
+    matrix = match_matrix(condition, schemas, tables.target, tables.source)
+    taken: set[int] = set()
+    kept = []
+    for row, matched in zip(tables.source, matrix, strict=True):
+        if taken.isdisjoint(matched):
+            taken.update(matched)
+            kept.append(row)
+    return replace(tables, source=tuple(kept))
+
+
+def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
+    rows = tables.target
+    merged = set(map(id, visible_source(schemas, tables)))
+    matrix = match_matrix(condition, schemas, rows, rows)
+    matrix = tuple(found if id(row) in merged else () for row, found in zip(rows, matrix, strict=True))
+    kept: list[int] = []
+    for place in range(len(rows)):
+        tried = [*kept, place]
+        among = tuple(tuple(i for i in matrix[source] if i in tried) for source in tried)
+        if not is_multi_matched(among):
+            kept = tried
+    remaining = iter(range(len(rows)))
+    files = tuple(tuple(row for row in file if next(remaining) in kept) for file in tables.files)
+    return replace(tables, files=tuple(file for file in files if file))
+
+
+def units(
+    target: tuple[Row, ...], source: tuple[Row, ...], matrix: tuple[tuple[int, ...], ...]
+) -> dict[ClauseKind, list[tuple[Row, Row]]]:
+    """Return the rows that reach each kind of clause, as (target row, source row); () for no row (R-004).
+
+    Args:
+        target: rows of the target.
+        source: rows of the source.
+        matrix: for each source row, the positions of the target rows that match it.
+    """
+    matched = {place for row in matrix for place in row}
+    return {
+        ClauseKind.MATCHED: [(target[t], source[s]) for s, row in enumerate(matrix) for t in row],
+        ClauseKind.NOT_MATCHED: [((), row) for row, hit in zip(source, matrix, strict=True) if not hit],
+        ClauseKind.NOT_MATCHED_BY_SOURCE: [(row, ()) for t, row in enumerate(target) if t not in matched],
+    }
+
+
+def meeting(
+    draw: DrawFn, condition: Expression, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
+) -> Expression:
+    """Remove the last conjuncts of an ON condition until rows match; mostly, and whether or not it helps."""
+    # drawn before looking at the rows, so that shrinking rows moves no later choice
+    wanted = chance(draw, _ROUSED_PERCENT)
+    while wanted and isinstance(condition, And) and not any(match_matrix(condition, schemas, target, source)):
+        condition = condition.left
+    return condition
+
+
+def roused(
+    draw: DrawFn, statement: Statement, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
+) -> Statement:
+    """Remove the condition of the last clause of each kind if no clause would fire; mostly.
+
+    A merge that changes nothing tests little, but a few cases are to be such merges.
+    """
+    if not chance(draw, _ROUSED_PERCENT):
+        return statement
+    rows = units(target, source, match_matrix(statement.condition, schemas, target, source))
+    found = places(schemas.target, schemas.source)
+    for clause in statement.clauses:
+        test = None if clause.condition is None else evaluator(clause.condition, found)
+        if any(test is None or test(*pair) is True for pair in rows[clause.kind]):
+            return statement
+    last = {clause.kind: place for place, clause in enumerate(statement.clauses)}
+    clauses = tuple(
+        guarded(replace(clause, condition=None)) if last[clause.kind] == place else clause
+        for place, clause in enumerate(statement.clauses)
+    )
+    return replace(statement, clauses=clauses)

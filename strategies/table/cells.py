@@ -1,0 +1,109 @@
+"""What the cells of a column are drawn from, by what the column is for, and the keys of source rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.types.data_types import STRING, StructType
+from mergecheck.strategies.choices import or_null, weighted
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
+from mergecheck.strategies.table.domains import FRESH, domain, neighbour, small_values
+from mergecheck.strategies.table.nested import feeding
+from mergecheck.strategies.table.values import LONG_TEXTS
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from mergecheck.reference.case.model import Row, Value
+
+_VALUE_SPAN = 5
+_PARTITION_SPAN = 3
+_MANY_VALUES = 12
+
+
+def cells(column: Column, features: frozenset[Feature], schemas: Schemas, *, span: int) -> SearchStrategy[Value]:
+    """Return a strategy of the cells of a column; they shrink to the simplest value and not to NULL.
+
+    Args:
+        column: a column of ``schemas.target``.
+        features: what the case may use.
+        schemas: tells which columns are keys and partition columns.
+        span: how many different values a key has.
+    """
+    is_key = column.name in {name for name, _ in schemas.keys}
+    nullable = (Feature.NULL_KEYS if is_key else Feature.NULL_VALUES) in features and not column.required
+    if column.computed is not None:
+        # None is filled in later
+        return st.sampled_from((None, None, *domain(column.type)[-2:])) if column.misfits else st.none()
+    if column.domain is not Domain.SMALL:
+        present = st.sampled_from(LONG_TEXTS) if column.domain is Domain.LONG else _wide(column)
+        return or_null(present) if nullable else present
+    if column.name in schemas.partition_by:
+        awkward = Feature.AWKWARD_PARTITIONS in features
+        if awkward and column.type == STRING and not is_key and not column.required:
+            # the empty text is stored as NULL (R-744)
+            return st.sampled_from((*domain(STRING)[:_MANY_VALUES], *("",) * 3, *(None,) * nullable))
+        # the awkward texts of a domain are behind its plain ones
+        return small_values(column.type, span=_MANY_VALUES if awkward else _PARTITION_SPAN, null_weight=int(nullable))
+    width = min(span, max(2, len(domain(column.type)) - FRESH)) if is_key else _VALUE_SPAN
+    null_weight = max(1, width // 4) if is_key and Feature.KEY_RANGES in features else 1
+    return small_values(column.type, span=width, null_weight=null_weight * nullable)
+
+
+def _wide(column: Column) -> SearchStrategy[Value]:
+    present = feeding(column.type, column.feeds or column.type, misfits=column.misfits)
+    if not isinstance(column.type, StructType):
+        return present
+    # a struct of NULLs is not a NULL struct (R-806)
+    return weighted((7, present), (1, st.just((None,) * len(column.type.fields))))
+
+
+def source_keys(
+    columns: tuple[Column, ...], features: frozenset[Feature], *, present: tuple[Row, ...], span: int
+) -> SearchStrategy[Row]:
+    """Return a strategy of the keys of source rows: keys of the target, near misses and others.
+
+    Args:
+        columns: the key columns of the source.
+        features: what the case may use.
+        present: the keys of the target's rows; drawn keys shrink to the first one.
+        span: how many different values a key has.
+    """
+    fresh = st.tuples(*(st.sampled_from(domain(column.type)[-FRESH:]) for column in columns))
+    small = st.tuples(*(small_values(column.type, span=span) for column in columns))
+    if not present:
+        return weighted((9, fresh), (1, small))
+    nulls = repeated = 0
+    if Feature.NULL_KEYS in features:
+        # NULL lies in no range
+        nulls = 5 if Feature.KEY_RANGES in features else 1
+    if Feature.DUPLICATE_SOURCE_KEYS in features:
+        repeated = 3
+    return weighted(
+        (5, st.sampled_from(present)),
+        (1, _near_misses(columns, present)),
+        (3, fresh),
+        (1, small),
+        (nulls, _with_null(present)),
+        (repeated, st.just(present[0])),
+    )
+
+
+@st.composite
+def _near_misses(draw: DrawFn, columns: tuple[Column, ...], present: tuple[Row, ...]) -> Row:
+    """Keys of the target, one value of each replaced by its neighbour."""
+    key = list(draw(st.sampled_from(present)))
+    changed = draw(st.integers(0, len(columns) - 1))
+    key[changed] = neighbour(key[changed], columns[changed].type, step=draw(st.sampled_from((1, -1))))
+    return tuple(key)
+
+
+@st.composite
+def _with_null(draw: DrawFn, present: tuple[Row, ...]) -> Row:
+    """Keys of the target, one value of each replaced by NULL."""
+    key = list(draw(st.sampled_from(present)))
+    key[draw(st.integers(0, len(key) - 1))] = None
+    return tuple(key)

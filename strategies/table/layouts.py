@@ -1,0 +1,94 @@
+"""How the tables are stored: row groups, statistics, files older than a column, Arrow types of texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.strategies.choices import chance, draw_some
+from mergecheck.strategies.features import Feature
+from mergecheck.strategies.profile import uses
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.strategies.syntax.columns import Schemas
+
+_FEW_ROWS = st.sampled_from((2, 1, 3))
+_STRING_TYPES = st.sampled_from((StringType.LARGE_STRING, StringType.STRING_VIEW, StringType.DICTIONARY))
+_STATISTICS = st.sampled_from((Statistics.NONE, Statistics.ALTERNATE, Statistics.COUNTS))
+_OLD_FILE_PERCENT = 60
+# more rows are cut into a few parts
+_MANY_ROWS = 100
+_PARTS = st.sampled_from((4, 3, 7))
+
+
+def draw_older_files(
+    draw: DrawFn, features: frozenset[Feature], schemas: Schemas, files: tuple[tuple[Row, ...], ...]
+) -> tuple[tuple[tuple[Row, ...], ...], tuple[str, ...]]:
+    """Draw columns that were added after some files had been written.
+
+    Returns:
+        The files, with NULL in these columns of the older ones, and the names of the added columns.
+    """
+    keys = {name for name, _ in schemas.keys}
+    free = [
+        column.name
+        for column in schemas.target
+        if column.name not in keys and column.name not in schemas.partition_by
+        if not column.required and column.computed is None
+    ]
+    if not free or not files or not uses(draw, features, Feature.OLDER_FILES):
+        return files, ()
+    added = draw_some(draw, free, percent=40)
+    places = {place for place, column in enumerate(schemas.target) if column.name in added}
+    # the first file is the oldest one
+    old = [place == 0 or chance(draw, _OLD_FILE_PERCENT) for place in range(len(files))]
+    return tuple(
+        tuple(_without_cells(row, places) for row in file) if is_old else file
+        for is_old, file in zip(old, files, strict=True)
+    ), added
+
+
+def draw_target_layout(
+    draw: DrawFn, features: frozenset[Feature], *, added_columns: tuple[str, ...], num_rows: int
+) -> TargetLayout:
+    """Draw how the target's files are written.
+
+    Args:
+        draw: Hypothesis' draw function.
+        features: what the case may use.
+        added_columns: columns that some files are too old to have.
+        num_rows: of the largest file.
+    """
+    return TargetLayout(
+        row_group_rows=_rows_per_part(draw, num_rows) if uses(draw, features, Feature.ROW_GROUPS) else None,
+        string_type=_string_type(draw, features),
+        statistics=draw(_STATISTICS) if uses(draw, features, Feature.NO_STATISTICS) else Statistics.ALL,
+        added_columns=added_columns,
+    )
+
+
+def draw_source_layout(draw: DrawFn, features: frozenset[Feature], *, num_rows: int) -> SourceLayout:
+    """Draw how the source's rows are handed to an engine."""
+    return SourceLayout(
+        batch_rows=_rows_per_part(draw, num_rows) if uses(draw, features, Feature.SOURCE_BATCHES) else None,
+        string_type=_string_type(draw, features),
+    )
+
+
+def _string_type(draw: DrawFn, features: frozenset[Feature]) -> StringType:
+    return draw(_STRING_TYPES) if uses(draw, features, Feature.STRING_TYPES, percent=70) else StringType.STRING
+
+
+def _rows_per_part(draw: DrawFn, num_rows: int) -> int:
+    if num_rows > _MANY_ROWS:
+        return -(-num_rows // draw(_PARTS))
+    return draw(_FEW_ROWS)
+
+
+def _without_cells(row: Row, places: set[int]) -> Row:
+    return tuple(None if place in places else cell for place, cell in enumerate(row))
