@@ -1,6 +1,6 @@
 """For tests with Hypothesis' own loop: tells it where a case went, for its statistics and its search.
 
-    @given(mergecheck.strategies.drawn_case())
+    @given(mergecheck.strategies.cases())
     def test_my_engine(case):
         report = Checker(engine=engine).check_case(case)
         report_to_hypothesis(report)

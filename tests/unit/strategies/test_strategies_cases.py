@@ -22,7 +22,7 @@ from mergecheck.strategies import (
     statements,
     tables,
 )
-from mergecheck.strategies.profile import CLAUSE_FEATURES
+from mergecheck.strategies.features import CLAUSE_FEATURES
 from mergecheck.strategies.syntax.columns import Column, Domain, assignable
 from mergecheck.strategies.syntax.expressions import CaseWhen, Coalesce, FieldAccess, Literal, Reference, Side, nodes
 from mergecheck.strategies.syntax.statement import ClauseKind

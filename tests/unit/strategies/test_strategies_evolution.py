@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from mergecheck.reference.types.data_types import BIGINT, INT, STRING, ArrayType, Field, MapType, StructType
 from mergecheck.strategies import Feature, Profile, samples
-from mergecheck.strategies.choices.options import one_of
 from mergecheck.strategies.settings import AUTO_MERGE
 from mergecheck.strategies.syntax.expressions import Reference, Side
 from mergecheck.strategies.table.nested import (
     comparable,
-    draw_paths,
-    draw_variant,
     feeding,
+    field_paths,
     fields_below,
     has_constants,
+    variants,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def test_nested_paths_lead_through_structs_only(drawn: tuple[DrawnCase, ...]) ->
 def test_a_variant_without_evolution_has_the_same_fields(data: st.DataObject) -> None:
     """Order, case and leaf types may differ; the set of fields must not (R-243)."""
     features = frozenset({Feature.CASTS, Feature.OTHER_CASE})
-    variant = data.draw(st.composite(lambda draw: draw_variant(draw, OUTER, features))())
+    variant = data.draw(variants(OUTER, features))
     assert isinstance(variant, StructType)
     assert sorted(field.name.lower() for field in variant.fields) == ["a", "c", "e"]
 
@@ -108,11 +107,11 @@ def test_values_of_a_variant_have_its_shape(data: st.DataObject) -> None:
     """A struct value has a part for each field of the source's type, also inside arrays and maps."""
     features = frozenset({Feature.SCHEMA_EVOLUTION})
     to = MapType(STRING, ArrayType(OUTER))
-    variant = data.draw(st.composite(lambda draw: draw_variant(draw, to, features))())
+    variant = data.draw(variants(to, features))
     assert isinstance(variant, MapType)
     assert isinstance(variant.value, ArrayType)
     assert isinstance(variant.value.element, StructType)
-    for _, elements in data.draw(one_of(feeding(variant, to, misfits=False))):
+    for _, elements in data.draw(feeding(variant, to, misfits=False)):
         for element in elements or ():
             assert element is None or len(element) == len(variant.value.element.fields)
 
@@ -121,7 +120,7 @@ def test_values_of_a_variant_have_its_shape(data: st.DataObject) -> None:
 @given(st.data())
 def test_no_drawn_path_is_a_prefix_of_another(data: st.DataObject) -> None:
     """Several fields of one struct go together only so (R-210, R-215)."""
-    paths = [path for path, _ in data.draw(st.composite(lambda draw: draw_paths(draw, OUTER))())]
+    paths = [path for path, _ in data.draw(field_paths(OUTER))]
     assert paths
     for one in paths:
         assert sum(other[: len(one)] == one for other in paths) == 1

@@ -11,7 +11,7 @@ import pytest
 from mergecheck.reference.case.model import CDF_PROPERTY
 from mergecheck.reference.types.data_types import STRING, VOID, ArrayType, StructType
 from mergecheck.strategies import Feature, Profile, samples
-from mergecheck.strategies.profile import CLAUSE_FEATURES
+from mergecheck.strategies.features import CLAUSE_FEATURES
 from mergecheck.strategies.settings import APPEND_ONLY, CASE_SENSITIVE, DROP_NULL_COLUMNS
 from mergecheck.strategies.syntax.expressions import ArrayCall, Verbatim, nodes
 from mergecheck.strategies.syntax.statement import ClauseKind
