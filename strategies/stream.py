@@ -7,7 +7,7 @@ the same one. Hence the public hook for fuzzers, ``fuzz_one_input``: the bytes t
 index)`` alone. Shrinking is Hypothesis' own, started from those bytes through an in-memory example database.
 
 The same number means the same case as long as Hypothesis, the strategies and the profile stay the same; keep the
-case file, not the number (techniques T30, pitfall P12).
+case file, not the number.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Stream(Generic[T]):
         Args:
             seed: of the drawn element.
             index: of the drawn element.
-            fails: tells whether an element shows the fault; accept the same kind of mismatch only (techniques T31).
+            fails: tells whether an element shows the fault; accept the same kind of mismatch only.
                 ``StopShrinking`` ends early, any other exception comes out of this call. Hypothesis stops by itself
                 after five minutes.
 

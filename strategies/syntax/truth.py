@@ -1,6 +1,6 @@
 """Three-valued evaluation of drawn expressions.
 
-For steering only: to keep ambiguous matches rare (R-320) and to tell how conditions come out (pitfall P22). No verdict
+For steering only: to keep ambiguous matches rare (R-320) and to tell how conditions come out. No verdict
 ever depends on it; a mistake here shifts frequencies and nothing else.
 """
 
