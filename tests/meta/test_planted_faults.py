@@ -25,7 +25,6 @@ from mergecheck.harness.selfcheck.trial import run_seed
 from mergecheck.harness.session import FuzzOptions, run_fuzz, stream_for
 from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.merge.syntax.dialect import parse_expression
 from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
@@ -109,21 +108,17 @@ def fuzz(engine: PySparkEngine) -> tuple[Finding, Path]:
 def test_a_fault_that_disturbs_the_watch_is_run(engine: PySparkEngine) -> None:
     """What it spoils for the right merge beside it is no mistake of the merge, and ends with the watch."""
     spoil = Change(
-        function="merge.expressions.binding.bind",
-        replace="tree = parse_expression(text).copy()",
-        by="""tree = parse_expression(text)
-    for name in tree.find_all(exp.Identifier):  # of the tree that the merge keeps, and everybody shares
-        name.set("this", "gone")
-    tree = tree.copy()""",
+        function="merge.table.writing.checks.table_checks",
+        replace="relation = Relation(",
+        by="properties.clear()  # of the snapshot, which everybody shares\n    relation = Relation(",
     )
     fault = Fault(
-        id="spoils-shared-trees",
-        area=Area.RESOLUTION,
-        summary="Names of a shared tree are changed.",
-        rules=("R-117",),
+        id="spoils-the-snapshot",
+        area=Area.WRITING,
+        summary="The table's properties are forgotten.",
+        rules=("R-601",),
         changes=(spoil,),
     )
     (late,) = chosen(["removes-left-out"])  # with faults of the analysis alone, the merge is not run
-    result = run_seed([fault, late], engine, stream_for(engine, SEED), seed=SEED, max_cases=5)
-    parse_expression.cache_clear()
-    assert result.kills[fault.id].num_cases == 1
+    result = run_seed([fault, late], engine, stream_for(engine, SEED), seed=SEED, max_cases=10)
+    assert fault.id in result.kills
