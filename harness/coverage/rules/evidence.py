@@ -29,13 +29,11 @@ class Rule:
 
     Attributes:
         number: as the specification gives it, ``R-213``.
-        title: what it is about, in a few words.
         reached: tells whether a case reached it; None where no case can.
         out_of_reach: why no case can reach it; None where one can.
     """
 
     number: str
-    title: str
     reached: Callable[[Evidence], bool] | None = None
     out_of_reach: str | None = None
 
