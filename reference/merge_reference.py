@@ -16,12 +16,13 @@ from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation
 from mergecheck.reference.evaluation.failures import rejection_of
-from mergecheck.reference.expressions.names import Relation, Side
+from mergecheck.reference.expressions.names import Relation
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.queries.tables import connection, find_source, known_tables
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
+from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolution import Resolved

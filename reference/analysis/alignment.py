@@ -7,7 +7,7 @@ from enum import Enum
 
 from mergecheck.reference.casts.conversions import Failure, can_cast, cast, is_up_cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.array_functions import ArrayCall
+from mergecheck.reference.expressions.array_functions import evaluated
 from mergecheck.reference.types.data_types import (
     INTEGER_BITS,
     STRING,
@@ -19,7 +19,7 @@ from mergecheck.reference.types.data_types import (
     MapType,
     StructType,
 )
-from mergecheck.reference.types.typed import Typed, duckdb_type, identifier, typed_null
+from mergecheck.reference.types.typed import ArrayCall, Typed, duckdb_type, identifier, typed_null
 
 _NESTED = (StructType, ArrayType, MapType)
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
@@ -78,7 +78,7 @@ class Aligner:
             self.align(operand, wanted if isinstance(operand.type, ArrayType) else wanted.element)
             for operand in call.operands
         )
-        return ArrayCall(call.function, operands).typed()
+        return evaluated(ArrayCall(call.function, operands))
 
     def _align(self, sql: str, given: DataType, wanted: DataType, depth: int, old: str | None = None) -> str:
         if given == wanted:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.types.data_types import VOID
-from mergecheck.reference.types.typed import Typed, typed_null
+from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

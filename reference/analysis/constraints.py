@@ -9,11 +9,11 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import identifier
+from mergecheck.reference.types.typed import Side, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

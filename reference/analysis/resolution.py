@@ -14,11 +14,10 @@ from mergecheck.reference.analysis.alignment import Aligner
 from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update
 from mergecheck.reference.analysis.row_values import RowValues
 from mergecheck.reference.analysis.validation import check_condition, check_value
-from mergecheck.reference.expressions.names import Side
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import STRING, VOID, Schema
-from mergecheck.reference.types.typed import Typed, typed_null
+from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     import datetime as dt

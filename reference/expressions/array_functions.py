@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,40 +10,12 @@ from sqlglot import exp
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
 from mergecheck.reference.types.implicit_casts import type_word
-from mergecheck.reference.types.typed import Typed, combine
+from mergecheck.reference.types.typed import ArrayCall, ArrayFunction, Typed, combine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.reference.types.data_types import DataType
-
-
-class ArrayFunction(Enum):
-    """The functions; the value is Spark's name."""
-
-    DISTINCT = "array_distinct"
-    UNION = "array_union"
-    EXCEPT = "array_except"
-    INTERSECT = "array_intersect"
-    REMOVE = "array_remove"
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayCall:
-    """A call whose operands can be cast before the function is evaluated again.
-
-    Attributes:
-        operands: arrays; the second one of ``array_remove`` is an element.
-    """
-
-    function: ArrayFunction
-    operands: tuple[Typed, ...]
-
-    def typed(self) -> Typed:
-        """Write the call."""
-        sql = _SQL[self.function](*(operand.sql for operand in self.operands))
-        plain = combine(sql, self.operands[0].type, *self.operands)
-        return Typed(sql=plain.sql, type=plain.type, sides=plain.sides, partial=plain.partial, call=self)
 
 
 def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
@@ -64,7 +35,13 @@ def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed 
     wanted = first.element if function is ArrayFunction.REMOVE else first
     if any(operand.type != wanted for operand in operands[1:]):
         raise UnsupportedByReferenceError(f"{function.value} of operands of different types")
-    return ArrayCall(function, operands).typed()
+    return evaluated(ArrayCall(function, operands))
+
+
+def evaluated(call: ArrayCall) -> Typed:
+    """Write the call of an array function in DuckDB SQL."""
+    sql = _SQL[call.function](*(operand.sql for operand in call.operands))
+    return replace(combine(sql, call.operands[0].type, *call.operands), call=call)
 
 
 def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
-from mergecheck.reference.types.typed import Typed, identifier, string_literal
+from mergecheck.reference.types.typed import Side, Typed, identifier, string_literal
 
 # What Spark reads as a function or as a hidden column where no column has the name.
 _NO_COLUMNS = frozenset(
     {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user", "_metadata"}
 )
-
-
-class Side(Enum):
-    """The two tables; the value is the prefix of their columns in the evaluation."""
-
-    TARGET = "t"
-    SOURCE = "s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.functions import same_type
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.aggregates import check_groupable
 from mergecheck.reference.queries.query_columns import UNRESOLVED, columns, grouping, origins
 from mergecheck.reference.syntax.query_tree import allow, table_name
 from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import ArrayType, AtomicName, AtomicType, DecimalType, MapType
 
 if TYPE_CHECKING:
-    from mergecheck.reference.expressions.array_functions import ArrayCall
-    from mergecheck.reference.expressions.names import Side
     from mergecheck.reference.types.data_types import DataType
 
 _DUCKDB = {
@@ -27,6 +26,23 @@ _DUCKDB = {
     AtomicName.TIMESTAMP: "TIMESTAMPTZ",
     AtomicName.TIMESTAMP_NTZ: "TIMESTAMP",
 }
+
+
+class Side(Enum):
+    """The two tables; the value is the prefix of their columns in the evaluation."""
+
+    TARGET = "t"
+    SOURCE = "s"
+
+
+class ArrayFunction(Enum):
+    """Array functions that compare elements (R-246); the value is Spark's name."""
+
+    DISTINCT = "array_distinct"
+    UNION = "array_union"
+    EXCEPT = "array_except"
+    INTERSECT = "array_intersect"
+    REMOVE = "array_remove"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +64,18 @@ class Typed:
     partial: bool = False
     call: ArrayCall | None = None
     stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayCall:
+    """A call whose operands can be cast before the function is evaluated again.
+
+    Attributes:
+        operands: arrays; the second one of ``array_remove`` is an element.
+    """
+
+    function: ArrayFunction
+    operands: tuple[Typed, ...]
 
 
 def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:

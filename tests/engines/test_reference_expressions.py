@@ -15,11 +15,12 @@ from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.types.data_types import Field, Schema
 from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,12 +12,12 @@ from mergecheck.reference.analysis.column_values import default_value, generated
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, row_checks
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.reference.types.typed import Typed
+from mergecheck.reference.types.typed import Side, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,12 +20,11 @@ from mergecheck.harness.engines.duckdb.native_values import AlignedValues, Gener
 from mergecheck.harness.engines.duckdb.plain_sql import with_plain_casts
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.expressions.names import Side
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.query_reader import Reader, Rows
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import VOID, Field, Schema
-from mergecheck.reference.types.typed import Typed, identifier
+from mergecheck.reference.types.typed import Side, Typed, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.expressions.names import Relation, ResolvedName, Scope, Side
-from mergecheck.reference.types.typed import identifier
+from mergecheck.reference.expressions.names import Relation, ResolvedName, Scope
+from mergecheck.reference.types.typed import Side, identifier
 
 if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import Schema

@@ -15,10 +15,10 @@ from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.literals import value_literal
-from mergecheck.reference.expressions.names import Relation, Scope, Side
+from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.types.data_types import ArrayType, MapType, Schema, StructType
-from mergecheck.reference.types.typed import duckdb_type, identifier, typed_null
+from mergecheck.reference.types.typed import Side, duckdb_type, identifier, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -252,9 +252,9 @@ def test_a_time_budget_checks_one_case_at_least(tmp_path: Path) -> None:
 def test_a_time_budget_ends_the_run(tmp_path: Path) -> None:
     """Time is up in the middle of a batch."""
     started = time.monotonic()
-    run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=0.4))
+    run = Run(tmp_path, report, budget=Budget(max_cases=None, max_seconds=2.0))
     assert run.summary.counts.num_cases > 1
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_an_interrupt_ends_with_a_summary(tmp_path: Path) -> None:
