@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck import strategies
 from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
@@ -103,7 +104,8 @@ def run_fuzz(
         UserInputError: if findings cannot be written, or the engine cannot run several cases at once.
     """
     engine = checker.engine
-    engine.run(WARM_UP)  # the engine's start does not count against the budget
+    with interrupts_kept():
+        engine.run(WARM_UP)  # the engine's start does not count against the budget
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
         cases if cases is not None else cases_for(engine),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 import traceback
 from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.output.terminal import error_line, make_streams_safe
+from mergecheck.harness.cli.output.terminal import LogNotices, error_line, make_streams_safe
+from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import ExitCode, MergecheckError
 from mergecheck.reference.errors import CaseFormatError
 
@@ -92,10 +94,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code (``ExitCode``).
     """
     make_streams_safe()
+    logging.basicConfig(handlers=[LogNotices()])
     try:
-        answer = cli.main(
-            args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
-        )
+        with interrupts_kept():
+            answer = cli.main(
+                args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
+            )
     except click.ClickException as error:
         error.show()
         return error.exit_code

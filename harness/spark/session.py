@@ -10,9 +10,11 @@ import atexit
 import logging
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -154,7 +156,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     for name, value in all_settings.items():
         builder = builder.config(name, value)
     try:
-        with _output_to(log):
+        with _output_to(log), _interrupt_handler_kept():
             session = builder.getOrCreate()
     except Exception as error:
         raise EngineDownError(f"Spark does not start: {error}\n\n{log_tail(log)}".rstrip()) from error
@@ -219,6 +221,20 @@ def _silence_query_log() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def _interrupt_handler_kept() -> Iterator[None]:
+    """Restore the handler of SIGINT after the block.
+
+    PySpark installs a handler that calls the JVM. If the signal interrupts another call, py4j fails with an error.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():  # no other thread can set a handler, PySpark neither
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 from cli_cases import ECHO, SQL, case_document, write_case
+
+from mergecheck.harness.cli.output.terminal import LogNotices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,3 +105,15 @@ def test_findings_that_cannot_be_written(mergecheck: Mergecheck, folder: Path) -
     assert ended.code == 2
     assert "cannot write the case under way" in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_logged_warnings_are_notices(capsys: pytest.CaptureFixture[str]) -> None:
+    """What py4j logs is raised too: of an interrupted call it shows a traceback."""
+    logger = logging.Logger("anybody")
+    logger.addHandler(LogNotices())
+    logger.info("a detail")
+    logger.warning("a warning")
+    logger.handle(
+        logging.LogRecord("root", logging.ERROR, "py4j/java_gateway.py", 1, "interrupted", args=None, exc_info=None)
+    )
+    assert capsys.readouterr() == ("", "a warning\n")

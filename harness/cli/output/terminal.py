@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MAX_TABLE_WIDTH = 1_000  # columns
+_PY4J_MODULES = frozenset({"java_gateway", "clientserver"})  # they log under the name "root", too
 _STYLES = {
     "AGREE": "bold green",
     "BOTH REJECTED": "bold green",
@@ -32,6 +34,21 @@ _STYLES = {
     "ENGINE ERROR": "bold yellow",
     "FLAKY": "bold yellow",
 }
+
+
+class LogNotices(logging.Handler):
+    """Shows warnings that libraries log as notices, so that they appear above the status line.
+
+    Py4j's are left out: it logs failed and interrupted calls, with their tracebacks, before it raises them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.addFilter(lambda record: record.module not in _PY4J_MODULES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a record."""
+        notice(self.format(record))
 
 
 def make_streams_safe() -> None:

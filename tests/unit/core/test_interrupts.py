@@ -34,7 +34,7 @@ def test_errors_without_an_interrupt_stay_themselves() -> None:
 
 
 def test_a_handler_set_inside_stays() -> None:
-    """Spark sets its own handler with its first session; it is not undone."""
+    """An engine may set its own handler, as PySpark does with its first session; it is not undone."""
     before = signal.getsignal(signal.SIGINT)
     try:
         with interrupts_kept():

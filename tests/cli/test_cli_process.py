@@ -1,0 +1,132 @@
+"""What a command writes as a process: its result last, a few documented lines on stderr, and the same after Ctrl+C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cli_cases import write_case
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "mergecheck"
+# A background job ignores SIGINT, and its children inherit that.
+WITH_CTRL_C = "import os, sys; from signal import *; signal(SIGINT, SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+SEED = "7"
+ENGINES = ["duckdb", pytest.param("pyspark", marks=pytest.mark.spark)]
+# All that a run without a finding writes to stderr if that is no terminal.
+STATUS = re.compile(
+    r"starting engine \S+ \.\.\.|engine \S+ \S+  seed \d+|known deviations that no case of this run showed: .*"
+    r"|\d+ cases  .*/s  verified \d+%  findings 0.*"
+)
+PATIENCE = 120.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A command in a process group of its own, as a terminal starts one; what it writes goes to files."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    @classmethod
+    def start(cls, *arguments: str, folder: Path) -> Running:
+        with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+            process = subprocess.Popen(  # noqa: S603 - the command under test
+                [sys.executable, "-c", WITH_CTRL_C, COMMAND, *arguments],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        return cls(process, folder)
+
+    @property
+    def out(self) -> list[str]:
+        return (self.folder / "out").read_text("utf-8").splitlines()
+
+    @property
+    def err(self) -> list[str]:
+        return (self.folder / "err").read_text("utf-8").splitlines()
+
+    def wait_for(self, text: str) -> None:
+        """Wait until a line on stderr contains a text."""
+        ends = time.monotonic() + PATIENCE
+        while not any(text in line for line in self.err):
+            assert self.process.poll() is None, self.err
+            assert time.monotonic() < ends, self.err
+            time.sleep(0.02)
+
+    def press_ctrl_c(self) -> None:
+        """Interrupt the command and its children, as a terminal does."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def end(self) -> int:
+        """Wait for the end, and return the exit code."""
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+
+
+def undocumented(lines: list[str]) -> list[str]:
+    return [line for line in lines if not STATUS.fullmatch(line)]
+
+
+def fuzz(engine: str, max_cases: int, folder: Path) -> Running:
+    options = ("--engine", engine, "--max-cases", str(max_cases), "--seed", SEED, "--floor", "0")
+    return Running.start("fuzz", *options, folder=folder)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_ends_with_its_summary(engine: str, tmp_path: Path) -> None:
+    """Nothing follows it: no leaks that a library reports, no word of the JVM."""
+    running = fuzz(engine, 3, tmp_path)
+    assert running.end() == 0
+    assert running.out[-1] == (
+        f"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --seed {SEED} --max-cases 3"
+    )
+    assert undocumented(running.err) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ctrl_c_ends_a_run_with_the_summary_of_what_it_did(engine: str, tmp_path: Path) -> None:
+    running = fuzz(engine, 100_000, tmp_path)
+    running.wait_for(f"seed {SEED}")
+    time.sleep(1.5)  # some cases
+    running.press_ctrl_c()
+    assert running.end() == 130
+    assert "stopped: interrupted" in running.out
+    assert re.fullmatch(
+        rf"seed {SEED}  same cases again: mergecheck fuzz --engine {engine} --seed {SEED} --max-cases \d+",
+        running.out[-1],
+    )
+    assert undocumented(running.err) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_ctrl_c_while_an_engine_starts_ends_in_one_line(engine: str, seconds: float, tmp_path: Path) -> None:
+    running = fuzz(engine, 100_000, tmp_path)
+    running.wait_for("starting engine")
+    time.sleep(seconds)
+    running.press_ctrl_c()
+    assert running.end() == 130
+    assert undocumented(running.err) in ([], ["", "error: interrupted"])
+
+
+@pytest.mark.parametrize("verb", ["run", "replay"])
+def test_checking_saved_cases_writes_the_result_alone(verb: str, tmp_path: Path) -> None:
+    running = Running.start(verb, write_case(tmp_path / "case.json"), "--engine", "duckdb", folder=tmp_path)
+    assert running.end() == 0
+    assert running.out
+    assert running.err == []
