@@ -109,11 +109,13 @@ def test_findings_that_cannot_be_written(mergecheck: Mergecheck, folder: Path) -
 
 def test_logged_warnings_are_notices(capsys: pytest.CaptureFixture[str]) -> None:
     """What py4j logs is raised too: of an interrupted call it shows a traceback."""
-    logger = logging.Logger("anybody")
-    logger.addHandler(LogNotices())
-    logger.info("a detail")
-    logger.warning("a warning")
-    logger.handle(
-        logging.LogRecord("root", logging.ERROR, "py4j/java_gateway.py", 1, "interrupted", args=None, exc_info=None)
-    )
+    handler = LogNotices()
+    for path, level, text in (
+        ("anybody.py", logging.INFO, "a detail"),
+        ("anybody.py", logging.WARNING, "a warning"),
+        ("py4j/java_gateway.py", logging.ERROR, "interrupted"),
+    ):
+        record = logging.LogRecord("root", level, path, 1, text, args=None, exc_info=None)
+        if record.levelno >= handler.level:
+            handler.handle(record)
     assert capsys.readouterr() == ("", "a warning\n")
