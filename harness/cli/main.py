@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
     try:
-        with interrupts_kept():
+        with interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
             answer = cli.main(
                 args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
             )

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def interrupts_kept() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the block if Ctrl+C came in it, whatever became of it inside."""
+def interrupts_kept(*, also_swallowed: bool = True) -> Iterator[None]:
+    """Raise KeyboardInterrupt in place of an error to which Ctrl+C led in the block.
+
+    Args:
+        also_swallowed: raise it if the block ends without an error, too: something inside swallowed it. False for a
+            block that handles KeyboardInterrupt itself.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
@@ -43,5 +48,5 @@ def interrupts_kept() -> Iterator[None]:
     finally:
         if signal.getsignal(signal.SIGINT) is note:  # an engine may have set a handler of its own
             signal.signal(signal.SIGINT, before)
-    if was_seen:
+    if was_seen and also_swallowed:
         raise KeyboardInterrupt

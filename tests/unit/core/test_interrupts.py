@@ -25,6 +25,14 @@ def test_an_interrupt_comes_back(then: Exception | None) -> None:
         press_ctrl_c(then)
 
 
+def test_an_interrupt_that_was_handled_stays_handled() -> None:
+    """An error that it led to is still an interrupt."""
+    with interrupts_kept(also_swallowed=False):
+        press_ctrl_c(None)
+    with pytest.raises(KeyboardInterrupt), interrupts_kept(also_swallowed=False):
+        press_ctrl_c(RuntimeError("Query interrupted"))
+
+
 def test_errors_without_an_interrupt_stay_themselves() -> None:
     """Nothing else is touched, and the handler is the one from before."""
     before = signal.getsignal(signal.SIGINT)
