@@ -20,6 +20,7 @@ from mergecheck.merge import command
 from mergecheck.merge.builder import DeltaTable
 from mergecheck.merge.command import MAX_ATTEMPTS, run_merge
 from mergecheck.merge.errors import ExecutionError
+from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.syntax.parser import parse_merge
 
@@ -36,7 +37,7 @@ UNCHANGED = Counter([(1, "a"), (2, None), (3, "c"), (None, "n")])
 
 
 def merged(table: Table, sql: str, source: DataFrame) -> MergeResult:
-    return run_merge(table.spark, path=table.path, statement=parse_merge(sql), source=source)
+    return run_merge(table.spark, path=table.path, statement=parse_merge(sql), source=MergeSource(frame=source))
 
 
 def last_commit(table: Table) -> list[dict[str, Any]]:
