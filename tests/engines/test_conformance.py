@@ -98,7 +98,7 @@ def test_the_certificate_can_be_kept_and_is_never_overwritten(
     assert document["conforms"] is True
     assert document["totals"]["pass"] == document["suite"]["cases"] == len(suite())
     assert main(["conform", "outside_engine:Engine", "--certificate", "c.json"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_a_certificate_names_what_failed() -> None:
@@ -112,7 +112,7 @@ def test_a_certificate_names_what_failed() -> None:
 
 _HELPER = """
 from mergecheck.harness.engine import Capabilities
-from reference import evaluate
+from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Outcome, Prediction
 
 
