@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,16 +75,6 @@ def test_what_cannot_be_said_is_refused_beforehand(engine: DeltaRsEngine) -> Non
     nested = case("WHEN MATCHED AND array(1) = array(s.id) THEN DELETE")
     assert engine.unsupported_reason(nested) == engine.run(nested) == Unsupported("expression array")
     assert engine.unsupported_reason(WARM_UP) is None
-
-
-def test_a_merge_is_said_once(engine: DeltaRsEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beforehand and for the run, which gives the case another name; another merge is another one."""
-    given = case("WHEN MATCHED THEN DELETE")
-    assert engine.unsupported_reason(given) is None
-    monkeypatch.setattr(delta_rs, "merge_calls", None)
-    assert isinstance(engine.run(replace(given, id="y")), Outcome)
-    with pytest.raises(TypeError):
-        engine.run(replace(given, sql=given.sql + " "))
 
 
 @pytest.mark.parametrize("string_type", list(StringType))

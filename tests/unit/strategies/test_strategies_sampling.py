@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NUM_CASES = 12
 _SCRIPT = (
-    "import json, sys; from itertools import islice; from strategies import samples; "
+    "import json, sys; from itertools import islice; from mergecheck.strategies import samples; "
     f"print(json.dumps([drawn.case.id for drawn in islice(samples(7), {NUM_CASES})]))"
 )
 
