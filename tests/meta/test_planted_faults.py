@@ -41,7 +41,7 @@ SEED = 1
 _CHANGES = frozenset({Check.ROWS, Check.CDF, Check.METRICS})
 # By which observables a case may name the fault; another one would mean another fault.
 CHECKS = {
-    "null-condition-taken-as-true": _CHANGES,
+    "null-condition-taken-as-true": _CHANGES | {Check.ERROR},  # the row changed by mistake may break a constraint
     "preimage-from-new-row": frozenset({Check.CDF}),
     "copied-rows-counted-twice": frozenset({Check.METRICS}),
     "insert-route-without-anti-join": frozenset({Check.ROWS}),
