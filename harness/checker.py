@@ -10,7 +10,7 @@ from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
-from mergecheck.harness.oracles.reference_oracle import check_prepared
+from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
 from mergecheck.harness.verdict import Oracle, Verdict
 from mergecheck.reference import evaluate
@@ -74,8 +74,7 @@ class Checker:
                 if refusal is not None:
                     return PreparedCase(case, _SKIPPED, refusal, timer.seconds)
             if reference is None:
-                with timer.measure("reference"):
-                    reference = self.reference(case)
+                return prepare(case, reference=self.reference, timer=timer)
         return PreparedCase(case, reference, phase_seconds=timer.seconds)
 
     def check(self, prepared: PreparedCase) -> CaseReport:

@@ -27,7 +27,7 @@ class Verdict(Enum):
     UNSUPPORTED = "unsupported"
     """the reference or the engine does not do this; see the reason"""
     ENGINE_ERROR = "engine_error"
-    """the engine is down or its adapter failed; says nothing about the merge"""
+    """the engine is down, its adapter failed, or the reference did; says nothing about the merge"""
 
 
 class Oracle(Enum):
@@ -88,6 +88,7 @@ class CaseReport:
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
         unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
+        is_defect: the reference failed, so that ``engine_error`` is a defect of mergecheck and not of the engine.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 
@@ -104,6 +105,7 @@ class CaseReport:
     unsupported_metrics: tuple[str, ...] = ()
     unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
     deviations: tuple[str, ...] = ()
+    is_defect: bool = False
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
 

@@ -48,6 +48,7 @@ class Counts:
         num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
             is one case.
         num_flaky: mismatches that a second execution did not show.
+        num_defects: cases that the reference failed on; their verdict is ``engine_error``.
         verdicts: by verdict; flaky cases are counted apart.
         unsupported: unsupported cases by reason.
         rejected: cases that both sides reject, by the engine's error class.
@@ -70,6 +71,7 @@ class Counts:
     num_passed_over: int = 0
     num_batched: int = 0
     num_flaky: int = 0
+    num_defects: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -107,6 +109,7 @@ class Counts:
         """Count one case."""
         self.num_cases += 1
         self.verdicts[report.verdict] += 1
+        self.num_defects += report.is_defect
         if report.verdict is Verdict.UNSUPPORTED:
             self.unsupported[report.reason or "no reason given"] += 1
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
@@ -127,6 +130,11 @@ class Counts:
         self.clauses_fired.update(_spelled(facts.clauses_applied))
         if facts.path is not None:
             self.paths[facts.path] += 1
+
+    @property
+    def num_engine_failures(self) -> int:
+        """Cases on which the engine failed, or its adapter."""
+        return self.verdicts[Verdict.ENGINE_ERROR] - self.num_defects
 
     def add_flaky(self) -> None:
         """Move the last mismatch to the flaky ones: it did not show again."""
@@ -162,7 +170,8 @@ def denominator_line(summary: Summary) -> str:
         *([f"deviates {counts.num_deviating}{_in_brackets(counts.deviations)}"] if counts.num_deviating else []),
         f"mismatch {counts.verdicts[Verdict.MISMATCH] - counts.num_deviating}",
         f"flaky {counts.num_flaky}",
-        f"engine down {counts.verdicts[Verdict.ENGINE_ERROR]}",
+        f"engine down {counts.num_engine_failures}",
+        *([f"harness bug {counts.num_defects}"] if counts.num_defects else []),
     ]
     return "  ".join(parts)
 

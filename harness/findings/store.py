@@ -110,7 +110,7 @@ def fingerprint(report: CaseReport) -> Fingerprint | None:
 
 
 class FindingsDirectory:
-    """The folder that holds findings and, in sub-folders, cases set aside (``flaky``, ``engine_error``)."""
+    """The folder of findings, and of cases set aside (``flaky``, ``engine_error``, ``harness_bug``) in sub-folders."""
 
     def __init__(self, root: Path = FINDINGS_DIRECTORY) -> None:
         self.root = root

@@ -15,7 +15,8 @@ from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.findings.store import fingerprint
 from mergecheck.harness.matrix.features import features_of
 from mergecheck.harness.matrix.majority_vote import votes
-from mergecheck.harness.oracles.prepared_case import PreparedCase
+from mergecheck.harness.oracles.prepared_case import PhaseTimer
+from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.session import WARM_UP
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
@@ -178,7 +179,7 @@ class MatrixRun:
 
     def _check(self, case: Case, features: tuple[str, ...]) -> None:
         with interrupts_kept():
-            prepared = PreparedCase(case, self._evaluate(case))
+            prepared = prepare(case, reference=self._evaluate, timer=PhaseTimer())
         for column in self._columns:
             if column.down:
                 continue
@@ -218,7 +219,7 @@ class MatrixRun:
         return shrink(Attempts(_unexplained(report), check=check, limits=_SHRINKING))
 
     def _votes(self, case: Case) -> tuple[Vote, ...]:
-        prepared = PreparedCase(case, self._evaluate(case))
+        prepared = prepare(case, reference=self._evaluate, timer=PhaseTimer())
         up = [self._checker(column) for column in self._columns if not column.down]
         reports = [checker.check(prepared) for checker in up]
         return votes(reports, [checker.engine.capabilities for checker in up]) if reports else ()

@@ -26,12 +26,14 @@ class PreparedCase:
         reference: what the case must come to.
         refusal: why the engine does not support the case, if it says so beforehand; then it is not run.
         phase_seconds: the time that this took, by phase.
+        defect: what the reference failed with, which is a defect of mergecheck; then the engine is not run.
     """
 
     case: Case
     reference: Reference
     refusal: Unsupported | None = None
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
+    defect: str = ""
 
 
 @dataclass(slots=True)

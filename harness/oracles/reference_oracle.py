@@ -18,7 +18,7 @@ from mergecheck.harness.compare.outcomes import (
     spurious_error,
 )
 from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.errors import EngineDownError, HarnessBugError
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
 
+_FAILED = Reference(answer=Unsupported("the case, because it failed"))
+
 
 def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] = evaluate) -> CaseReport:
     """Check one case against the reference, see ``check_prepared``.
@@ -41,10 +43,19 @@ def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Refere
         engine: the system under test.
         reference: evaluates the case; another function than the reference's own is of use in tests.
     """
-    timer = PhaseTimer()
+    return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine)
+
+
+def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseTimer) -> PreparedCase:
+    """Ask the reference; whatever it raises is a defect of mergecheck, which must not end a run."""
     with timer.measure("reference"):
-        answer = reference(case)
-    return check_prepared(PreparedCase(case, answer, phase_seconds=timer.seconds), engine)
+        try:
+            return PreparedCase(case, reference(case), phase_seconds=timer.seconds)
+        except Exception as error:  # noqa: BLE001 - one case that it cannot take must not cost the others
+            defect = (
+                f"{HarnessBugError.__name__}: the reference raised {_raised(error)}; please report it with the case"
+            )
+            return PreparedCase(case, _FAILED, defect=defect, phase_seconds=timer.seconds)
 
 
 def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
@@ -71,6 +82,7 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
         facts=facts,
         mismatches=comparison.mismatches,
         reason=judgement.reason,
+        is_defect=bool(prepared.defect),
         unsupported_checks=comparison.unsupported,
         unsupported_metrics=comparison.unsupported_metrics,
         unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
@@ -92,6 +104,8 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
     if prepared.refusal is not None:
         reason = f"{engine.name}: {prepared.refusal.reason}"
         return _Judgement(verdict=Verdict.UNSUPPORTED, result=prepared.refusal, reason=reason)
+    if prepared.defect:
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=prepared.defect)
     if isinstance(answer.answer, Unsupported) and case.expect is None:
         return _Judgement(verdict=Verdict.UNSUPPORTED, reason=f"reference: {answer.answer.reason}")
     try:
@@ -170,5 +184,9 @@ def _only_expect(answer: Reference) -> str:
 
 def adapter_fault(error: Exception) -> str:
     """Say what an engine's adapter raised, and at which line."""
+    return f"the adapter raised {_raised(error)}"
+
+
+def _raised(error: Exception) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"the adapter raised {type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"
+    return f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"

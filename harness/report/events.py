@@ -73,7 +73,7 @@ class FindingRepeated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSetAside:
-    """A case that is no finding but is worth keeping: ``crashed``, ``flaky`` or ``engine_error``."""
+    """A case that is no finding but is worth keeping: ``crashed``, ``flaky``, ``engine_error`` or ``harness_bug``."""
 
     kind: str
     path: Path

@@ -224,7 +224,9 @@ class Search:
     def _engine_failed(self, report: CaseReport) -> None:
         if report.reason not in self._kept_reasons:
             self._kept_reasons.add(report.reason)
-            self._set_aside("engine_error", report, report.reason)
+            self._set_aside("harness_bug" if report.is_defect else "engine_error", report, report.reason)
+        if report.is_defect:  # says nothing about the engine
+            return
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MAX_ENGINE_FAILURES:
             self._stop = Stop.ENGINE_DOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -102,8 +103,8 @@ class Draws:
             batch = batch_of(drawn.case, random, size=self._batch_size, max_source_rows=max_source_rows)
             if batch is None:
                 return drawn
-            reference = self._reference(batch.case)
-            if isinstance(reference.answer, Prediction):
+            reference = self._answer(batch.case)
+            if reference is not None and isinstance(reference.answer, Prediction):
                 return replace(drawn, case=with_content_id(batch.case), singles=batch.singles, reference=reference)
         return drawn
 
@@ -119,10 +120,19 @@ class Draws:
 
     def _steered(self, space: CaseSpace) -> Drawn:
         drawn = [self._next() for _ in range(STEERED_WIDTH)]
-        references = [self._reference(one.case) for one in drawn]
-        news = [space.num_new(_cells(one.case, found)) for one, found in zip(drawn, references, strict=True)]
+        references = [self._answer(one.case) for one in drawn]
+        news = [
+            0 if found is None else space.num_new(_cells(one.case, found))
+            for one, found in zip(drawn, references, strict=True)
+        ]
         best = news.index(max(news))
         return replace(drawn[best], reference=references[best], num_passed_over=STEERED_WIDTH - 1)
+
+    def _answer(self, case: Case) -> Reference | None:
+        """Ask the reference; None if it fails, which whoever checks the case will find again and report."""
+        with suppress(Exception):
+            return self._reference(case)
+        return None
 
 
 def _cells(case: Case, reference: Reference) -> frozenset[tuple[str, ...]]:

@@ -7,6 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.oracles.prepared_case import PhaseTimer
+from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.search.batching import batch_of
 from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence
 from mergecheck.reference import evaluate
@@ -50,7 +52,10 @@ def sequences(seed: int, *, num_steps: int) -> Iterator[Sequence]:
     for index, drawn in enumerate(samples(seed, profile=profile)):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
         batch = batch_of(drawn.case, random, size=num_steps + 1)
-        if batch is not None and isinstance(evaluate(drawn.case).answer, Prediction):
+        if batch is None:
+            continue
+        prepared = prepare(drawn.case, reference=evaluate, timer=PhaseTimer())
+        if isinstance(prepared.reference.answer, Prediction):
             yield _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
 
 

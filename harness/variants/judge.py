@@ -15,7 +15,6 @@ from mergecheck.harness.compare.outcomes import (
     same_error_class,
     spurious_error,
 )
-from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
@@ -113,8 +112,8 @@ class VariantChecker:
             case: the case as it was drawn.
             reference: the reference's answer, if it is known already.
         """
-        answer = self._checker.reference(case) if reference is None else reference
-        return self._checker.check(PreparedCase(base_of(case), answer))
+        prepared = self._checker.prepare(case, reference)
+        return self._checker.check(replace(prepared, case=base_of(case)))
 
     def check(self, case: Case, variant: Variant, base: CaseReport) -> VariantReport:
         """Run a variant and compare.
@@ -129,8 +128,8 @@ class VariantChecker:
         """
         changed = replace(variant.applied(case), expect=None)  # its author speaks of his own tables only
         judged = variant.judged(case)
-        answer = base.reference if judged.is_same_merge(case) else self._checker.reference(judged)
-        report = self._checker.check(PreparedCase(changed, answer))
+        known = base.reference if judged.is_same_merge(case) else None
+        report = self._checker.check(replace(self._checker.prepare(judged, known), case=changed))
         if report.verdict is Verdict.ENGINE_ERROR:
             return VariantReport(variant=variant, ending=Ending.ENGINE_ERROR, report=report)
         if not isinstance(report.result, Outcome | Rejection) or not isinstance(base.result, Outcome | Rejection):

@@ -181,6 +181,19 @@ def test_an_engine_that_is_down_says_nothing_about_the_merge() -> None:
     assert broken.reason.startswith("the adapter raised KeyError: 'k' (")
 
 
+def test_a_reference_that_fails_is_a_defect_of_ours() -> None:
+    """The engine is not run, and the reason says whose defect it is; an engine's failure is no such defect."""
+    engine = FakeEngine(OUTCOME)
+
+    def fails(case: Case) -> Reference:
+        raise AttributeError(f"no reading of {case.id}")
+
+    report = check_case(CASE, engine, reference=fails)
+    assert (report.verdict, report.is_defect, engine.calls) == (Verdict.ENGINE_ERROR, True, 0)
+    assert report.reason.startswith("HarnessBugError: the reference raised AttributeError: no reading of ")
+    assert not check(EngineDownError("Spark is gone"), Reference(answer=PREDICTION)).is_defect
+
+
 def test_unchecked_observables_are_named_once() -> None:
     """What an engine cannot show is listed, whoever wanted it."""
     engine = FakeEngine(replace(OUTCOME, committed=None, path=None), capabilities=Capabilities(metrics=False))

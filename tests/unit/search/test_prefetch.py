@@ -92,21 +92,21 @@ def test_nothing_is_drawn_beyond_the_budget() -> None:
     assert len(evaluations.cases) == 5
 
 
-def test_a_reference_that_fails_ends_the_run_in_the_order_of_its_cases(tmp_path: Path) -> None:
+def test_a_reference_that_fails_is_the_verdict_on_its_case(tmp_path: Path) -> None:
+    """The run goes on with the case behind it."""
+
     def reference(case: Case) -> Reference:
-        if seen:
-            raise ZeroDivisionError
         seen.append(case)
+        if len(seen) == 2:
+            raise ZeroDivisionError
         return Reference(answer=Unsupported("for this test"))
 
     seen: list[Case] = []
     failing = Checker(engine=ReferenceAsEngine(), reference=reference, work_directory=tmp_path)
     with prefetching(Draws(cases(), seed=3), failing) as prefetch:
-        finish = prefetch.next(SPACE).finish
-        assert finish is not None
-        assert finish().verdict is Verdict.UNSUPPORTED
-        with pytest.raises(ZeroDivisionError):
-            prefetch.next(SPACE)
+        found = [finish() for finish in (prefetch.next(SPACE).finish for _ in range(3)) if finish is not None]
+    assert [report.verdict for report in found] == [Verdict.UNSUPPORTED, Verdict.ENGINE_ERROR, Verdict.UNSUPPORTED]
+    assert [report.is_defect for report in found] == [False, True, False]
     assert not list(tmp_path.rglob("*.json"))
 
 

@@ -236,6 +236,19 @@ def test_one_failure_of_the_engine_does_not_end_the_run(tmp_path: Path) -> None:
     assert Run(tmp_path, check).summary.counts.num_cases == 150
 
 
+def test_defects_of_the_reference_do_not_end_the_run(tmp_path: Path) -> None:
+    """They are kept apart from failures of the engine, and counted."""
+
+    def check(case: Case) -> CaseReport:
+        return replace(report(case, verdict=Verdict.ENGINE_ERROR, reason="it raised"), is_defect=True)
+
+    run = Run(tmp_path, check)
+    assert (run.summary.stop, run.summary.counts.num_cases) == (Stop.BUDGET, 150)
+    assert (run.summary.counts.num_defects, run.summary.counts.num_engine_failures) == (150, 0)
+    assert "engine down 0  harness bug 150" in denominator_line(run.summary)
+    assert len(list((tmp_path / "findings" / "harness_bug").glob("*.json"))) == 1
+
+
 def test_max_findings_ends_the_run(tmp_path: Path) -> None:
     """The run stops once it has as many findings as asked for."""
     run = Run(tmp_path, null_key_fault, budget=Budget(max_cases=300, max_findings=1))
