@@ -61,12 +61,7 @@ class DrawnCase:
 
 @st.composite
 def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
-    """MERGE cases together with what the drawing knows of them; they shrink as the cases of ``cases`` do.
-
-    Args:
-        draw: given by Hypothesis.
-        profile: bounds of the tables, features left out or favoured.
-    """
+    """MERGE cases together with what the drawing knows of them; they shrink as the cases of ``cases`` do."""
     enabled = draw(feature_sets(profile=profile))
     conf = draw(session_settings(enabled))
     merge = draw(
@@ -105,10 +100,6 @@ def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
     """MERGE cases; about one in eight must be rejected, as ambiguous (R-320), failing or not valid.
 
     They shrink to one INSERT clause over ``t.id = s.id``, with few rows of simple values, one file and no settings.
-
-    Args:
-        draw: given by Hypothesis.
-        profile: bounds of the tables, features left out or favoured.
     """
     return draw(drawn_cases(profile=profile)).case
 

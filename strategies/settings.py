@@ -38,10 +38,6 @@ APPEND_ONLY = "delta.appendOnly"
 _MATERIALIZE_MODES = st.sampled_from(("none", "all", "auto"))
 _SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
 _PERCENT = 35
-_AUTO_MERGE_PERCENT = 40
-_STRUCT_PERCENT = 35
-_NO_ANSI_PERCENT = 4
-_APPEND_ONLY_PERCENT = 15
 
 
 @st.composite
@@ -53,16 +49,16 @@ def session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[str, st
             conf[MATERIALIZE] = draw(_MATERIALIZE_MODES)
         conf |= {name: "false" for name in _SWITCHES if chance(draw, _PERCENT)}
     if Feature.SCHEMA_EVOLUTION in features:
-        if chance(draw, _AUTO_MERGE_PERCENT):
+        if chance(draw, 40):
             conf[AUTO_MERGE] = "true"
-        if Feature.NESTED_TYPES in features and chance(draw, _STRUCT_PERCENT):
+        if Feature.NESTED_TYPES in features and chance(draw, 35):
             # the second has the first's value unless it is set (R-244)
             both = (PRESERVE_NULL_STRUCTS, PRESERVE_ON_STAR)
             names = draw(st.sampled_from((both[:1], both[1:], both)))
             conf |= {name: draw(st.sampled_from(("false", "true"))) for name in names}
     if Feature.LEGACY_POLICY in features:
         conf[POLICY] = "LEGACY"
-        if chance(draw, _NO_ANSI_PERCENT):
+        if chance(draw, 4):
             conf[ANSI] = "false"
     elif Feature.STRICT_POLICY in features:
         conf[POLICY] = "STRICT"
@@ -87,7 +83,7 @@ def draw_table_properties(
     """Draw the properties of the target: change data feed (R-601), CHECK constraints (R-742), append-only (R-743)."""
     properties = {CDF_PROPERTY: "true"} if Feature.CHANGE_DATA_FEED in features else {}
     # an append-only table refuses most merges that do more than insert
-    if uses(draw, features, Feature.APPEND_ONLY, percent=90 if insert_only else _APPEND_ONLY_PERCENT):
+    if uses(draw, features, Feature.APPEND_ONLY, percent=90 if insert_only else 15):
         properties[APPEND_ONLY] = "true"
     constraints = {f"delta.constraints.{check.name}": expression_text(check.condition, Aliases()) for check in checks}
     return {**properties, **constraints}

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
 
 _FEW_CONSTANTS = 5
-_NULL_FIELD_PERCENT = 30
 _OF_TWO_ARRAYS = ("array_union", "array_except", "array_intersect")
 
 
@@ -159,7 +158,7 @@ def _struct(draw: DrawFn, slot: Slot, struct: StructType) -> Expression:
     for field in fields:
         inner = field_slot(slot.scope, Column(name=field.name, type=field.type, domain=Domain.WIDE))
         # all parts have types: a struct inside is written out, an atomic NULL gets a cast
-        null = not isinstance(field.type, StructType) and chance(draw, _NULL_FIELD_PERCENT)
+        null = not isinstance(field.type, StructType) and chance(draw, 30)
         values.append(Literal(None, field.type) if null else _constant(draw, replace(inner, nullable=False)))
     return NamedStruct(tuple(field.name for field in fields), tuple(values))
 

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
 
 _DEPTH = 2
-_NULL_OPTION_PERCENT = 15
-_NEGATED_PERCENT = 50
-_CONSTANT_FIRST_PERCENT = 35
 _MAX_OPTIONS = 3
 _TRUE_OR_FALSE = st.sampled_from((TRUE, FALSE))
 TRUTH_VALUES = st.sampled_from((TRUE, FALSE, UNKNOWN))
@@ -95,10 +92,7 @@ _BRANCHES = (_Form.NOT, _Form.AND, _Form.OR, _Form.COALESCE, _Form.CASE)
 def conditions_over(draw: DrawFn, scope: Scope, *, depth: int = _DEPTH) -> Expression:
     """Conditions over the columns of a scope; they shrink to TRUE.
 
-    Args:
-        draw: given by Hypothesis.
-        scope: the columns that they may use.
-        depth: how many AND, OR, NOT, COALESCE and CASE are inside each other at most.
+    At most ``depth`` AND, OR, NOT, COALESCE and CASE are inside each other.
     """
     form = draw(st.sampled_from(_forms(scope, depth)))
     if form is _Form.CONSTANT:
@@ -138,7 +132,7 @@ def _forms(scope: Scope, depth: int) -> tuple[_Form, ...]:
 def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
     if form is _Form.IS_NULL:
         operand = draw_reference(draw, scope, draw(st.sampled_from(scope.candidates)))
-        return IsNull(operand=operand, negated=chance(draw, _NEGATED_PERCENT))
+        return IsNull(operand=operand, negated=chance(draw, 50))
     if form is _Form.BARE:
         return draw_reference(draw, scope, draw(st.sampled_from(_booleans(scope))))
     if form is _Form.SUM:
@@ -163,7 +157,7 @@ def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
 
 def compared(draw: DrawFn, operator: Operator, reference: Expression, constant: Expression) -> Comparison:
     """Draw a comparison with a constant, which is on the left now and then."""
-    if chance(draw, _CONSTANT_FIRST_PERCENT):
+    if chance(draw, 35):
         return Comparison(operator.mirrored, constant, reference)
     return Comparison(operator, reference, constant)
 
@@ -171,7 +165,7 @@ def compared(draw: DrawFn, operator: Operator, reference: Expression, constant: 
 def _options(draw: DrawFn, scope: Scope, candidate: Candidate) -> tuple[Expression, ...]:
     size = draw(st.integers(1, _MAX_OPTIONS))
     options: tuple[Expression, ...] = tuple(draw_constant(draw, scope, candidate) for _ in range(size))
-    if chance(draw, _NULL_OPTION_PERCENT):
+    if chance(draw, 15):
         return (*options, Literal(None, candidate.column.type))
     return options
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.expression.scopes import Candidate, Scope
     from mergecheck.strategies.syntax.expressions import Expression
 
-_ANY_CONDITION_PERCENT = 15
-_NULL_PERCENT = 40
-_HARD_PERCENT = 65
 _KEPT_CHARACTERS = 32
 _OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NULL_SAFE_EQUAL)
 _FORMS = st.sampled_from((*_OPERATORS, In, In, Between, IsNull))
@@ -41,13 +38,13 @@ def file_predicates(draw: DrawFn, scope: Scope) -> Expression:
     scope = scope.of_side(Side.TARGET)
     columns = scope.comparable
     num_rows = len(columns[0].cells) if columns else 0
-    if num_rows == 0 or chance(draw, _ANY_CONDITION_PERCENT):
+    if num_rows == 0 or chance(draw, 15):
         return draw(conditions_over(scope, depth=1))
     with_nulls = [column for column in columns if None in column.cells]
-    if with_nulls and chance(draw, _NULL_PERCENT):
+    if with_nulls and chance(draw, 40):
         return _of_null(draw, scope, draw(st.sampled_from(with_nulls)))
     hard = [(column, row) for column in columns for row in range(num_rows) if _is_hard(column.cells[row])]
-    if hard and chance(draw, _HARD_PERCENT):
+    if hard and chance(draw, 65):
         return _holding(draw, scope, *draw(st.sampled_from(hard)))
     row = draw(st.sampled_from(range(num_rows)))
     usable = [column for column in columns if column.cells[row] is not None and writable(column.cells[row])]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.expression.scopes import Scope
     from mergecheck.strategies.syntax.expressions import Expression
 
-_NULL_TEST_PERCENT = 30
-_CONSTANT_PERCENT = 35
 _EQUALITIES = st.sampled_from((Operator.EQUAL, Operator.NULL_SAFE_EQUAL, Operator.NOT_EQUAL))
 
 
@@ -44,7 +42,7 @@ def compare_field(draw: DrawFn, scope: Scope, operators: SearchStrategy[Operator
     base = draw_reference(draw, replace(scope, features=frozenset()), candidate)
     leaf = draw(st.sampled_from(tuple(fields_below(base, candidate.column.type))))
     stand_in = Column(name=leaf.path[-1], type=leaf.type)
-    if stand_in.nested or chance(draw, _NULL_TEST_PERCENT):
+    if stand_in.nested or chance(draw, 30):
         return IsNull(operand=leaf.access, negated=draw(st.booleans()))
     found = [value for value in map(leaf.value, candidate.observed) if value is not None]
     observed = Candidate(side=candidate.side, column=stand_in, observed=tuple(found))
@@ -57,7 +55,7 @@ def compare_nested(draw: DrawFn, scope: Scope) -> Expression:
     column = candidate.column
     reference = draw_reference(draw, scope, candidate)
     constant = _constant(draw, candidate)
-    if constant is not None and chance(draw, _CONSTANT_PERCENT):
+    if constant is not None and chance(draw, 35):
         return Comparison(draw(_EQUALITIES), reference, constant)
     alike = [other for other in equatable(scope) if other.column.type == column.type]
     across = [other for other in alike if other.side is not candidate.side]

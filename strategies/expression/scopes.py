@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.columns import Column, Schemas
     from mergecheck.strategies.table.rows import Tables
 
-_OTHER_CASE_PERCENT = 30
-_UNQUALIFIED_PERCENT = 50
-_FOREIGN_CONSTANT_PERCENT = 15
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # Hypothesis hashes what it samples from
 class Candidate:
@@ -110,9 +106,9 @@ def _visible(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
 
 def draw_reference(draw: DrawFn, scope: Scope, candidate: Candidate) -> Reference:
     """Draw how a column is written: qualified or not, in its own case or another (R-118, R-120)."""
-    name = in_other_case(draw, candidate.column.name, scope.features, percent=_OTHER_CASE_PERCENT)
+    name = in_other_case(draw, candidate.column.name, scope.features, percent=30)
     bare = Feature.UNQUALIFIED_NAMES in scope.features and scope.is_unique(name)
-    qualified = not (bare and chance(draw, _UNQUALIFIED_PERCENT))
+    qualified = not (bare and chance(draw, 50))
     return Reference(side=candidate.side, name=name, qualified=qualified)
 
 
@@ -124,7 +120,7 @@ def draw_constant(draw: DrawFn, scope: Scope, candidate: Candidate) -> Literal:
     """
     column = candidate.column
     observed = [value for value in candidate.observed if writable(value)]
-    if not observed or chance(draw, _FOREIGN_CONSTANT_PERCENT):
+    if not observed or chance(draw, 15):
         observed = _others(scope, column) or list(domain(column.type)[:5])
     return Literal(draw(st.sampled_from(observed)), column.type)
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Clause
     from mergecheck.strategies.table.nested import Leaf
 
-_BROKEN_PERCENT = 65
 _ZERO = Literal(0, INT)
 _DIVIDENDS = st.sampled_from((12, 7))
 
@@ -64,7 +63,7 @@ class Slot:
 
 def draw_slot(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Slot:
     """Draw the slot of a target column, or of a source column that evolution adds."""
-    required = column.required and not (Feature.VIOLATIONS in scope.features and chance(draw, _BROKEN_PERCENT))
+    required = column.required and not (Feature.VIOLATIONS in scope.features and chance(draw, 65))
     if required:
         full = tuple(found for found in scope.candidates if None not in found.cells)
         scope = replace(scope, candidates=full)
@@ -118,15 +117,10 @@ def divisors(slot: Slot) -> tuple[Candidate, ...]:
 
 
 def draw_partial(draw: DrawFn, slot: Slot, otherwise: Expression) -> Expression:
-    """Draw a quotient, alone or in a CASE that does not divide by zero (R-254).
+    """Draw a quotient, alone or in a CASE that has another value if the divisor is zero or NULL (R-254).
 
     An engine that computes a clause's values for other rows than those on which it fires, or both branches of a CASE,
-    fails here without a reason.
-
-    Args:
-        draw: given by Hypothesis.
-        slot: what is assigned; it has ``divisors``.
-        otherwise: the value of the CASE if the divisor is zero or NULL.
+    fails here without a reason. The slot must have ``divisors``.
     """
     divisor = draw_reference(draw, slot.scope, draw(st.sampled_from(divisors(slot))))
     numbers = [found for found in slot.scope.candidates if found.column.summable]

@@ -7,210 +7,154 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, INT, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import INT, ArrayType, MapType, StructType, quote
 from mergecheck.strategies.faults.condition_faults import NOWHERE
-from mergecheck.strategies.syntax.expressions import Literal, Reference, Side, Verbatim
-from mergecheck.strategies.syntax.spark_sql import expression_text
+from mergecheck.strategies.syntax.expressions import NULL, Literal, Reference, Side, Verbatim
+from mergecheck.strategies.syntax.spark_sql import expression_text, qualifier
 from mergecheck.strategies.syntax.statement import Action, Assignment, Clause, ClauseKind, Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.strategies.syntax.columns import Schemas
-from mergecheck.strategies.syntax.expressions import Expression
+    from mergecheck.strategies.faults.condition_faults import Break
+    from mergecheck.strategies.syntax.columns import Column, Schemas
 
 _ONE = Literal(1, INT)
 
 
-def _listing(draw: DrawFn, statement: Statement, *actions: Action) -> tuple[int, Clause] | None:
-    """Draw a clause with a list of assignments, with its position; None if there is none."""
+def _relisted(
+    draw: DrawFn, statement: Statement, edited: Callable[[Clause], Sequence[Assignment]], *actions: Action
+) -> Statement | None:
+    """Give a clause of some actions, by default of all, another list; None if no clause has a list."""
     found = [
-        (place, clause)
+        place
         for place, clause in enumerate(statement.clauses)
         if clause.assignments and clause.action in (actions or tuple(Action))
     ]
-    return draw(st.sampled_from(found)) if found else None
-
-
-def _added(
-    draw: DrawFn, statement: Statement, make: Callable[[Clause], Assignment], *actions: Action
-) -> Statement | None:
-    """Add an assignment to some list."""
-    found = _listing(draw, statement, *actions)
-    if found is None:
-        return None
-    place, clause = found
-    return statement.with_clause(place, replace(clause, assignments=(*clause.assignments, make(clause))))
-
-
-def _doubled(draw: DrawFn, statement: Statement, schemas: Schemas, action: Action) -> Statement | None:
-    """Assign a column a second time; a star is replaced by two assignments of one column."""
-    found = [place for place, clause in enumerate(statement.clauses) if clause.action is action]
-    free = [column for column in schemas.target if column.computed is None]
-    if not found or not free:
+    if not found:
         return None
     place = draw(st.sampled_from(found))
     clause = statement.clauses[place]
-    once = clause.assignments or (Assignment(column=draw(st.sampled_from(free)).name, value=Literal(None, None)),)
-    return statement.with_clause(place, replace(clause, star=False, assignments=(*once, once[0])))
+    return statement.with_clause(place, replace(clause, assignments=tuple(edited(clause))))
 
 
-def _revalued(draw: DrawFn, statement: Statement, value: Callable[[Clause], Expression]) -> Statement | None:
-    """Replace the value of the first assignment of some list."""
-    found = _listing(draw, statement)
-    if found is None:
-        return None
-    place, clause = found
-    first, *rest = clause.assignments
-    return statement.with_clause(place, replace(clause, assignments=(replace(first, value=value(clause)), *rest)))
+def _instead(clause: Clause, column: Column, *assignments: Assignment) -> Sequence[Assignment]:
+    """Replace what a clause assigns to a column."""
+    return *(a for a in clause.assignments if a.column.lower() != column.name.lower()), *assignments
 
 
-def unresolved_value(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
-    """Assign a column that does not exist (R-117)."""
-    return _revalued(draw, statement, lambda clause: Reference(side=clause.side, name=NOWHERE))
+def value_of(text: str) -> Break:
+    """Return a fault that replaces a value (R-117, R-134, R-227).
+
+    Args:
+        text: of the value. ``{table}`` is replaced by a table in scope, ``{column}`` by a column of it.
+    """
+
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+        def edited(clause: Clause) -> Sequence[Assignment]:
+            first, *rest = clause.assignments
+            table = qualifier(clause.side, statement.aliases)
+            column = (schemas.source if clause.side is Side.SOURCE else schemas.target)[0]
+            value = text.format(table=table, column=f"{table}.{quote(column.name)}")
+            return replace(first, value=Verbatim(value)), *rest
+
+        return _relisted(draw, statement, edited)
+
+    return breaks
 
 
 def unresolved_column(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
     """Assign to a column that does not exist (R-117)."""
-    return _added(draw, statement, lambda _: Assignment(column=NOWHERE, value=_ONE))
+    added = Assignment(column=NOWHERE, value=_ONE)
+    return _relisted(draw, statement, lambda clause: (*clause.assignments, added))
 
 
 def source_on_the_left(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Qualify a left side by the source's alias, without evolution (R-119)."""
-    found = _listing(draw, statement, Action.UPDATE)
-    if found is None or schemas.evolves:
-        return None
-    place, clause = found
-    first, *rest = clause.assignments
-    changed = replace(first, qualified=False, by_source=True)
-    return statement.with_clause(place, replace(clause, assignments=(changed, *rest)))
+
+    def edited(clause: Clause) -> Sequence[Assignment]:
+        first, *rest = clause.assignments
+        return replace(first, qualified=False, by_source=True), *rest
+
+    return None if schemas.evolves else _relisted(draw, statement, edited, Action.UPDATE)
 
 
 def arity(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
     """Give an INSERT one value more than it has columns (R-108)."""
-    found = _listing(draw, statement, Action.INSERT)
-    if found is None:
-        return None
-    place, clause = found
-    last = clause.assignments[-1]
-    text = expression_text(last.value, statement.aliases)
-    longer = replace(last, value=Verbatim(f"{text}, 1"))
-    return statement.with_clause(place, replace(clause, assignments=(*clause.assignments[:-1], longer)))
+
+    def edited(clause: Clause) -> Sequence[Assignment]:
+        *others, last = clause.assignments
+        return *others, replace(last, value=Verbatim(f"{expression_text(last.value, statement.aliases)}, 1"))
+
+    return _relisted(draw, statement, edited, Action.INSERT)
 
 
-def aggregate_value(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign an aggregate (R-134)."""
-    columns = {Side.SOURCE: schemas.source[0], Side.TARGET: schemas.target[0]}
+def doubled(action: Action) -> Break:
+    """Return a fault that assigns a column twice (R-210, R-225); a star is replaced by such a list."""
 
-    def value(clause: Clause) -> Expression:
-        reference = Reference(side=clause.side, name=columns[clause.side].name)
-        return Verbatim(f"COUNT({expression_text(reference, statement.aliases)})")
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+        found = [place for place, clause in enumerate(statement.clauses) if clause.action is action]
+        free = [column for column in schemas.target if column.computed is None]
+        if not found or not free:
+            return None
+        place = draw(st.sampled_from(found))
+        clause = statement.clauses[place]
+        once = clause.assignments or (Assignment(column=draw(st.sampled_from(free)).name, value=NULL),)
+        return statement.with_clause(place, replace(clause, star=False, assignments=(*once, once[0])))
 
-    return _revalued(draw, statement, value)
-
-
-def conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign one column twice (R-210)."""
-    return _doubled(draw, statement, schemas, Action.UPDATE)
-
-
-def prefix_conflict(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign a struct and one of its fields (R-210)."""
-    found = [column for column in schemas.target if isinstance(column.type, StructType)]
-    place = _listing(draw, statement, Action.UPDATE)
-    if not found or place is None or not isinstance(found[0].type, StructType):
-        return None
-    column = found[0]
-    others = tuple(a for a in place[1].assignments if a.column.lower() != column.name.lower())
-    whole = Assignment(column=column.name, value=Reference(side=Side.TARGET, name=column.name))
-    part = Assignment(
-        column=column.name, path=(found[0].type.fields[0].name,), value=Literal(None, None), qualified=True
-    )
-    return statement.with_clause(place[0], replace(place[1], assignments=(*others, whole, part)))
+    return breaks
 
 
-def nested_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """List a field of a struct in an INSERT (R-224)."""
-    for column in schemas.target:
-        if isinstance(column.type, StructType):
-            path = Assignment(column=column.name, path=(column.type.fields[0].name,), value=Literal(None, None))
-            found = _listing(draw, statement, Action.INSERT)
-            if found is None:
-                return None
-            kept = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
-            return statement.with_clause(found[0], replace(found[1], assignments=(*kept, path)))
-    return None
+def field_of_struct(action: Action) -> Break:
+    """Return a fault that assigns a field: besides its struct in an UPDATE (R-210), alone in an INSERT (R-224)."""
+
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+        column = next((column for column in schemas.target if isinstance(column.type, StructType)), None)
+        if column is None or not isinstance(column.type, StructType):
+            return None
+        name, updates = column.name, action is Action.UPDATE
+        field = Assignment(column=name, path=(column.type.fields[0].name,), value=NULL, qualified=updates)
+        whole = Assignment(column=name, value=Reference(side=Side.TARGET, name=name))
+        added = (whole, field) if updates else (field,)
+        return _relisted(draw, statement, lambda clause: _instead(clause, column, *added), action)
+
+    return breaks
 
 
 def through_no_struct(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Assign to a field of what is no struct (R-214)."""
-    found = [column for column in schemas.target if not isinstance(column.type, StructType)]
     # arrays and maps first: they are the ones that look like structs
-    found.sort(key=lambda column: not isinstance(column.type, ArrayType | MapType))
-    clause = _listing(draw, statement, Action.UPDATE)
-    if clause is None:
-        return None
-    others = tuple(a for a in clause[1].assignments if a.column.lower() != found[0].name.lower())
-    path = Assignment(column=found[0].name, path=("x",), value=_ONE, qualified=True)
-    return statement.with_clause(clause[0], replace(clause[1], assignments=(*others, path)))
-
-
-def duplicate_insert(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """List one column twice in an INSERT (R-225)."""
-    return _doubled(draw, statement, schemas, Action.INSERT)
-
-
-def default_keyword(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement | None:
-    """Assign the keyword DEFAULT (R-227)."""
-    return _revalued(draw, statement, lambda _: Verbatim("DEFAULT"))
+    columns = sorted(schemas.target, key=lambda column: not isinstance(column.type, ArrayType | MapType))
+    column = next(column for column in columns if not isinstance(column.type, StructType))
+    field = Assignment(column=column.name, path=("x",), value=_ONE, qualified=True)
+    return _relisted(draw, statement, lambda clause: _instead(clause, column, field), Action.UPDATE)
 
 
 def star_without_column(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Write a star though the source lacks a column, without evolution (R-201)."""
-    if schemas.allows_star:
-        return None
-    found = [p for p, c in enumerate(statement.clauses) if c.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE]
-    found = [place for place in found if statement.clauses[place].action is not Action.DELETE]
-    if not found:
+    found = [
+        place
+        for place, clause in enumerate(statement.clauses)
+        if clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE and clause.action is not Action.DELETE
+    ]
+    if schemas.allows_star or not found:
         return None
     place = draw(st.sampled_from(found))
     return statement.with_clause(place, replace(statement.clauses[place], star=True, assignments=()))
 
 
-def other_fields(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign a struct of other fields (R-243)."""
-    return _assigned(draw, statement, schemas, StructType, "NAMED_STRUCT('no_such_field', 1)")
+def assigned(text: str, *, to: Callable[[Column], bool]) -> Break:
+    """Return a fault that assigns a value of a type that some columns cannot take (R-243, R-251)."""
 
+    def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
+        columns = [column for column in schemas.target if to(column) and column.computed is None]
 
-def array_into_scalar(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign an array to an atomic column, which no policy allows (R-251)."""
-    return _assigned(draw, statement, schemas, None, "ARRAY(1)")
+        def edited(clause: Clause) -> Sequence[Assignment]:
+            column = draw(st.sampled_from(columns))
+            return _instead(clause, column, Assignment(column=column.name, value=Verbatim(text)))
 
+        return _relisted(draw, statement, edited) if columns else None
 
-def narrowed(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
-    """Assign a BIGINT to a column of a narrower integer type, which STRICT does not allow (R-251)."""
-    narrow = [c for c in schemas.target if c.is_integer and c.type != BIGINT and c.computed is None]
-    found = _listing(draw, statement)
-    if not narrow or found is None:
-        return None
-    column = draw(st.sampled_from(narrow))
-    others = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
-    changed = (*others, Assignment(column=column.name, value=Verbatim("CAST(1 AS BIGINT)")))
-    return statement.with_clause(found[0], replace(found[1], assignments=changed))
-
-
-def _assigned(
-    draw: DrawFn, statement: Statement, schemas: Schemas, wanted: type[StructType] | None, text: str
-) -> Statement | None:
-    """Assign a value of a type that the column cannot take, to a struct or to an atomic column."""
-    columns = [c for c in schemas.target if c.nested == (wanted is not None) and c.computed is None]
-    columns = [c for c in columns if wanted is None or isinstance(c.type, wanted)]
-    found = _listing(draw, statement)
-    if not columns or found is None:
-        return None
-    column = draw(st.sampled_from(columns))
-    others = tuple(a for a in found[1].assignments if a.column.lower() != column.name.lower())
-    changed = (*others, Assignment(column=column.name, value=Verbatim(text)))
-    return statement.with_clause(found[0], replace(found[1], assignments=changed))
+    return breaks

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from mergecheck.reference.types.data_types import BIGINT, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.faults import assignment_faults as assignments
 from mergecheck.strategies.faults import condition_faults as conditions
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
+from mergecheck.strategies.syntax.statement import Action
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Statement
 
 _TRIES = 4
-_STRICT_PERCENT = 20
+_NARROWED = assignments.assigned("CAST(1 AS BIGINT)", to=lambda column: column.is_integer and column.type != BIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ def draw_broken(draw: DrawFn, features: frozenset[Feature], statement: Statement
     Some drawn faults find nothing to break, so several are tried.
     """
     # only the STRICT policy refuses this, which few cases have
-    if chance(draw, _STRICT_PERCENT if Feature.STRICT_POLICY in features else 0):
-        narrowed = assignments.narrowed(draw, statement, schemas)
+    if chance(draw, 20 if Feature.STRICT_POLICY in features else 0):
+        narrowed = _NARROWED(draw, statement, schemas)
         return None if narrowed is None else Broken(narrowed, "R-251")
     tries = _TRIES if uses(draw, features, Feature.INVALID) else 0
     for _ in range(tries):
@@ -54,7 +56,15 @@ def draw_broken(draw: DrawFn, features: frozenset[Feature], statement: Statement
 
 
 _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
-    (1, "R-117", (conditions.unresolved_condition, assignments.unresolved_value, assignments.unresolved_column)),
+    (
+        1,
+        "R-117",
+        (
+            conditions.unresolved_condition,
+            assignments.value_of(f"{{table}}.{conditions.NOWHERE}"),
+            assignments.unresolved_column,
+        ),
+    ),
     (2, "R-117", (conditions.wrong_side,)),
     (6, "R-118", (conditions.ambiguous,)),
     (1, "R-119", (assignments.source_on_the_left,)),
@@ -73,17 +83,25 @@ _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
         ),
     ),
     (1, "R-135", (conditions.not_boolean,)),
-    (12, "R-210", (assignments.conflict, assignments.prefix_conflict)),
-    (4, "R-224", (assignments.nested_insert,)),
-    (8, "R-225", (assignments.duplicate_insert,)),
+    (12, "R-210", (assignments.doubled(Action.UPDATE), assignments.field_of_struct(Action.UPDATE))),
+    (4, "R-224", (assignments.field_of_struct(Action.INSERT),)),
+    (8, "R-225", (assignments.doubled(Action.INSERT),)),
     (2, "R-238", (conditions.duplicate_source_columns,)),
-    (1, "R-227", (assignments.default_keyword,)),
+    (1, "R-227", (assignments.value_of("DEFAULT"),)),
     (1, "R-214", (assignments.through_no_struct,)),
     (1, "R-108", (assignments.arity,)),
-    (1, "R-134", (assignments.aggregate_value,)),
+    (1, "R-134", (assignments.value_of("COUNT({column})"),)),
     (1, "R-201", (assignments.star_without_column,)),
-    (1, "R-243", (assignments.other_fields,)),
-    (1, "R-251", (assignments.array_into_scalar,)),
+    (
+        1,
+        "R-243",
+        (
+            assignments.assigned(
+                "NAMED_STRUCT('no_such_field', 1)", to=lambda column: isinstance(column.type, StructType)
+            ),
+        ),
+    ),
+    (1, "R-251", (assignments.assigned("ARRAY(1)", to=lambda column: not column.nested),)),
     (1, "R-106", (conditions.no_clause,)),
 )
 """Faults by rule, with a weight: high for those that few statements allow and that no other fault can replace."""

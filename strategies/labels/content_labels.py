@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.case.storage import Statistics, StringType
-from mergecheck.reference.types.data_types import ArrayType, DecimalType, MapType, StructType
+from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.statement.merges import DrawnMerge
-    from mergecheck.strategies.syntax.columns import Column
+
 _BATCH = 8_192
 
 
@@ -43,34 +43,30 @@ def _query_form(text: str, *, over_target: bool) -> str:
 def unusual_labels(merge: DrawnMerge, case: Case) -> Iterator[str]:
     """Yield what few cases contain: unusual schemas, names and orders."""
     kinds = [list(ClauseKind).index(clause.kind) for clause in merge.statement.clauses]
-    if kinds != sorted(kinds):
-        yield "kinds:interleaved"
-    if not case.target.schema.columns:
-        yield "target:no-columns"
-    if APPEND_ONLY in case.target.properties:
-        yield "target:append-only"
     names = [] if case.source is None else case.source.schema.names
-    if len({name.lower() for name in names}) < len(names):
-        yield "source:twin-names"
     known = {column.name.lower() for column in (*merge.schemas.target, *merge.schemas.source)}
-    if any(name.startswith("_c") for name in known):
-        yield "name:reserved"
-    if (merge.statement.aliases.source or "").lower() in known:
-        yield "name:alias-of-column"
     places = [case.target.schema.names.index(name) for name in case.target.partition_by]
-    if any(row[place] == "" for row in case.target.rows for place in places):
-        yield "partition:empty-text"
+    yield from those_that_hold(
+        {
+            "kinds:interleaved": kinds != sorted(kinds),
+            "target:no-columns": not case.target.schema.columns,
+            "target:append-only": APPEND_ONLY in case.target.properties,
+            "source:twin-names": len({name.lower() for name in names}) < len(names),
+            "name:reserved": any(name.startswith("_c") for name in known),
+            "name:alias-of-column": (merge.statement.aliases.source or "").lower() in known,
+            "partition:empty-text": any(row[place] == "" for row in case.target.rows for place in places),
+        }
+    )
+
+
+def those_that_hold(conditions: Mapping[str, bool]) -> Iterator[str]:
+    """Yield the labels whose conditions hold."""
+    return (label for label, holds in conditions.items() if holds)
 
 
 def type_name(data_type: DataType) -> str:
     """Name a type without its parameters."""
-    if isinstance(data_type, DecimalType):
-        return "DECIMAL"
-    if isinstance(data_type, StructType):
-        return "STRUCT"
-    if isinstance(data_type, ArrayType):
-        return "ARRAY"
-    return "MAP" if isinstance(data_type, MapType) else data_type.ddl()
+    return data_type.ddl().partition("<")[0].partition("(")[0]
 
 
 def _evolution_labels(merge: DrawnMerge) -> Iterator[str]:
@@ -79,27 +75,27 @@ def _evolution_labels(merge: DrawnMerge) -> Iterator[str]:
         return
     yield f"evolution:{'statement' if statement.with_schema_evolution else 'session'}"
     star = any(clause.star for clause in statement.clauses)
-    assigned = {a.column.lower() for clause in statement.clauses for a in clause.assignments}
+    assignments = [assignment for clause in statement.clauses for assignment in clause.assignments]
+    assigned = {assignment.column.lower() for assignment in assignments}
     listed = any(column.name.lower() in assigned for column in schemas.new_columns)
-    if listed:
-        yield "evolution:new-column-by-name"
-    if star and schemas.new_columns:
-        yield "evolution:new-column-by-star"
-    if star and len(schemas.namesakes) < len(schemas.target):
-        yield "evolution:missing-column"
-    if any(a.by_source for clause in statement.clauses for a in clause.assignments):
-        yield "evolution:left-side-by-source"
-    for column in schemas.source:
-        if column.nested and column.feeds is not None and (star or column.name.lower() in assigned):
-            own, other = set(_field_paths(column.feeds)), set(_field_paths(column.type))
-            if other - own:
-                yield "evolution:new-field"
-            if own - other:
-                yield "evolution:missing-field"
-    if statement.of_kind(ClauseKind.NOT_MATCHED_BY_SOURCE):
-        yield "evolution:beside-by-source"
-    if not (listed or (star and schemas.new_columns)):
-        yield "evolution:no-new-column"
+    new_by_star = star and bool(schemas.new_columns)
+    variants = [
+        (set(_field_paths(column.feeds)), set(_field_paths(column.type)))
+        for column in schemas.source
+        if column.nested and column.feeds is not None and (star or column.name.lower() in assigned)
+    ]
+    yield from those_that_hold(
+        {
+            "evolution:new-column-by-name": listed,
+            "evolution:new-column-by-star": new_by_star,
+            "evolution:no-new-column": not (listed or new_by_star),
+            "evolution:missing-column": star and len(schemas.namesakes) < len(schemas.target),
+            "evolution:left-side-by-source": any(assignment.by_source for assignment in assignments),
+            "evolution:new-field": any(other - own for own, other in variants),
+            "evolution:missing-field": any(own - other for own, other in variants),
+            "evolution:beside-by-source": bool(statement.of_kind(ClauseKind.NOT_MATCHED_BY_SOURCE)),
+        }
+    )
 
 
 def _field_paths(data_type: DataType) -> Iterator[str]:
@@ -130,54 +126,49 @@ def _assignment_labels(merge: DrawnMerge) -> Iterator[str]:
 
 def _column_labels(merge: DrawnMerge) -> Iterator[str]:
     schemas = merge.schemas
-    for column in schemas.target:
-        yield from _demand_labels(column)
+    yield from those_that_hold(
+        {
+            "column:not-null": any(column.not_null for column in schemas.target),
+            "column:default": any(column.default is not None for column in schemas.target),
+            "column:generated": any(column.computed is not None for column in schemas.target),
+        }
+    )
     for check in schemas.checks:
         yield f"check:{'tight' if check.violated else 'loose'}"
     for column in schemas.source:
-        if column.feeds is not None:
-            if column.nested:
-                yield f"cast:{type_name(column.feeds)}-variant"
-            else:
-                yield f"cast:{type_name(column.type)}-to-{type_name(column.feeds)}"
-                if schemas.evolves and not is_implicit(column.type, column.feeds):
-                    yield "evolution:type-conflict"
-            if column.misfits:
-                yield "cast:misfits"
-
-
-def _demand_labels(column: Column) -> Iterator[str]:
-    if column.not_null:
-        yield "column:not-null"
-    if column.default is not None:
-        yield "column:default"
-    if column.computed is not None:
-        yield "column:generated"
+        if column.feeds is None:
+            continue
+        conflicts = not column.nested and schemas.evolves and not is_implicit(column.type, column.feeds)
+        yield (
+            f"cast:{type_name(column.feeds)}-variant"
+            if column.nested
+            else (f"cast:{type_name(column.type)}-to-{type_name(column.feeds)}")
+        )
+        yield from those_that_hold({"cast:misfits": column.misfits, "evolution:type-conflict": conflicts})
 
 
 def storage_labels(case: Case) -> Iterator[str]:
     """Yield row groups, statistics, missing columns, Arrow types, batches and NOT NULL fields of a case."""
     layout = case.target.layout
     largest = max((len(file) for file in case.target.files), default=0)
-    if layout.row_group_rows is not None and largest > layout.row_group_rows:
-        yield "layout:row-groups"
-    if layout.statistics is not Statistics.ALL:
-        yield f"layout:statistics-{layout.statistics.value}"
-    if layout.added_columns:
-        yield "layout:older-files"
-    if layout.string_type is not StringType.STRING:
-        yield f"layout:target-{layout.string_type.value}"
-    if largest > _BATCH:
-        yield "rows:beyond-a-batch"
-    if any(_has_strict_field(column.type) for column in case.target.schema.columns):
-        yield "column:not-null-field"
-    if case.source is None:
-        return
-    handed = case.source.layout
-    if handed.batch_rows is not None and len(case.source.rows) > handed.batch_rows:
-        yield "layout:source-batches"
-    if handed.string_type is not StringType.STRING:
-        yield f"layout:source-{handed.string_type.value}"
+    yield from those_that_hold(
+        {
+            "layout:row-groups": layout.row_group_rows is not None and largest > layout.row_group_rows,
+            f"layout:statistics-{layout.statistics.value}": layout.statistics is not Statistics.ALL,
+            "layout:older-files": bool(layout.added_columns),
+            f"layout:target-{layout.string_type.value}": layout.string_type is not StringType.STRING,
+            "rows:beyond-a-batch": largest > _BATCH,
+            "column:not-null-field": any(_has_strict_field(column.type) for column in case.target.schema.columns),
+        }
+    )
+    if case.source is not None:
+        handed, num_rows = case.source.layout, len(case.source.rows)
+        yield from those_that_hold(
+            {
+                "layout:source-batches": handed.batch_rows is not None and num_rows > handed.batch_rows,
+                f"layout:source-{handed.string_type.value}": handed.string_type is not StringType.STRING,
+            }
+        )
 
 
 def _has_strict_field(data_type: DataType) -> bool:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.strategies.labels.content_labels import content_labels, storage_labels, type_name, unusual_labels
+from mergecheck.strategies.labels.content_labels import (
+    content_labels,
+    storage_labels,
+    those_that_hold,
+    type_name,
+    unusual_labels,
+)
 from mergecheck.strategies.settings import insert_only_optimised
 from mergecheck.strategies.statement.matches import is_multi_matched, match_matrix, units
 from mergecheck.strategies.syntax.expressions import And, Reference, Side, nodes
@@ -27,10 +33,7 @@ _TRUTH = {True: "true", False: "false", None: "null"}
 def labels(merge: DrawnMerge, case: Case, *, breaks: str | None = None) -> frozenset[str]:
     """Return what a case contains, as ``group:value`` labels.
 
-    Args:
-        merge: what was drawn.
-        case: made from it.
-        breaks: the rule that the case's statement breaks on purpose; such a case has labels of its content only.
+    A case whose statement breaks a rule on purpose, ``breaks``, has labels of its content only.
     """
     if breaks is not None:
         return frozenset({"outcome:invalid", f"invalid:{breaks}", *content_labels(merge)})
@@ -130,22 +133,21 @@ def _null_labels(merge: DrawnMerge) -> Iterator[str]:
 
 
 def _name_labels(merge: DrawnMerge) -> Iterator[str]:
-    names = [column.name for column in (*merge.schemas.target, *merge.schemas.source)]
-    for label, characters in (("dot", "."), ("backtick", "`"), ("space", " ")):
-        if any(characters in name for name in names):
-            yield f"name:{label}"
-    if not all(map(str.isascii, names)):
-        yield "name:non-ascii"
-    namesakes = merge.schemas.namesakes
-    if any(one != other and one.lower() == other.lower() for one, other in namesakes):
-        yield "name:other-case"
-    if len(merge.schemas.source) > len(namesakes):
-        yield "source:extra-columns"
-    if len(merge.schemas.target) > len(namesakes):
-        yield "source:missing-columns"
-    order = [merge.schemas.source_column(other).name for _, other in namesakes]
-    if order != [column.name for column in merge.schemas.source][: len(order)]:
-        yield "source:other-order"
+    schemas, namesakes = merge.schemas, merge.schemas.namesakes
+    names = [column.name for column in (*schemas.target, *schemas.source)]
+    order = [schemas.source_column(other).name for _, other in namesakes]
+    yield from those_that_hold(
+        {
+            "name:dot": any("." in name for name in names),
+            "name:backtick": any("`" in name for name in names),
+            "name:space": any(" " in name for name in names),
+            "name:non-ascii": not all(map(str.isascii, names)),
+            "name:other-case": any(one != other and one.lower() == other.lower() for one, other in namesakes),
+            "source:extra-columns": len(schemas.source) > len(namesakes),
+            "source:missing-columns": len(schemas.target) > len(namesakes),
+            "source:other-order": order != [column.name for column in schemas.source][: len(order)],
+        }
+    )
 
 
 def _match_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...], *, optimised: bool) -> Iterator[str]:

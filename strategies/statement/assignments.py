@@ -28,15 +28,8 @@ if TYPE_CHECKING:
     from mergecheck.strategies.expression.scopes import Scope
     from mergecheck.strategies.syntax.expressions import Expression
 
-_SWAP_PERCENT = 20
-_QUALIFIED_PERCENT = 20
-_ALL_COLUMNS_PERCENT = 40
-_NEW_COLUMNS_PERCENT = 45
-_NEW_FIELD_PERCENT = 60
 _BY_SOURCE_PERCENT = 15
 _PATHS_PERCENT = 80
-_LISTED_GENERATED_PERCENT = 25
-_WRONG_GENERATED_PERCENT = 50
 
 
 @st.composite
@@ -69,7 +62,7 @@ def insert_lists(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignme
     """Columns and values of an INSERT: all columns, or by a feature a part of them (R-220)."""
     features = scope.features
     columns = tuple(column for column in schemas.target if column.computed is None)
-    if Feature.PARTIAL_INSERT in features and not chance(draw, _ALL_COLUMNS_PERCENT):
+    if Feature.PARTIAL_INSERT in features and not chance(draw, 40):
         some = draw_some(draw, columns, percent=60)
         # a column that must not be NULL and has no default is mostly listed (R-221)
         forgets = Feature.VIOLATIONS in features and draw(st.booleans())
@@ -104,14 +97,14 @@ def _set(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterat
         return
     value = draw(values_for(draw_slot(draw, scope, schemas, column)))
     by_source = _reads_as_source(scope, schemas, column) and chance(draw, _BY_SOURCE_PERCENT)
-    qualified = chance(draw, _QUALIFIED_PERCENT)
+    qualified = chance(draw, 20)
     yield Assignment(column=name, value=value, qualified=qualified and not by_source, by_source=by_source)
 
 
 def _new_fields(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterator[Assignment]:
     """Assign a field that only the source's struct has: evolution adds it (R-231, R-233)."""
     meant = schemas.namesake(column.name)
-    if meant is None or not _reads_as_source(scope, schemas, column) or not chance(draw, _NEW_FIELD_PERCENT):
+    if meant is None or not _reads_as_source(scope, schemas, column) or not chance(draw, 60):
         return
     if isinstance(meant.type, StructType) and isinstance(column.type, StructType):
         own = {field.name.lower() for field in column.type.fields}
@@ -139,7 +132,7 @@ def _reads_as_source(scope: Scope, schemas: Schemas, column: Column) -> bool:
 def _new_columns(draw: DrawFn, scope: Scope, schemas: Schemas, *, qualifiable: bool) -> list[Assignment]:
     """Assign columns that evolution adds because the source has them; the value may be anything (R-231)."""
     sees_source = any(candidate.side is Side.SOURCE for candidate in scope.candidates)
-    if not (schemas.evolves and sees_source and schemas.new_columns) or not chance(draw, _NEW_COLUMNS_PERCENT):
+    if not (schemas.evolves and sees_source and schemas.new_columns) or not chance(draw, 45):
         return []
     return [
         Assignment(
@@ -156,10 +149,10 @@ def _generated(
 ) -> list[Assignment]:
     """Draw whether a generated column is listed: with the value that it must have, or by a feature without (R-222)."""
     found = [column for column in schemas.target if column.computed is not None]
-    if not found or not chance(draw, _LISTED_GENERATED_PERCENT):
+    if not found or not chance(draw, 25):
         return []
     column = found[0]
-    if Feature.VIOLATIONS in scope.features and chance(draw, _WRONG_GENERATED_PERCENT):
+    if Feature.VIOLATIONS in scope.features and chance(draw, 50):
         return [Assignment(column=column.name, value=NULL)]
     if Feature.STRICT_POLICY in scope.features or column.computed is None:
         return []
@@ -181,7 +174,7 @@ def _swap(draw: DrawFn, scope: Scope, columns: list[Column], schemas: Schemas) -
     """Assign two target columns to each other: both values are those before the merge (R-116)."""
     slots = [draw_slot(draw, scope, schemas, column) for column in columns]
     pairs = [(one, other) for one in slots for other in slots if _swappable(one, other)]
-    if not pairs or not chance(draw, _SWAP_PERCENT):
+    if not pairs or not chance(draw, 20):
         return None
     one, other = draw(st.sampled_from(pairs))
     own = {found.column.name: found for found in scope.candidates if found.side is Side.TARGET}

@@ -52,7 +52,6 @@ _UNEQUAL = st.sampled_from(
     (Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.LESS, Operator.GREATER, Operator.NOT_EQUAL)
 )
 _ONE = Literal(1, INT)
-_FILE_PREDICATE_PERCENT = 60
 
 
 @st.composite
@@ -66,7 +65,7 @@ def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm,
     condition = _main(draw, scope, keys, form)
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
         condition = And(condition, draw(conditions_over(scope.of_side(Side.TARGET), depth=1)))
-    if uses(draw, scope.features, Feature.FILE_PRUNING, percent=_FILE_PREDICATE_PERCENT):
+    if uses(draw, scope.features, Feature.FILE_PRUNING, percent=60):
         condition = And(condition, draw(file_predicates(scope)))
     if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
         condition = And(condition, draw(conditions_over(scope.of_side(Side.SOURCE), depth=1)))

@@ -80,13 +80,7 @@ def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> T
 def units(
     target: tuple[Row, ...], source: tuple[Row, ...], matrix: tuple[tuple[int, ...], ...]
 ) -> dict[ClauseKind, list[tuple[Row, Row]]]:
-    """Return the rows that reach each kind of clause, as (target row, source row); () for no row (R-004).
-
-    Args:
-        target: rows of the target.
-        source: rows of the source.
-        matrix: for each source row, the positions of the target rows that match it.
-    """
+    """Return the rows that reach each kind of clause, as (target row, source row); () for no row (R-004)."""
     matched = {place for row in matrix for place in row}
     return {
         ClauseKind.MATCHED: [(target[t], source[s]) for s, row in enumerate(matrix) for t in row],

@@ -49,16 +49,10 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
         (Feature.BY_SOURCE_DELETE, Action.DELETE),
     ),
 }
-_UNCONDITIONAL_PERCENT = 68
-_FILE_PREDICATE_PERCENT = 60
-_BOTH_WAYS_PERCENT = 20
-_BRACKETS_PERCENT = 15
 # Conditions do not make a match unambiguous (R-321), and they allow files to be skipped (R-421): without conditions a
 # case shows neither.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
-_UNGUARDED_PERCENT = 15
 _OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
-_NULL_PERCENT = 60
 _CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
@@ -100,9 +94,8 @@ def merges_with(
         draw: given by Hypothesis.
         features: what the case may use.
         profile: bounds of the tables and of the number of clauses.
-        insert_only_optimised: whether the session runs insert-only merges without the check for ambiguous matches
-            (R-320, R-402), so that several matches do no harm there.
-        auto_merge: whether the session has schema evolution on, so that the statement need not ask for it.
+        insert_only_optimised: insert-only merges do not check for ambiguous matches (R-320, R-402).
+        auto_merge: the session has schema evolution on, so that the statement need not ask for it.
     """
     schemas = draw(schemas_with(features))
     tables = draw(tables_with(features, schemas, profile))
@@ -121,8 +114,8 @@ def merges_with(
         clauses=interleaved(draw, features, clauses),
         aliases=aliases,
         self_merge=schemas.self_merge,
-        with_schema_evolution=schemas.evolves and (not auto_merge or chance(draw, _BOTH_WAYS_PERCENT)),
-        brackets=chance(draw, _BRACKETS_PERCENT),
+        with_schema_evolution=schemas.evolves and (not auto_merge or chance(draw, 20)),
+        brackets=chance(draw, 15),
     )
     statement = with_statement_time(draw, features, statement)
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
@@ -154,7 +147,7 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
     if Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features)):
         bare = replace(last, condition=None)
         # now and then a quotient divides by zero, and the merge fails
-        last = bare if chance(draw, _UNGUARDED_PERCENT) else guarded(bare)
+        last = bare if chance(draw, 15) else guarded(bare)
     return (*clauses[:-1], last)
 
 
@@ -165,7 +158,7 @@ def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> fl
         return _SELDOM_UNCONDITIONAL_PERCENT
     if kind is ClauseKind.MATCHED and not _CONDITIONAL.isdisjoint(features):
         return _SELDOM_UNCONDITIONAL_PERCENT
-    return _UNCONDITIONAL_PERCENT
+    return 68
 
 
 def _only_inserts(features: frozenset[Feature]) -> bool:
@@ -187,8 +180,8 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it (R-322)
-    percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else _FILE_PREDICATE_PERCENT
-    if _only_inserts(scope.features) and chance(draw, _NULL_PERCENT):
+    percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else 60
+    if _only_inserts(scope.features) and chance(draw, 60):
         # such merges have a path of their own, which must not insert if the condition is NULL (R-301)
         unknown = tuple(found for found in scope.candidates if None in found.cells)
         return draw(conditions_over(replace(scope, candidates=unknown or scope.candidates)))

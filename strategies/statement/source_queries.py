@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Row
     from mergecheck.strategies.table.rows import Tables
 
-_RENAMED_PERCENT = 30
-_DERIVED_PERCENT = 30
-_FILTERED_PERCENT = 50
-_UNION_PERCENT = 35
-_CONSTANT_PERCENT = 50
 _MARKER = Column(name="part", type=INT)
 _LEFT_OUT = st.sampled_from((0, None))
 _MAX_LEFT_OUT = 2
@@ -65,15 +60,7 @@ class _Output:
 def draw_source_query(
     draw: DrawFn, features: frozenset[Feature], schemas: Schemas, tables: Tables, *, max_rows: int
 ) -> SourceQuery | None:
-    """Draw a query whose result is the drawn source; None if the statement names the table itself.
-
-    Args:
-        draw: Hypothesis' draw function.
-        features: what the case may use.
-        schemas: the columns that the statement sees.
-        tables: the rows that it sees.
-        max_rows: most rows of the table behind the query.
-    """
+    """Draw a query whose result is the drawn source; None if the statement names the table itself."""
     if not uses(draw, features, Feature.SUBQUERY_SOURCE) and schemas.self_filter is None:
         return None
     if schemas.self_merge:
@@ -81,18 +68,18 @@ def draw_source_query(
         listed = "*" if draw(st.booleans()) else ", ".join(reversed(names))
         where = "" if schemas.self_filter is None else f" WHERE {expression_text(schemas.self_filter, Aliases())}"
         return SourceQuery(text=f"SELECT {listed} FROM target{where}")
-    if _can_be_written(schemas.source, tables.source) and chance(draw, _CONSTANT_PERCENT):
+    if _can_be_written(schemas.source, tables.source) and chance(draw, 50):
         # the query reads no table; the source has the columns and no rows
         return SourceQuery(text=_constant_query(draw, schemas.source, tables.source), columns=schemas.source)
     outputs = [_output(draw, number, column) for number, column in enumerate(schemas.source)]
     stored = [Column(name=out.stored, type=column.type) for out, column in zip(outputs, schemas.source, strict=True)]
     rows = [_behind(row, outputs) for row in tables.source]
     listed = ", ".join(out.text for out in outputs)
-    if not chance(draw, _FILTERED_PERCENT):
+    if not chance(draw, 50):
         unchanged = all(out.text == quote(out.name) for out in outputs)
         text = f"SELECT {'*' if unchanged and draw(st.booleans()) else listed} FROM source"
         return SourceQuery(text=text, columns=tuple(stored), rows=tuple(rows))
-    union = chance(draw, _UNION_PERCENT)
+    union = chance(draw, 35)
     parts = [[*row, 2 if union and draw(st.booleans()) else 1] for row in rows]
     parts += [[*row, draw(_LEFT_OUT)] for row in rows[: min(_MAX_LEFT_OUT, max_rows - len(rows))]]
     select = f"SELECT {listed} FROM source WHERE part"
@@ -101,9 +88,9 @@ def draw_source_query(
 
 
 def _output(draw: DrawFn, number: int, column: Column) -> _Output:
-    derived = chance(draw, _DERIVED_PERCENT) and column.summable
+    derived = chance(draw, 30) and column.summable
     # a derived column has another name than the stored one, so that a name means one of them only
-    stored = f"c{number}" if derived or chance(draw, _RENAMED_PERCENT) else column.name
+    stored = f"c{number}" if derived or chance(draw, 30) else column.name
     return _Output(name=column.name, stored=stored, added=1 if derived else 0)
 
 

@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Value
     from mergecheck.strategies.syntax.expressions import Expression
 
-_NO_COLUMNS_PERCENT = 30
-_VOID_PERCENT = 20
-_EVOLVING_PERCENT = 75
-_NEVER_PERCENT = 30
 _PAST = ("2001-01-01", "1969-12-31")
 _FUTURE = ("9000-01-01",)
 _REFER_TO_ALL = frozenset({Feature.SCHEMA_EVOLUTION, Feature.SUBQUERY_SOURCE, Feature.INVALID})
@@ -43,16 +39,15 @@ def draw_without_columns(
 ) -> tuple[Schemas, Tables] | None:
     """Remove the target's columns: evolution adds the source's, without evolution the merge is refused (R-141).
 
-    Returns:
-        The columns and rows of both tables, None if the drawn tables stay.
+    Returns columns and rows of both tables, None if the drawn tables stay.
     """
-    wanted = uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=_NO_COLUMNS_PERCENT)
+    wanted = uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=30)
     if not wanted or schemas.self_merge or Feature.SCHEMA_EVOLUTION not in features:
         return None
     kept = [place for place, c in enumerate(schemas.source) if not c.nested and c.type != TIMESTAMP_NTZ]
     source = tuple(replace(schemas.source[place], computed=None) for place in kept)
     rows = tuple(tuple(row[place] for place in kept) for row in tables.source)
-    evolves = auto_merge or chance(draw, _EVOLVING_PERCENT)
+    evolves = auto_merge or chance(draw, 75)
     bare = Schemas(
         target=(), source=source, keys=(), namesakes=(), evolves=evolves, case_sensitive=schemas.case_sensitive
     )
@@ -88,12 +83,12 @@ def draw_twins(draw: DrawFn, features: frozenset[Feature], source: Source) -> So
 
 
 def draw_void(draw: DrawFn, features: frozenset[Feature], statement: Statement, source: Source) -> Source | None:
-    """Add a column of type VOID that a star under evolution would add (R-144); None where there is nothing to refuse.
+    """Add a column of type VOID that a star under evolution would add (R-144); None if there is nothing to refuse.
 
     The refusal needs a setting, see ``mergecheck.strategies.settings.DROP_NULL_COLUMNS``.
     """
     adds = Feature.SCHEMA_EVOLUTION in features and any(clause.star for clause in statement.clauses)
-    if not adds or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=_VOID_PERCENT):
+    if not adds or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=20):
         return None
     return _with_columns(source, {Field("nothing", VOID): None})
 
@@ -125,7 +120,7 @@ def with_statement_time(draw: DrawFn, features: frozenset[Feature], statement: S
 
 def _decided(draw: DrawFn, condition: Expression | None) -> Expression:
     """Add a conjunct that is always TRUE, or a disjunct that is always FALSE."""
-    never = condition is not None and chance(draw, _NEVER_PERCENT)
+    never = condition is not None and chance(draw, 30)
     test = _test(draw, holds=not never)
     if condition is None:
         return test

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 _CENTS, _FINE = DecimalType(10, 2), DecimalType(12, 4)
 _WHOLE_DIGITS = 5
-_MISFIT_COLUMN_PERCENT = 12
-_OVERFLOW_PERCENT = 25
-_CONFLICT_PERCENT = 8
 _INTEGERS = (INT, BIGINT, SMALLINT, TINYINT)
 _FLOATING = (DOUBLE, FLOAT)
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -68,14 +65,14 @@ _CONFLICTS: dict[DataType, DataType] = {INT: BOOLEAN, BIGINT: BOOLEAN, BOOLEAN: 
 def draw_origin(draw: DrawFn, column: Column, features: frozenset[Feature]) -> Column:
     """Draw a source column that feeds ``column``, of another type if the policy allows any."""
     conflict = _CONFLICTS.get(column.type)
-    if Feature.SCHEMA_EVOLUTION in features and conflict is not None and chance(draw, _CONFLICT_PERCENT):
+    if Feature.SCHEMA_EVOLUTION in features and conflict is not None and chance(draw, 8):
         return replace(column, type=conflict, domain=Domain.WIDE, feeds=column.type)
     origins = origins_of(column.type, features)
     if not origins:
         return column
     origin = draw(st.sampled_from(origins))
     # an overflow is an error of its own (R-252)
-    percent = _OVERFLOW_PERCENT if _is_number(origin) and column.is_integer else _MISFIT_COLUMN_PERCENT
+    percent = 25 if _is_number(origin) and column.is_integer else 12
     misfits = chance(draw, 40 if Feature.LEGACY_POLICY in features else percent)
     return replace(column, type=origin, domain=Domain.WIDE, feeds=column.type, misfits=misfits)
 

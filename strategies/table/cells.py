@@ -25,13 +25,9 @@ _MANY_VALUES = 12
 
 
 def cells(column: Column, features: frozenset[Feature], schemas: Schemas, *, span: int) -> SearchStrategy[Value]:
-    """Return a strategy of the cells of a column; they shrink to the simplest value and not to NULL.
+    """Return a strategy of the cells of a target column; they shrink to the simplest value and not to NULL.
 
-    Args:
-        column: a column of ``schemas.target``.
-        features: what the case may use.
-        schemas: tells which columns are keys and partition columns.
-        span: how many different values a key has.
+    A key has ``span`` different values.
     """
     is_key = column.name in {name for name, _ in schemas.keys}
     nullable = (Feature.NULL_KEYS if is_key else Feature.NULL_VALUES) in features and not column.required
@@ -66,11 +62,7 @@ def source_keys(
 ) -> SearchStrategy[Row]:
     """Return a strategy of the keys of source rows: keys of the target, near misses and others.
 
-    Args:
-        columns: the key columns of the source.
-        features: what the case may use.
-        present: the keys of the target's rows; drawn keys shrink to the first one.
-        span: how many different values a key has.
+    They shrink to the first of the target's keys, ``present``. A key has ``span`` different values.
     """
     fresh = st.tuples(*(st.sampled_from(domain(column.type)[-FRESH:]) for column in columns))
     small = st.tuples(*(small_values(column.type, span=span) for column in columns))

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.columns import Schemas
     from mergecheck.strategies.syntax.expressions import Expression
 
-_NOT_NULL_PERCENT = 45
-_DEFAULT_PERCENT = 60
-_SECOND_CHECK_PERCENT = 60
 # beyond every sum of two small numbers
 _BOUND = 100
 _DEFAULTABLE = (INT, BIGINT, STRING, BOOLEAN, DATE)
@@ -56,13 +53,9 @@ _NAMES = ("positive", "Bounded")
 def constrained(
     draw: DrawFn, features: frozenset[Feature], columns: tuple[Column, ...], *, key_names: tuple[str, ...]
 ) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
-    """Draw the constraints of some columns; a generated column is added at the end.
+    """Draw the constraints of the target's columns; a generated column is added at the end.
 
-    Args:
-        draw: given by Hypothesis.
-        features: what the case may use.
-        columns: the target's columns.
-        key_names: names of the key columns, which have no CHECK constraints and no defaults.
+    Key columns have no CHECK constraints and no defaults.
     """
     columns = tuple(_constrained_column(draw, column, features, is_key=column.name in key_names) for column in columns)
     checks: tuple[Check, ...] = ()
@@ -76,10 +69,10 @@ def constrained(
 def _constrained_column(draw: DrawFn, column: Column, features: frozenset[Feature], *, is_key: bool) -> Column:
     nullable_key = is_key and Feature.NULL_KEYS in features
     wanted = Feature.NOT_NULL in features and not nullable_key and has_constants(column.type)
-    if wanted and chance(draw, _NOT_NULL_PERCENT):
+    if wanted and chance(draw, 45):
         column = replace(column, not_null=True, required=True)
     small = column.type in _DEFAULTABLE and column.domain is Domain.SMALL
-    if Feature.COLUMN_DEFAULTS in features and small and not is_key and chance(draw, _DEFAULT_PERCENT):
+    if Feature.COLUMN_DEFAULTS in features and small and not is_key and chance(draw, 60):
         value = draw(st.sampled_from([value for value in domain(column.type)[:5] if value != "it's"]))
         column = replace(column, default=Literal(value, column.type))
     return column
@@ -90,7 +83,7 @@ def _with_checks(
 ) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
     checks: list[Check] = []
     usable = [c for c in columns if c.name not in key_names and c.summable]
-    for name in _NAMES[: 2 if chance(draw, _SECOND_CHECK_PERCENT) else 1]:
+    for name in _NAMES[: 2 if chance(draw, 60) else 1]:
         if not usable:
             break
         chosen = draw(st.sampled_from(usable))
@@ -106,11 +99,7 @@ def _with_checks(
 def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tuple[Expression, bool]:
     """Draw a condition over a column, and whether the column must not be NULL.
 
-    Args:
-        draw: given by Hypothesis.
-        column: what the condition tests.
-        violated: whether the source may have rows that break it.
-        by_null: whether only a NULL breaks it: the condition must be TRUE, so NULL violates it (R-742).
+    Rows of the source break it if ``violated``, and only a NULL does if ``by_null``: a CHECK must be TRUE (R-742).
     """
     reference = _own(column)
     bound = draw(_TIGHT_BOUNDS) if violated and not by_null else _BOUND
@@ -198,13 +187,9 @@ def keeping_checks(rows: Sequence[Row], schemas: Schemas) -> tuple[Row, ...]:
 
 
 def with_strict_fields(draw: DrawFn, features: frozenset[Feature], schema: Schema, rows: Sequence[Row]) -> Schema:
-    """Declare a field of a struct column NOT NULL, by a feature, if no row of the table breaks this (R-741).
+    """Declare a field of a struct column NOT NULL, by a feature, if no row of the target breaks this (R-741).
 
-    Args:
-        draw: given by Hypothesis.
-        features: what the case may use.
-        schema: of the target.
-        rows: of the target; a NULL struct breaks the constraint too.
+    A NULL struct breaks it, too.
     """
     # drawn before looking at the rows, so that shrinking rows moves no later choice
     wanted = uses(draw, features, Feature.NOT_NULL_FIELDS)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _FEW_ROWS = st.sampled_from((2, 1, 3))
 _STRING_TYPES = st.sampled_from((StringType.LARGE_STRING, StringType.STRING_VIEW, StringType.DICTIONARY))
 _STATISTICS = st.sampled_from((Statistics.NONE, Statistics.ALTERNATE, Statistics.COUNTS))
-_OLD_FILE_PERCENT = 60
 # more rows are cut into a few parts
 _MANY_ROWS = 100
 _PARTS = st.sampled_from((4, 3, 7))
@@ -31,8 +30,7 @@ def draw_older_files(
 ) -> tuple[tuple[tuple[Row, ...], ...], tuple[str, ...]]:
     """Draw columns that were added after some files had been written.
 
-    Returns:
-        The files, with NULL in these columns of the older ones, and the names of the added columns.
+    Returns the files, with NULL in these columns of the older ones, and the names of the added columns.
     """
     keys = {name for name, _ in schemas.keys}
     free = [
@@ -46,7 +44,7 @@ def draw_older_files(
     added = draw_some(draw, free, percent=40)
     places = {place for place, column in enumerate(schemas.target) if column.name in added}
     # the first file is the oldest one
-    old = [place == 0 or chance(draw, _OLD_FILE_PERCENT) for place in range(len(files))]
+    old = [place == 0 or chance(draw, 60) for place in range(len(files))]
     return tuple(
         tuple(_without_cells(row, places) for row in file) if is_old else file
         for is_old, file in zip(old, files, strict=True)
@@ -56,14 +54,7 @@ def draw_older_files(
 def draw_target_layout(
     draw: DrawFn, features: frozenset[Feature], *, added_columns: tuple[str, ...], num_rows: int
 ) -> TargetLayout:
-    """Draw how the target's files are written.
-
-    Args:
-        draw: Hypothesis' draw function.
-        features: what the case may use.
-        added_columns: columns that some files are too old to have.
-        num_rows: of the largest file.
-    """
+    """Draw how the target's files are written, the largest of which has ``num_rows``."""
     return TargetLayout(
         row_group_rows=_rows_per_part(draw, num_rows) if uses(draw, features, Feature.ROW_GROUPS) else None,
         string_type=_string_type(draw, features),

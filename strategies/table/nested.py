@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Reference
 
-_SHUFFLED_PERCENT = 50
-_OTHER_CASE_PERCENT = 20
-_OTHER_LEAF_PERCENT = 25
-_MISSING_FIELD_PERCENT = 45
-_NEW_FIELD_PERCENT = 45
-_DEEPER_PERCENT = 60
 _MAX_ELEMENTS = 2
 _PAIR = StructType((Field("a", INT), Field("b", STRING)))
 TYPES: tuple[DataType, ...] = (
@@ -63,7 +57,7 @@ def variants(draw: DrawFn, data_type: DataType, features: frozenset[Feature]) ->
             # other key types could make two keys one
             return MapType(key, draw(variants(value, features)))
     origins = origins_of(data_type, features)
-    if Feature.CASTS in features and origins and chance(draw, _OTHER_LEAF_PERCENT):
+    if Feature.CASTS in features and origins and chance(draw, 25):
         return draw(st.sampled_from(origins))
     return data_type
 
@@ -73,26 +67,23 @@ def _struct_variant(draw: DrawFn, struct: StructType, features: frozenset[Featur
     fields = [
         Field(_cased(draw, field.name, features), draw(variants(field.type, features))) for field in struct.fields
     ]
-    if evolves and len(fields) > 1 and chance(draw, _MISSING_FIELD_PERCENT):
+    if evolves and len(fields) > 1 and chance(draw, 45):
         fields.remove(draw(st.sampled_from(fields)))
-    if evolves and chance(draw, _NEW_FIELD_PERCENT):
+    if evolves and chance(draw, 45):
         fields.append(draw(_NEW_FIELDS))
-    if chance(draw, _SHUFFLED_PERCENT):
+    if chance(draw, 50):
         fields = draw(st.permutations(fields))
     return StructType(tuple(fields))
 
 
 def _cased(draw: DrawFn, name: str, features: frozenset[Feature]) -> str:
-    return name.swapcase() if Feature.OTHER_CASE in features and chance(draw, _OTHER_CASE_PERCENT) else name
+    return name.swapcase() if Feature.OTHER_CASE in features and chance(draw, 20) else name
 
 
 def feeding(origin: DataType, to: DataType, *, misfits: bool) -> SearchStrategy[Value]:
     """Return a strategy of values of ``origin``, not NULL, whose leaves survive the cast to ``to``.
 
-    Args:
-        origin: the type of the values.
-        to: the type that they are cast to, of the same shape if it is nested.
-        misfits: whether some leaves do not survive.
+    Nested types have the same shape. If ``misfits``, some leaves do not survive.
     """
     if origin == to:
         return values(origin)
@@ -149,7 +140,7 @@ def field_paths(draw: DrawFn, struct: StructType) -> tuple[tuple[tuple[str, ...]
     """
     found: list[tuple[tuple[str, ...], DataType]] = []
     for field in draw_some(draw, struct.fields):
-        if isinstance(field.type, StructType) and chance(draw, _DEEPER_PERCENT):
+        if isinstance(field.type, StructType) and chance(draw, 60):
             deeper = draw(field_paths(field.type))
             found += [((field.name, *path), data_type) for path, data_type in deeper]
         else:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _KEY_SPANS = st.sampled_from((4, 8, 24))
 _NOT_EMPTY_PERCENT = 96
-_REPEATED_ROW_PERCENT = 50
 _FEW_ROWS = 3
 
 
@@ -110,7 +109,7 @@ def _draw_files(
         partition,
         st.lists(st.tuples(*by_place.values()), min_size=1, max_size=max_rows),
         max_rows=max_rows,
-        repeated_row_percent=_REPEATED_ROW_PERCENT if Feature.DUPLICATE_TARGET_ROWS in features else 0,
+        repeated_row_percent=50 if Feature.DUPLICATE_TARGET_ROWS in features else 0,
     )
     min_files = int(chance(draw, _NOT_EMPTY_PERCENT))
     if Feature.KEY_RANGES in features:
@@ -127,14 +126,9 @@ def _file_rows(
     max_rows: int,
     repeated_row_percent: float,
 ) -> tuple[Row, ...]:
-    """Rows of one file, which share their partition values; they shrink to one row.
+    """Rows of one file, which share the cells of the partition columns, given by position; they shrink to one row.
 
-    Args:
-        draw: given by Hypothesis.
-        partition: the cells of the partition columns, by their positions.
-        others: rows of the cells of the other columns.
-        max_rows: most rows.
-        repeated_row_percent: how often one row comes twice (R-002); two rows drawn alone are hardly ever equal.
+    ``repeated_row_percent`` is how often one row comes twice (R-002): two rows drawn alone are hardly ever equal.
     """
     shared = {place: draw(values) for place, values in partition.items()}
     rows = tuple(_completed(row, shared) for row in draw(others))

@@ -44,11 +44,6 @@ _OTHER_DECIMALS: dict[DataType, tuple[DataType, ...]] = {
 }
 """For a decimal type, others whose values it holds, perhaps rounded."""
 
-_CAST_PERCENT = 55
-_NEW_COLUMN_PERCENT = 60
-_NOT_NULL_PERCENT = 40
-_CASE_VARIANT_PERCENT = 22
-
 
 def draw_source_columns(
     draw: DrawFn,
@@ -58,15 +53,7 @@ def draw_source_columns(
     key_names: tuple[str, ...],
     partition_by: tuple[str, ...],
 ) -> tuple[dict[str, Column], tuple[Column, ...]]:
-    """Draw the namesakes by target column name, and the columns that the target lacks.
-
-    Args:
-        draw: given by Hypothesis.
-        features: what the case may use.
-        target: the target's columns.
-        key_names: names of its key columns.
-        partition_by: names of its partition columns.
-    """
+    """Draw the namesakes by target column name, and the columns that the target lacks."""
     missing = _missing_names(draw, features, target, key_names)
     fixed = {*key_names, *partition_by}
     namesakes = {
@@ -108,7 +95,7 @@ def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature], *, fix
     renamed = Feature.RENAMED_SOURCE_COLUMNS in features and not star_needs_names and chance(draw, 60)
     # no plain or awkward name starts like this
     name = f"src_{column.name}" if renamed else in_other_case(draw, column.name, features)
-    if Feature.CASE_SENSITIVE in features and name.isascii() and chance(draw, 0 if fixed else _CASE_VARIANT_PERCENT):
+    if Feature.CASE_SENSITIVE in features and name.isascii() and chance(draw, 0 if fixed else 22):
         # this session takes it for another column, which evolution cannot add beside the target's (R-216, R-816)
         name = name.swapcase()
     violated = Feature.VIOLATIONS in features and column.required and chance(draw, 85)
@@ -120,7 +107,7 @@ def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature], *, fix
         variant = draw(variants(column.type, features - {Feature.SCHEMA_EVOLUTION} if renamed else features))
         return plain if variant == column.type else replace(plain, type=variant, feeds=column.type)
     if Feature.CASTS in features and not fixed and not column.bounded and column.computed is None:
-        if chance(draw, _CAST_PERCENT):
+        if chance(draw, 55):
             return draw_origin(draw, plain, features)
         return plain
     if fixed and Feature.TYPED_KEYS in features and column.type in _OTHER_DECIMALS and draw(st.booleans()):
@@ -137,11 +124,11 @@ def _namesake(draw: DrawFn, column: Column, features: frozenset[Feature], *, fix
 
 def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, ...]:
     evolves = Feature.SCHEMA_EVOLUTION in features
-    if not uses(draw, features, Feature.EXTRA_SOURCE_COLUMNS) and not (evolves and chance(draw, _NEW_COLUMN_PERCENT)):
+    if not uses(draw, features, Feature.EXTRA_SOURCE_COLUMNS) and not (evolves and chance(draw, 60)):
         return ()
     options = (*_EXTRA, *_EXTRA_NESTED) if evolves else _EXTRA
     # evolution adds it to the target as nullable even so (R-235)
-    filled = chance(draw, _NOT_NULL_PERCENT)
+    filled = chance(draw, 40)
     extra = [replace(_extra(draw(st.sampled_from(options))), required=filled, not_null=filled)]
     if Feature.RESERVED_NAMES in features and evolves and draw(st.booleans()):
         # a table with a change feed cannot have a column of this name (R-632)
