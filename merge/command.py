@@ -26,7 +26,7 @@ from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
-from mergecheck.merge.plan import execute, join_strategy
+from mergecheck.merge.plan import execute, joins
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
@@ -206,7 +206,7 @@ class _Command:
             snapshot=snapshot,
             candidates=candidate_files(snapshot, merge),
             source=source,
-            joins=join_strategy(self.spark, self.conf, merge, source),
+            joins=joins(self.spark, self.conf, merge, source),
             writer=writer,
             stopwatch=stopwatch,
         )

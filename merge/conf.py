@@ -174,6 +174,10 @@ class MergeConf:
     low_shuffle: bool = _setting(LOW_SHUFFLE, default=True)
     large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes)
 
+    def is_large(self, num_bytes: int) -> bool:
+        """Tell whether files of this size are worth an optimisation that costs a query of its own."""
+        return num_bytes >= self.large_table_bytes
+
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> MergeConf:
         """Build from setting names and texts; names that are absent have Delta's default.

@@ -6,12 +6,13 @@ alone. They change how a merge runs, never its rows, change rows, errors or row 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
 from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.insert_only import write_only_inserts
-from mergecheck.merge.executors.joins import PlainJoins
+from mergecheck.merge.executors.joins import Joins
 from mergecheck.merge.executors.optimizations.broadcast import BroadcastJoins
 from mergecheck.merge.executors.optimizations.low_shuffle import rewrite_with_low_shuffle, uses_low_shuffle
 from mergecheck.merge.executors.optimizations.one_task import OneTaskJoins, shuffles_to_one_task, split_bytes
@@ -25,26 +26,24 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.executors.first_scan import TouchedFiles
-    from mergecheck.merge.executors.joins import JoinStrategy
     from mergecheck.merge.executors.run import MergeRun
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.metrics import PathResult
 
 
-def join_strategy(spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: PreparedSource) -> JoinStrategy:
+def joins(spark: SparkSession, conf: MergeConf, merge: ResolvedMerge, source: PreparedSource) -> Joins:
     """Choose how the executors join both tables."""
-    joins: JoinStrategy = PlainJoins(merge.condition)
-    if conf.one_task:
-        joins = OneTaskJoins(
-            source=source,
-            shuffles_to_one_task=shuffles_to_one_task(spark),
-            split_bytes=split_bytes(spark),
-            joins=joins,
-        )
+    plain = Joins(condition=merge.condition)
     if conf.broadcast_source:
-        joins = BroadcastJoins(conf=conf, merge=merge, source=source, joins=joins)
-    return joins
+        broadcast = BroadcastJoins(conf=conf, merge=merge, source=source)
+        plain = replace(plain, arrangements=(broadcast.arrange,))
+    if not conf.one_task:
+        return plain
+    one_task = OneTaskJoins(
+        source=source, shuffles_to_one_task=shuffles_to_one_task(spark), split_bytes=split_bytes(spark)
+    )
+    return replace(plain, arrangements=(*plain.arrangements, one_task.arrange), one_task_writes=one_task.writes)
 
 
 def execute(run: MergeRun) -> PathResult:

@@ -1,23 +1,54 @@
-"""How the source is joined with rows of the target: plainly here, or as an optimisation arranges it."""
+"""How the source is joined with rows of the target."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from pyspark.sql import DataFrame
 
     from mergecheck.merge.expressions.resolved import ResolvedExpression
     from mergecheck.merge.table.log.snapshot import DataFile
 
 
-class JoinStrategy(Protocol):
-    """Joins both tables by ON. Strategies differ in speed only: the rows of a join are the same for all."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """A join of rows of the source, on the left, with rows of some files of the target.
+
+    Attributes:
+        type: Spark's name of the join.
+        source_columns: positions of the source columns that the query needs.
+    """
+
+    source: DataFrame
+    target: DataFrame
+    type: str
+    files: Sequence[DataFile]
+    source_columns: Iterable[int]
+
+
+Arrangement: TypeAlias = Callable[[Join], Join]
+"""An optimisation: it changes how both sides are read, but not the rows of the join."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joins:
+    """Joins both tables by ON.
+
+    Attributes:
+        condition: ON.
+        arrangements: optimisations, in the order in which they are applied.
+        one_task_writes: tells by the files that are read and by |S|, if it is known, whether one task writes what
+            becomes of them. Without it Spark decides.
+    """
+
+    condition: ResolvedExpression
+    arrangements: tuple[Arrangement, ...] = ()
+    one_task_writes: Callable[[Sequence[DataFile], int | None], bool] | None = None
 
     def join(
         self,
@@ -28,49 +59,12 @@ class JoinStrategy(Protocol):
         files: Sequence[DataFile],
         source_columns: Iterable[int],
     ) -> DataFrame:
-        """Join rows of the source, on the left, with rows of the target (R-404).
-
-        Args:
-            source: rows of the source.
-            target: rows of the files.
-            join_type: Spark's name of the join.
-            files: the files that the target's rows come from.
-            source_columns: positions of the source columns that the query needs.
-        """
-        ...
+        """Join rows of the source with rows of the target (R-404); see ``Join``."""
+        join = Join(source=source, target=target, type=join_type, files=files, source_columns=source_columns)
+        for arrange in self.arrangements:
+            join = arrange(join)
+        return join.source.join(join.target, F.expr(self.condition.sql), join_type)
 
     def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
-        """Tell whether one task writes what becomes of the source and the rows of the files.
-
-        Args:
-            files: the files that are read.
-            num_source_rows: |S|, if it is known.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PlainJoins:
-    """Leaves the arrangement of joins and of the output to Spark.
-
-    Attributes:
-        condition: ON.
-    """
-
-    condition: ResolvedExpression
-
-    def join(
-        self,
-        source: DataFrame,
-        target: DataFrame,
-        join_type: str,
-        *,
-        files: Sequence[DataFile],  # noqa: ARG002 - of the protocol
-        source_columns: Iterable[int],  # noqa: ARG002 - of the protocol
-    ) -> DataFrame:
-        """See the protocol."""
-        return source.join(target, F.expr(self.condition.sql), join_type)
-
-    def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:  # noqa: ARG002 - of the protocol
-        """See the protocol."""
-        return False
+        """Tell whether one task writes what becomes of the source and the rows of the files."""
+        return self.one_task_writes is not None and self.one_task_writes(files, num_source_rows)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.conf import MergeConf
-    from mergecheck.merge.executors.joins import JoinStrategy
+    from mergecheck.merge.executors.joins import Joins
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
     from mergecheck.merge.metrics import Stopwatch
@@ -38,7 +38,7 @@ class MergeRun:
     snapshot: Snapshot
     candidates: tuple[DataFile, ...]
     source: PreparedSource
-    joins: JoinStrategy
+    joins: Joins
     writer: TableWriter
     stopwatch: Stopwatch
 

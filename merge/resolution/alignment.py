@@ -20,7 +20,7 @@ from mergecheck.merge.types.struct_fields import FieldRule
 from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.resolution.references import BoundAssignment, BoundClause
@@ -34,7 +34,7 @@ class Alignment:
         target_schema, final_schema: the table's columns now and after the merge.
         implicit: defaults and generated columns of the table.
         evolution: the merge may change the schema.
-        type_of: gives the type of an expression by its text.
+        types: of expressions, by their text.
     """
 
     target_schema: StructType
@@ -42,21 +42,7 @@ class Alignment:
     implicit: ImplicitColumns
     evolution: bool
     conf: MergeConf
-    type_of: Callable[[str], DataType]
-
-    def check(self, clause: BoundClause) -> None:
-        """Check that the assignments of a clause fit together and to the table.
-
-        Raises:
-            AnalysisError: see ``check_update_paths`` and ``check_insert_columns``.
-        """
-        paths = [assignment.path for assignment in clause.assignments]
-        case_sensitive = self.conf.case_sensitive
-        if clause.action is ActionType.INSERT:
-            fixed = self.conf.fix_case_sensitive_duplicate_columns and bool(self.implicit.generated)
-            check_insert_columns(paths, ignore_case=fixed and not case_sensitive)
-        else:
-            check_update_paths(paths, self.final_schema, case_sensitive=case_sensitive)
+    types: Mapping[str, DataType]
 
     def values(self, clause: BoundClause) -> tuple[Assigned, ...]:
         """Return one value per column of the final schema; none for DELETE.
@@ -77,7 +63,7 @@ class Alignment:
             if not given[index]:
                 column = self.final_schema.fields[index]
                 sql = generated_value(expression, new, column=column.name)
-                kind = self.type_of(expression.sql)
+                kind = self.types[expression.sql]
                 values[index] = assign(sql, kind, column.dataType, self._casting(), repeatable=False)
         return tuple(values)
 
@@ -96,7 +82,7 @@ class Alignment:
         default = self.implicit.defaults.get(index)
         if default is None:
             return Assigned(sql=null_of(kind))
-        return assign(default.sql, self.type_of(default.sql), kind, self._casting(), repeatable=False)
+        return assign(default.sql, self.types[default.sql], kind, self._casting(), repeatable=False)
 
     def _nested(
         self, old: TypedSql | None, kind: DataType, given: Sequence[BoundAssignment], *, depth: int
@@ -129,7 +115,7 @@ class Alignment:
         self, sql: str, kind: DataType, casting: Casting, *, repeatable: bool, preserved: TypedSql | None = None
     ) -> Assigned:
         """Cast a value; if it is a call of an array function, cast its operands (R-246)."""
-        given, call = self.type_of(sql), array_call(sql)
+        given, call = self.types[sql], array_call(sql)
         if call is None or not _are_arrays_of_structs(given, kind) or same_type(given, kind):
             return assign(sql, given, kind, casting, repeatable=repeatable, preserved=preserved)
         assert isinstance(kind, ArrayType)  # noqa: S101 - said by _are_arrays_of_structs
@@ -154,6 +140,22 @@ class Alignment:
         """Choose the assignments whose path goes through a column or field."""
         case = self.conf.case_sensitive
         return [a for a in assignments if same_name(a.path.parts[depth], name, case_sensitive=case)]
+
+
+def check_assignments(
+    clause: BoundClause, final_schema: StructType, implicit: ImplicitColumns, conf: MergeConf
+) -> None:
+    """Check that the assignments of a clause fit together and to the table.
+
+    Raises:
+        AnalysisError: see ``check_update_paths`` and ``check_insert_columns``.
+    """
+    paths = [assignment.path for assignment in clause.assignments]
+    if clause.action is ActionType.INSERT:
+        fixed = conf.fix_case_sensitive_duplicate_columns and bool(implicit.generated)
+        check_insert_columns(paths, ignore_case=fixed and not conf.case_sensitive)
+    else:
+        check_update_paths(paths, final_schema, case_sensitive=conf.case_sensitive)
 
 
 def _are_arrays_of_structs(*types: DataType) -> bool:

@@ -31,16 +31,15 @@ class DeltaMergeInto:
     """A MERGE over two relations, names not yet resolved. Make one with ``apply``.
 
     Attributes:
-        matched_clauses, not_matched_clauses, not_matched_by_source_clauses: in statement order (R-102).
+        clauses: those of matched rows first, then not matched, then not matched by source: the order in which they are
+            resolved (R-113); those of one kind in statement order (R-102).
         with_schema_evolution: by statement, builder or setting.
     """
 
     target: Relation
     source: Relation
     condition: str
-    matched_clauses: tuple[Clause, ...]
-    not_matched_clauses: tuple[Clause, ...]
-    not_matched_by_source_clauses: tuple[Clause, ...]
+    clauses: tuple[Clause, ...]
     with_schema_evolution: bool
 
     @classmethod
@@ -61,21 +60,13 @@ class DeltaMergeInto:
         check_clauses(when_clauses)
         for clause in when_clauses:
             _check_actions(clause)
-        of_kind = {kind: tuple(clause for clause in when_clauses if clause.kind is kind) for kind in ClauseKind}
         return cls(
             target=target,
             source=source,
             condition=condition,
-            matched_clauses=of_kind[ClauseKind.MATCHED],
-            not_matched_clauses=of_kind[ClauseKind.NOT_MATCHED],
-            not_matched_by_source_clauses=of_kind[ClauseKind.NOT_MATCHED_BY_SOURCE],
+            clauses=tuple(clause for kind in ClauseKind for clause in when_clauses if clause.kind is kind),
             with_schema_evolution=with_schema_evolution,
         )
-
-    @property
-    def clauses(self) -> tuple[Clause, ...]:
-        """All clauses in the order in which they are resolved (R-113)."""
-        return self.matched_clauses + self.not_matched_clauses + self.not_matched_by_source_clauses
 
 
 def check_clauses(clauses: Sequence[Clause]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import NullType
@@ -13,115 +13,108 @@ from mergecheck.merge.expressions.conditions import check_boolean, check_conditi
 from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.known_types import known_type
 from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
-from mergecheck.merge.resolution.alignment import Alignment
+from mergecheck.merge.resolution.alignment import Alignment, check_assignments
 from mergecheck.merge.resolution.references import SEARCH_CONDITION
 from mergecheck.merge.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql.types import DataType, StructType
 
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.resolution.implicit_columns import ImplicitColumns
-    from mergecheck.merge.resolution.references import BoundMerge
+    from mergecheck.merge.resolution.references import BoundClause, BoundMerge
+    from mergecheck.merge.types.assign import Assigned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PreprocessTableMerge:
-    """Validates and aligns one merge.
+def preprocess_table_merge(
+    merge: BoundMerge,
+    *,
+    target_schema: StructType,
+    source_schema: StructType,
+    implicit: ImplicitColumns,
+    evolution: bool,
+    conf: MergeConf,
+    types: ExpressionTypes,
+) -> ResolvedMerge:
+    """Check all conditions, then all assignments, then cast the values.
 
-    Attributes:
-        implicit: defaults and generated columns of the target.
-        evolution: the merge may change the schema.
+    Raises:
+        AnalysisError: the first of these checks that fails (R-130 to R-135, R-210 to R-225, R-243, R-251).
+        UnsupportedStatementError: see ``generated_value``.
     """
+    check_condition(merge.condition, operation=SEARCH_CONDITION)
+    for clause in merge.clauses:
+        if clause.condition is not None:
+            check_condition(clause.condition, operation=f"{clause.action.name} condition")
+    for clause in merge.clauses:
+        check_assignments(clause, merge.final_schema, implicit, conf)
+    for value in _values(merge):
+        check_value(value)
+    known = _types(merge, implicit, types, target_schema, source_schema)
+    alignment = Alignment(
+        target_schema=target_schema,
+        final_schema=merge.final_schema,
+        implicit=implicit,
+        evolution=evolution,
+        conf=conf,
+        types=known,
+    )
+    resolved, uncertain = [], []
+    for clause in merge.clauses:
+        values = alignment.values(clause)
+        uncertain += [value.sql for value in values if not value.certain]
+        resolved.append(_clause(clause, values, known))
+    types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
+    return ResolvedMerge(
+        target_schema=target_schema,
+        source_schema=source_schema,
+        final_schema=merge.final_schema,
+        condition=_resolved(merge.condition, known, is_search=True),
+        matched=tuple(c for c in resolved if c.kind is ClauseKind.MATCHED),
+        not_matched=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED),
+        not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+    )
 
-    target_schema: StructType
-    source_schema: StructType
-    implicit: ImplicitColumns
-    evolution: bool
-    conf: MergeConf
-    types: ExpressionTypes
 
-    def apply(self, merge: BoundMerge) -> ResolvedMerge:
-        """Check all conditions, then all assignments, then cast the values.
+def _types(
+    merge: BoundMerge, implicit: ImplicitColumns, types: ExpressionTypes, target: StructType, source: StructType
+) -> dict[str, DataType]:
+    """Ask once for all types that do not follow from the schemas."""
+    values = [*_values(merge), *implicit.expressions]
+    conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
+    kinds = {one.sql: known_type(one, target, source) for one in [*conditions, *values]}
+    known = {sql: kind for sql, kind in kinds.items() if kind is not None}
+    asked = [condition.sql for condition in conditions if condition.sql not in known]
+    for value in values:
+        if value.sql not in known:
+            asked += [value.sql, *array_operands(value.sql)]
+    unique = tuple(dict.fromkeys(asked))
+    try:
+        return known | dict(zip(unique, types.of(unique), strict=True))
+    except AnalysisError as error:
+        raise _correlated(error, values) or error from error
 
-        Raises:
-            AnalysisError: the first of these checks that fails (R-130 to R-135, R-210 to R-225, R-243, R-251).
-            UnsupportedStatementError: see ``generated_value``.
-        """
-        check_condition(merge.condition, operation=SEARCH_CONDITION)
-        for clause in merge.clauses:
-            if clause.condition is not None:
-                check_condition(clause.condition, operation=f"{clause.action.name} condition")
-        known: dict[str, DataType] = {}
-        alignment = Alignment(
-            target_schema=self.target_schema,
-            final_schema=merge.final_schema,
-            implicit=self.implicit,
-            evolution=self.evolution,
-            conf=self.conf,
-            type_of=known.__getitem__,
-        )
-        for clause in merge.clauses:
-            alignment.check(clause)
-        for value in _values(merge):
-            check_value(value)
-        known |= self._types(merge)
-        resolved = self._clauses(merge, alignment, known)
-        return ResolvedMerge(
-            target_schema=self.target_schema,
-            source_schema=self.source_schema,
-            final_schema=merge.final_schema,
-            condition=self._resolved(merge.condition, known, is_search=True),
-            matched=tuple(c for c in resolved if c.kind is ClauseKind.MATCHED),
-            not_matched=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED),
-            not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
-        )
 
-    def _types(self, merge: BoundMerge) -> dict[str, DataType]:
-        """Ask once for all types that do not follow from the schemas."""
-        values = [*_values(merge), *self.implicit.expressions]
-        conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
-        kinds = {one.sql: known_type(one, self.target_schema, self.source_schema) for one in [*conditions, *values]}
-        known = {sql: kind for sql, kind in kinds.items() if kind is not None}
-        asked = [condition.sql for condition in conditions if condition.sql not in known]
-        for value in values:
-            if value.sql not in known:
-                asked += [value.sql, *array_operands(value.sql)]
-        unique = tuple(dict.fromkeys(asked))
-        try:
-            return known | dict(zip(unique, self.types.of(unique), strict=True))
-        except AnalysisError as error:
-            raise _correlated(error, values) or error from error
+def _clause(clause: BoundClause, values: Sequence[Assigned], known: Mapping[str, DataType]) -> ResolvedClause:
+    condition = clause.condition
+    return ResolvedClause(
+        kind=clause.kind,
+        action=clause.action,
+        condition=None if condition is None else _resolved(condition, known, is_search=False),
+        values=tuple(value.sql for value in values),
+        source_columns=frozenset[int]().union(*(a.value.source_columns for a in clause.assignments)),
+    )
 
-    def _clauses(self, merge: BoundMerge, alignment: Alignment, known: dict[str, DataType]) -> list[ResolvedClause]:
-        resolved, uncertain = [], []
-        for clause in merge.clauses:
-            values = alignment.values(clause)
-            uncertain += [value.sql for value in values if not value.certain]
-            condition = clause.condition
-            resolved.append(
-                ResolvedClause(
-                    kind=clause.kind,
-                    action=clause.action,
-                    condition=self._resolved(condition, known, is_search=False) if condition else None,
-                    values=tuple(value.sql for value in values),
-                    source_columns=_union(a.value.source_columns for a in clause.assignments),
-                )
-            )
-        self.types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
-        return resolved
 
-    def _resolved(
-        self, condition: ResolvedExpression, known: dict[str, DataType], *, is_search: bool
-    ) -> ResolvedExpression:
-        sql, data_type = condition.sql, known[condition.sql]
-        check_boolean(condition, data_type, is_search=is_search)
-        if isinstance(data_type, NullType):
-            sql = f"CAST({sql} AS BOOLEAN)"
-        return replace(condition, sql=sql)
+def _resolved(condition: ResolvedExpression, known: Mapping[str, DataType], *, is_search: bool) -> ResolvedExpression:
+    sql, data_type = condition.sql, known[condition.sql]
+    check_boolean(condition, data_type, is_search=is_search)
+    if isinstance(data_type, NullType):
+        sql = f"CAST({sql} AS BOOLEAN)"
+    return replace(condition, sql=sql)
 
 
 def _values(merge: BoundMerge) -> list[ResolvedExpression]:
@@ -139,7 +132,3 @@ def _correlated(error: AnalysisError, values: Sequence[ResolvedExpression]) -> A
         "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
         f"A subquery in a value may only use its own tables: {texts[0]}. Join the source with them instead.",
     )
-
-
-def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*sets)

@@ -10,7 +10,7 @@ from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.scope import Relation, Side
 from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
 from mergecheck.merge.resolution.implicit_columns import implicit_columns
-from mergecheck.merge.resolution.preprocess import PreprocessTableMerge
+from mergecheck.merge.resolution.preprocess import preprocess_table_merge
 from mergecheck.merge.resolution.references import resolve_references_and_schema
 from mergecheck.merge.resolution.schema_evolution import check_new_names
 from mergecheck.merge.syntax.dialect import parse_name
@@ -69,7 +69,8 @@ def resolve(
     )
     clock = clock or StatementClock.start()
     bound = resolve_references_and_schema(merge, case_sensitive=conf.case_sensitive, clock=clock, types=types)
-    preprocess = PreprocessTableMerge(
+    resolved = preprocess_table_merge(
+        bound,
         target_schema=target_schema,
         source_schema=source_schema,
         implicit=implicit_columns(target_schema, case_sensitive=conf.case_sensitive, clock=clock),
@@ -77,7 +78,6 @@ def resolve(
         conf=conf,
         types=types,
     )
-    resolved = preprocess.apply(bound)
     check_new_names(target_schema, resolved.final_schema)
     return resolved
 

@@ -6,22 +6,19 @@ Spark estimates a source by its files, all columns included, and shuffles both s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 from pyspark.sql import types as t
 
-from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.expressions.resolved import source_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyspark.sql import DataFrame
-
     from mergecheck.merge.conf import MergeConf
-    from mergecheck.merge.executors.joins import JoinStrategy
+    from mergecheck.merge.executors.joins import Join
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.log.snapshot import DataFile
@@ -40,38 +37,25 @@ class BroadcastJoins:
 
     Spark cannot broadcast the source of an anti join or a left outer join. In these, target rows that match nothing
     are left out by a broadcast semi join before the rest is shuffled.
-
-    Attributes:
-        joins: the strategy that joins the sides arranged here.
     """
 
     conf: MergeConf
     merge: ResolvedMerge
     source: PreparedSource
-    joins: JoinStrategy
 
-    def join(
-        self,
-        source: DataFrame,
-        target: DataFrame,
-        join_type: str,
-        *,
-        files: Sequence[DataFile],
-        source_columns: Iterable[int],
-    ) -> DataFrame:
-        """See ``JoinStrategy``."""
-        if join_type in _SOURCE_IS_BROADCAST and self._may_broadcast(files, source_columns):
-            source = F.broadcast(source)
-        elif join_type in _TARGET_IS_REDUCED and self.source.is_stable:
-            columns = self.merge.condition.source_columns
-            if self._may_broadcast(files, columns):
-                keys = self.source.frame.select(*(source_column(i) for i in sorted(columns)))
-                target = target.join(F.broadcast(keys), F.expr(self.merge.condition.sql), "left_semi")
-        return self.joins.join(source, target, join_type, files=files, source_columns=source_columns)
-
-    def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
-        """See ``JoinStrategy``."""
-        return self.joins.writes_in_one_task(files, num_source_rows=num_source_rows)
+    def arrange(self, join: Join) -> Join:
+        """Change the sides of a join."""
+        if join.type in _SOURCE_IS_BROADCAST and self._may_broadcast(join.files, join.source_columns):
+            return replace(join, source=F.broadcast(join.source))
+        condition = self.merge.condition
+        if (
+            join.type in _TARGET_IS_REDUCED
+            and self.source.is_stable
+            and self._may_broadcast(join.files, condition.source_columns)
+        ):
+            keys = self.source.frame.select(*(source_column(i) for i in sorted(condition.source_columns)))
+            return replace(join, target=join.target.join(F.broadcast(keys), F.expr(condition.sql), "left_semi"))
+        return join
 
     def _may_broadcast(self, files: Sequence[DataFile], columns: Iterable[int]) -> bool:
         return may_broadcast(self.conf, self.merge, self.source, files, columns)
@@ -86,6 +70,6 @@ def may_broadcast(
         conf.broadcast_source
         and source.num_rows is not None
         and source.num_rows <= MAX_BROADCAST_ROWS
-        and are_large(conf, files)
+        and conf.is_large(sum(file.size for file in files))
         and all(isinstance(fields[i].dataType, _FIXED_LENGTH) for i in columns)
     )

@@ -15,7 +15,6 @@ from pyspark.sql import types as t
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
 from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
-from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.rows_to_write import rows_to_write
@@ -60,7 +59,7 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     merge = run.merge
     rows = [file.statistics.num_records or 0 for file in touched.files]
     return (
-        are_large(run.conf, touched.files)
+        run.conf.is_large(sum(file.size for file in touched.files))
         and (not merge.not_matched_by_source or _broadcasts_source(run, touched.files))
         and not run.snapshot.partition_columns
         and not run.writer.checks

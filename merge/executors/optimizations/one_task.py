@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-    from mergecheck.merge.executors.joins import JoinStrategy
+    from mergecheck.merge.executors.joins import Join
     from mergecheck.merge.executors.source import PreparedSource
     from mergecheck.merge.table.log.snapshot import DataFile
 
@@ -35,33 +35,24 @@ class OneTaskJoins:
     Attributes:
         shuffles_to_one_task: what ``shuffles_to_one_task`` says of the session.
         split_bytes: what one scan task reads at most.
-        joins: the strategy that joins the sides arranged here.
     """
 
     source: PreparedSource
     shuffles_to_one_task: bool
     split_bytes: int
-    joins: JoinStrategy
 
-    def join(
-        self,
-        source: DataFrame,
-        target: DataFrame,
-        join_type: str,
-        *,
-        files: Sequence[DataFile],
-        source_columns: Iterable[int],
-    ) -> DataFrame:
-        """See ``JoinStrategy``."""
-        if self._joins_in_one_task(files):
-            source, target = source.coalesce(1), target.coalesce(1)
-            if join_type == "left_anti":
-                # Spark moves an anti join below the source's coalesce, and would shuffle then; not below a filter.
-                source = source.where("spark_partition_id() >= 0")
-        return self.joins.join(source, target, join_type, files=files, source_columns=source_columns)
+    def arrange(self, join: Join) -> Join:
+        """Change the sides of a join."""
+        if not self._joins_in_one_task(join.files):
+            return join
+        source, target = join.source.coalesce(1), join.target.coalesce(1)
+        if join.type == "left_anti":
+            # Spark moves an anti join below the source's coalesce, and would shuffle then; not below a filter.
+            source = source.where("spark_partition_id() >= 0")
+        return replace(join, source=source, target=target)
 
-    def writes_in_one_task(self, files: Sequence[DataFile], *, num_source_rows: int | None) -> bool:
-        """See ``JoinStrategy``; few rows and few bytes are written by one task whatever the session's settings are."""
+    def writes(self, files: Sequence[DataFile], num_source_rows: int | None) -> bool:
+        """See ``Joins``; few rows and few bytes are written by one task whatever the session's settings are."""
         return self._joins_in_one_task(files) or (
             num_source_rows is not None
             and num_source_rows <= SMALL_SOURCE_ROWS

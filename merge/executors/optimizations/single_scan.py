@@ -19,7 +19,6 @@ from mergecheck.merge.errors import MergeError
 from mergecheck.merge.executors.classic import rewriting_join_type
 from mergecheck.merge.executors.clauses import precompute_clauses
 from mergecheck.merge.executors.first_scan import files_of_names
-from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, has_few_rows, split_bytes
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.rows_to_write import rows_to_write
@@ -44,11 +43,11 @@ _logger = logging.getLogger(__name__)
 
 def uses_single_scan(run: MergeRun) -> bool:
     """Tell whether one task can do the whole merge at once."""
-    files = run.candidates
+    files, num_bytes = run.candidates, sum(file.size for file in run.candidates)
     return (
         bool(files)
-        and sum(file.size for file in files) <= MAX_BYTES
-        and not are_large(run.conf, files)
+        and num_bytes <= MAX_BYTES
+        and not run.conf.is_large(num_bytes)
         and has_few_rows(run.source)
         and fit_in_one_task(files, split_bytes(run.spark))
     )

@@ -18,7 +18,6 @@ from pyspark.sql import types as t
 from sqlglot import exp
 
 from mergecheck.merge.executors.first_scan import FirstScan, plan_first_scan
-from mergecheck.merge.executors.optimizations.large_tables import are_large
 from mergecheck.merge.executors.optimizations.safe_conditions import cannot_fail, column_types
 from mergecheck.merge.expressions.resolved import source_column, target_column
 from mergecheck.merge.table.reading.bounds import INTEGRAL_TYPES, column_bounds
@@ -51,7 +50,7 @@ def plan_first_scan_by_keys(run: MergeRun) -> FirstScan:
     if not run.merge.not_matched_by_source:
         return replace(plan_first_scan(run), files=files_with_source_keys(run))
     counts = [file.statistics.num_records for file in run.candidates]
-    if not are_large(run.conf, run.candidates) or None in counts:
+    if not run.conf.is_large(sum(file.size for file in run.candidates)) or None in counts:
         return plan_first_scan(run)
     return FirstScan(
         files=files_with_source_keys(run),
@@ -113,7 +112,7 @@ def _is_worthwhile(run: MergeRun) -> bool:
     return (
         run.source.is_stable  # another scan of it must give the same keys
         and len(run.candidates) > 1
-        and are_large(run.conf, run.candidates)
+        and run.conf.is_large(sum(file.size for file in run.candidates))
         and (run.source.num_rows or 0) <= MAX_SOURCE_ROWS
     )
 

@@ -7,9 +7,11 @@ skipped contains no row for which the predicate is TRUE.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.reading.bounds import Comparable
 
 
-class Truth(Enum):
-    """SQL's three truth values."""
+class Truth(IntEnum):
+    """SQL's three truth values: AND is the least, OR the greatest of several, and NOT the negative of one."""
 
-    TRUE = "true"
-    FALSE = "false"
-    NULL = "null"
+    FALSE = -1
+    NULL = 0
+    TRUE = 1
 
 
 TARGET_PREFIX = target_column(0).removesuffix("0")
@@ -97,16 +99,13 @@ class _Evaluator:
     def truths(self, node: exp.Expr) -> Truths:
         node = node.unnest()
         if isinstance(node, exp.And | exp.Or):
-            combine = and_truth if isinstance(node, exp.And) else or_truth
-            left, right = self.truths(node.left), self.truths(node.right)
-            return frozenset(combine(a, b) for a in left for b in right)
+            parts = [self.truths(node.left), self.truths(node.right)]
+            return _combined(min if isinstance(node, exp.And) else max, parts)
         if isinstance(node, exp.Not):
-            return frozenset(not_truth(value) for value in self.truths(node.this))
+            return frozenset(Truth(-value) for value in self.truths(node.this))
         if isinstance(node, exp.Boolean):
             return _ONLY[Truth.TRUE if node.this else Truth.FALSE]
-        if isinstance(node, exp.Null):
-            return _ONLY[Truth.NULL]
-        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Null):
+        if isinstance(node.this if isinstance(node, exp.Cast) else node, exp.Null):
             return _ONLY[Truth.NULL]
         if isinstance(node, exp.Column):
             return self._compare(node, exp.true(), "=")
@@ -123,18 +122,11 @@ class _Evaluator:
         if isinstance(node, exp.Is):
             return self._is(node)
         if isinstance(node, exp.In) and node.expressions:
-            return self._any_of([self._compare(node.this, value, "=") for value in node.expressions])
+            return _combined(max, [self._compare(node.this, value, "=") for value in node.expressions])
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             low = self._compare(node.this, node.args["low"], ">=")
-            high = self._compare(node.this, node.args["high"], "<=")
-            return frozenset(and_truth(a, b) for a in low for b in high)
+            return _combined(min, [low, self._compare(node.this, node.args["high"], "<=")])
         return ANY
-
-    def _any_of(self, parts: list[Truths]) -> Truths:
-        result = _ONLY[Truth.FALSE]
-        for part in parts:
-            result = frozenset(or_truth(a, b) for a in result for b in part)
-        return result
 
     def _bounds(self, node: exp.Expr) -> tuple[ColumnBounds, t.DataType] | None:
         column = node.unnest()
@@ -147,33 +139,31 @@ class _Evaluator:
             self._seen[name] = column_bounds(self.file, column_field, is_partition=is_partition)
         return self._seen[name], self.fields[name].dataType
 
-    def _compare(self, column: exp.Expr, constant: exp.Expr, operator: str) -> Truths:
+    def _compared(self, column: exp.Expr, constant: exp.Expr) -> tuple[ColumnBounds, Comparable] | None:
+        """Give the bounds of a column, and the value of a constant, which may be a ``NullLiteral``."""
         known = self._bounds(column)
-        if known is None:
-            return ANY
-        bounds, data_type = known
-        value = literal_for(constant, data_type)
-        if isinstance(value, NullLiteral):
-            return _ONLY[Truth.NULL]
-        if value is None:
-            return ANY
-        return compare_truths(bounds, value, operator)
+        value = None if known is None else literal_for(constant, known[1])
+        return None if known is None or value is None else (known[0], value)
+
+    def _compare(self, column: exp.Expr, constant: exp.Expr, operator: str) -> Truths:
+        match self._compared(column, constant):
+            case None:
+                return ANY
+            case _, NullLiteral():
+                return _ONLY[Truth.NULL]
+            case bounds, value:
+                return compare_truths(bounds, value, operator)
 
     def _null_safe(self, node: exp.NullSafeEQ) -> Truths:
-        column, constant = node.left, node.right
-        if not isinstance(column.unnest(), exp.Column):
-            column, constant = constant, column
-        known = self._bounds(column)
-        if known is None:
-            return ANY
-        bounds, data_type = known
-        value = literal_for(constant, data_type)
-        if isinstance(value, NullLiteral):
-            return _null_test(bounds)
-        if value is None:
-            return ANY
-        equal = compare_truths(bounds, value, "=")
-        return frozenset(Truth.FALSE if truth is Truth.NULL else truth for truth in equal)
+        sides = (node.left, node.right) if isinstance(node.left.unnest(), exp.Column) else (node.right, node.left)
+        match self._compared(*sides):
+            case None:
+                return ANY
+            case bounds, NullLiteral():
+                return _null_test(bounds)
+            case bounds, value:
+                equal = compare_truths(bounds, value, "=")
+                return frozenset(Truth.FALSE if truth is Truth.NULL else truth for truth in equal)
 
     def _is(self, node: exp.Is) -> Truths:
         known = self._bounds(node.this)
@@ -238,20 +228,6 @@ def _null_test(bounds: ColumnBounds) -> Truths:
     return frozenset(found | ({Truth.FALSE} if bounds.may_be_value else set()))
 
 
-def and_truth(left: Truth, right: Truth) -> Truth:
-    """SQL's AND."""
-    if Truth.FALSE in (left, right):
-        return Truth.FALSE
-    return Truth.NULL if Truth.NULL in (left, right) else Truth.TRUE
-
-
-def or_truth(left: Truth, right: Truth) -> Truth:
-    """SQL's OR."""
-    if Truth.TRUE in (left, right):
-        return Truth.TRUE
-    return Truth.NULL if Truth.NULL in (left, right) else Truth.FALSE
-
-
-def not_truth(value: Truth) -> Truth:
-    """SQL's NOT."""
-    return {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE, Truth.NULL: Truth.NULL}[value]
+def _combined(combine: Callable[[tuple[Truth, Truth]], Truth], parts: Iterable[Truths]) -> Truths:
+    """Combine every value of one part with every value of the others."""
+    return functools.reduce(lambda left, right: frozenset(map(combine, itertools.product(left, right))), parts)

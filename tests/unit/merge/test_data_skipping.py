@@ -17,16 +17,14 @@ from mergecheck.merge.table.log.snapshot import DataFile, FileStatistics, Snapsh
 from mergecheck.merge.table.reading.bounds import column_bounds
 from mergecheck.merge.table.reading.data_skipping import (
     Truth,
-    and_truth,
     conjunction,
     file_may_match,
-    not_truth,
-    or_truth,
     skip_files,
     target_only_conjuncts,
 )
 
 COLUMN = "column"
+NEGATIONS = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE, Truth.NULL: Truth.NULL}
 
 
 def snapshot_of(data_type: t.DataType, *files: DataFile, partitioned: bool = False) -> Snapshot:
@@ -217,10 +215,17 @@ def predicates(draw: st.DrawFn, depth: int = 2) -> tuple[str, Any]:
         return f"target_0 {operator} {'NULL' if literal is None else literal}", lambda v: _compare(v, operator, literal)
     left, left_of = draw(predicates(depth=depth - 1))
     if shape == "not":
-        return f"NOT ({left})", lambda v: not_truth(left_of(v))
+        return f"NOT ({left})", lambda v: NEGATIONS[left_of(v)]
     right, right_of = draw(predicates(depth=depth - 1))
-    combine = and_truth if shape == "and" else or_truth
-    return f"({left}) {shape.upper()} ({right})", lambda v: combine(left_of(v), right_of(v))
+    decisive = Truth.FALSE if shape == "and" else Truth.TRUE
+    return f"({left}) {shape.upper()} ({right})", lambda v: _both({left_of(v), right_of(v)}, decisive)
+
+
+def _both(truths: set[Truth], decisive: Truth) -> Truth:
+    """AND if FALSE is decisive, OR if TRUE is."""
+    if decisive in truths:
+        return decisive
+    return Truth.NULL if Truth.NULL in truths else NEGATIONS[decisive]
 
 
 def _compare(value: Any, operator: str, literal: Any) -> Truth:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import types as t
 
 from mergecheck.merge.conf import MergeConf
-from mergecheck.merge.executors.optimizations.large_tables import are_large
+from mergecheck.merge.executors.joins import Join
 from mergecheck.merge.executors.optimizations.low_shuffle import uses_low_shuffle
 from mergecheck.merge.executors.optimizations.one_task import (
     DEFAULT_SPLIT_BYTES,
@@ -79,25 +79,15 @@ class Frame:
         return Frame(*self.steps, condition)
 
 
-class Joined:
-    """A strategy that gives the steps of both sides and writes in many tasks."""
-
-    def join(self, source: Frame, target: Frame, join_type: str, **_how: Any) -> Any:
-        return source.steps, target.steps, join_type
-
-    def writes_in_one_task(self, _files: Any, **_how: Any) -> bool:
-        return False
-
-
 def one_task(*, num_rows: int | None = 5, shuffles_to_one_task: bool = True) -> OneTaskJoins:
-    plain: Any = Joined()
     source: Any = SimpleNamespace(num_rows=num_rows)
-    return OneTaskJoins(source=source, shuffles_to_one_task=shuffles_to_one_task, split_bytes=100 * MIB, joins=plain)
+    return OneTaskJoins(source=source, shuffles_to_one_task=shuffles_to_one_task, split_bytes=100 * MIB)
 
 
 def joined(joins: OneTaskJoins, read: Any, join_type: str = "inner") -> Any:
     frame: Any = Frame()
-    return joins.join(frame, frame, join_type, files=read, source_columns=())
+    join: Any = joins.arrange(Join(source=frame, target=frame, type=join_type, files=read, source_columns=()))
+    return join.source.steps, join.target.steps, join.type
 
 
 def test_few_rows_and_few_bytes_are_written_in_one_task() -> None:
@@ -111,7 +101,7 @@ def test_few_rows_and_few_bytes_are_written_in_one_task() -> None:
         (session_of_many, 0, (SMALL_BYTES, 1), False),
         (one_task(), 0, (SMALL_BYTES, 1), True),
     ):
-        assert joins.writes_in_one_task(files(*sizes), num_source_rows=num_source_rows) is expected
+        assert joins.writes(files(*sizes), num_source_rows) is expected
 
 
 def test_files_fit_in_one_task_with_the_cost_of_opening_them() -> None:
@@ -141,8 +131,8 @@ def test_one_task_joins_if_all_is_small_and_spark_would_gather_it_anyway() -> No
 
 def test_a_table_is_large_from_the_setting_on() -> None:
     limit = MergeConf().large_table_bytes
-    assert are_large(MergeConf(), files(limit - 1, 1))
-    assert not are_large(MergeConf(), files(limit - 1))
+    assert MergeConf().is_large(limit)
+    assert not MergeConf().is_large(limit - 1)
 
 
 @pytest.mark.parametrize(

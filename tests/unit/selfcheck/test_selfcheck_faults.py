@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,9 +18,11 @@ from mergecheck.harness.selfcheck.score import score
 from mergecheck.harness.selfcheck.score_text import summary_lines
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 from mergecheck.harness.selfcheck.watch import watched
+from mergecheck.merge.executors import output
+from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 from mergecheck.merge.table.commit import actions
 from mergecheck.merge.table.reading import data_skipping
-from mergecheck.merge.table.reading.data_skipping import Truth
+from mergecheck.merge.table.writing.rows import RowAction
 from mergecheck.merge.table.writing.write import WrittenFile
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.outcome import Reference, Unsupported
@@ -96,16 +99,20 @@ def test_a_mutant_differs_on_a_case_if_its_functions_return_something_else() -> 
 
 def test_errors_are_compared_too() -> None:
     """An error for no error, another error, another message, the same."""
-    raising = {
-        name: fault(change("reading.data_skipping.not_truth", "return ", f"raise {error}\n    return "), name=name)
-        for name, error in {"same": "KeyError(value)", "message": "KeyError(0)", "class": "ValueError(value)"}.items()
-    }
-    none = fault(change("reading.data_skipping.not_truth", "[value]", ".get(value)"), name="none")
-    with watched([Mutant.of(one) for one in (*raising.values(), none)]) as found:
+    key, function = "clause.kind, clause.action", "merge.executors.output.row_action"
+    errors = {"same": f"KeyError(({key}))", "message": "KeyError(0)", "class": f"ValueError(({key}))"}
+    raising = [
+        fault(Change(function=function, replace="return ", by=f"raise {error}\n    return "), name=name)
+        for name, error in errors.items()
+    ]
+    none = fault(Change(function=function, replace=f"[{key}]", by=f".get(({key}))"), name="none")
+    unknown: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.INSERT)
+    known: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.DELETE)
+    with watched([Mutant.of(one) for one in (*raising, none)]) as found:
         with pytest.raises(KeyError):
-            data_skipping.not_truth("TRUE")  # type: ignore[arg-type]  # what it cannot know
+            output.row_action(unknown)
         assert found == {"message", "class", "none"}
-        assert data_skipping.not_truth(Truth.TRUE) is Truth.FALSE
+        assert output.row_action(known) is RowAction.MATCHED_DELETE
     assert found == {"message", "class", "none", "same"}
 
 
