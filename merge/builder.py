@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 # What toDF has returned, as long as the frame lives: no public interface of Spark tells what a frame reads.
 _SNAPSHOTS: WeakKeyDictionary[DataFrame, Snapshot] = WeakKeyDictionary()
 
+_INSERT = ClauseKind.NOT_MATCHED, ActionType.INSERT
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeltaTable:
@@ -104,15 +106,15 @@ class DeltaMergeBuilder:
 
     def whenMatchedUpdate(self, condition: str | None = None, set: dict[str, str] | None = None) -> DeltaMergeBuilder:
         """Update matched rows: column name to SQL text. Empty and unconditional, the clause is dropped (R-105)."""
-        return self._update(ClauseKind.MATCHED, "whenMatchedUpdate", condition, set)
+        return self._update("whenMatchedUpdate", ClauseKind.MATCHED, condition, set)
 
     def whenMatchedUpdateAll(self, condition: str | None = None) -> DeltaMergeBuilder:
         """Update every column of matched rows from its namesake in the source (R-201)."""
-        return self._star(ClauseKind.MATCHED, ActionType.UPDATE, "whenMatchedUpdateAll", condition)
+        return self._when("whenMatchedUpdateAll", ClauseKind.MATCHED, ActionType.UPDATE, condition, star=True)
 
     def whenMatchedDelete(self, condition: str | None = None) -> DeltaMergeBuilder:
         """Delete matched rows."""
-        return self._delete(ClauseKind.MATCHED, "whenMatchedDelete", condition)
+        return self._when("whenMatchedDelete", ClauseKind.MATCHED, ActionType.DELETE, condition)
 
     def whenNotMatchedInsert(
         self, condition: str | None = None, values: dict[str, str] | None = None
@@ -122,24 +124,23 @@ class DeltaMergeBuilder:
         Columns left out are generated, or take their default, or NULL (R-220).
         """
         assignments = _assignments(values, "'values' in whenNotMatchedInsert")
-        text = _condition(condition, "whenNotMatchedInsert")
-        return self._with(
-            Clause(kind=ClauseKind.NOT_MATCHED, action=ActionType.INSERT, condition=text, assignments=assignments)
-        )
+        return self._when("whenNotMatchedInsert", *_INSERT, condition, assignments=assignments)
 
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> DeltaMergeBuilder:
         """Insert source rows without a match, every column from its namesake (R-201)."""
-        return self._star(ClauseKind.NOT_MATCHED, ActionType.INSERT, "whenNotMatchedInsertAll", condition)
+        return self._when("whenNotMatchedInsertAll", *_INSERT, condition, star=True)
 
     def whenNotMatchedBySourceUpdate(
         self, condition: str | None = None, set: dict[str, str] | None = None
     ) -> DeltaMergeBuilder:
         """Update target rows that no source row matches. Empty and unconditional, the clause is dropped (R-105)."""
-        return self._update(ClauseKind.NOT_MATCHED_BY_SOURCE, "whenNotMatchedBySourceUpdate", condition, set)
+        return self._update("whenNotMatchedBySourceUpdate", ClauseKind.NOT_MATCHED_BY_SOURCE, condition, set)
 
     def whenNotMatchedBySourceDelete(self, condition: str | None = None) -> DeltaMergeBuilder:
         """Delete target rows that no source row matches."""
-        return self._delete(ClauseKind.NOT_MATCHED_BY_SOURCE, "whenNotMatchedBySourceDelete", condition)
+        return self._when(
+            "whenNotMatchedBySourceDelete", ClauseKind.NOT_MATCHED_BY_SOURCE, ActionType.DELETE, condition
+        )
 
     def withSchemaEvolution(self) -> DeltaMergeBuilder:
         """Let the source add columns to the table."""
@@ -175,26 +176,26 @@ class DeltaMergeBuilder:
         )
 
     def _update(
-        self, kind: ClauseKind, method: str, condition: str | None, given: dict[str, str] | None
+        self, method: str, kind: ClauseKind, condition: str | None, given: dict[str, str] | None
     ) -> DeltaMergeBuilder:
         assignments = _assignments(given, f"'set' in {method}")
-        text = _condition(condition, method)
-        if not assignments and text is None:
+        if not assignments and condition is None:
             return self  # R-105
-        return self._with(Clause(kind=kind, action=ActionType.UPDATE, condition=text, assignments=assignments))
+        return self._when(method, kind, ActionType.UPDATE, condition, assignments=assignments)
 
-    def _delete(self, kind: ClauseKind, method: str, condition: str | None) -> DeltaMergeBuilder:
-        return self._with(Clause(kind=kind, action=ActionType.DELETE, condition=_condition(condition, method)))
-
-    def _star(self, kind: ClauseKind, action: ActionType, method: str, condition: str | None) -> DeltaMergeBuilder:
-        return self._with(Clause(kind=kind, action=action, condition=_condition(condition, method), star=True))
-
-    def _with(self, clause: Clause) -> DeltaMergeBuilder:
+    def _when(
+        self,
+        method: str,
+        kind: ClauseKind,
+        action: ActionType,
+        condition: str | None,
+        *,
+        assignments: tuple[Assignment, ...] = (),
+        star: bool = False,
+    ) -> DeltaMergeBuilder:
+        text = None if condition is None else _text(condition, f"'condition' in {method}")
+        clause = Clause(kind=kind, action=action, condition=text, assignments=assignments, star=star)
         return replace(self, clauses=(*self.clauses, clause))
-
-
-def _condition(given: object, method: str) -> str | None:
-    return None if given is None else _text(given, f"'condition' in {method}")
 
 
 def _text(given: object, what: str) -> str:

@@ -101,14 +101,7 @@ class MergeMetrics:
 def merge_metrics(
     result: PathResult, snapshot: Snapshot, candidates: Sequence[DataFile], times: Mapping[str, int]
 ) -> MergeMetrics:
-    """Compute every metric of a run (R-503 to R-530).
-
-    Args:
-        result: what the run counted.
-        snapshot: the table before it.
-        candidates: the files left by data skipping.
-        times: the metrics of the stopwatch.
-    """
+    """Compute every metric of a run (R-503 to R-530); the candidates are the files left by data skipping."""
     return MergeMetrics(
         operation={**_row_metrics(result), **_file_metrics(result), **times},
         internal=_internal_metrics(result, snapshot, candidates),

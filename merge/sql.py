@@ -55,10 +55,10 @@ def run_statement(
     target = _path(parse_name(statement.target), paths)
     if target is None:
         raise _no_target(spark, statement.target, paths)
-    bound = bind_subqueries(statement, lambda parts: _path(parts, paths))
-    views = {view: read_table(spark, open_snapshot(spark, path)) for view, path in bound.views.items()}
+    bound, tables_read = bind_subqueries(statement, lambda parts: _path(parts, paths))
+    views = {view: read_table(spark, open_snapshot(spark, path)) for view, path in tables_read.items()}
     with _source(spark, statement, paths) as source, _views(spark, views):
-        return run_merge(spark, path=target, statement=bound.statement, source=source)
+        return run_merge(spark, path=target, statement=bound, source=source)
 
 
 @contextmanager

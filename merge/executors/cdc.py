@@ -25,10 +25,8 @@ SOURCE_ROW_INDEX = "_source_row_index"
 def generate_cdc_and_output_rows(frame: DataFrame, output_cols: OutputCols, *, deduplicate_deletes: bool) -> DataFrame:
     """Turn rows with ``_clause_`` into ``_action_`` and the columns of the final schema, pre-images included (R-610).
 
-    Args:
-        frame: the joined rows that are kept; with de-duplication also both index columns.
-        output_cols: the columns to make.
-        deduplicate_deletes: several joined rows of one deleted target row may reach the feed (R-A04).
+    Deletes are de-duplicated if several joined rows of one deleted target row may reach the feed (R-A04). The frame
+    then has both index columns.
     """
     frame = pack_and_explode_cdc_output(frame, output_cols.action)
     if deduplicate_deletes:

@@ -27,13 +27,9 @@ _logger = logging.getLogger(__name__)
 
 
 def find_touched_files(run: MergeRun, scan: FirstScan | None = None) -> TouchedFiles:
-    """Scan once for touched files, ambiguous matches and the number of source rows (R-410, R-A01).
+    """Scan once, by default every candidate, for touched files, ambiguous matches and the number of source rows.
 
-    Everything comes from aggregates and one collect, so that a retried task cannot count twice.
-
-    Args:
-        run: the merge under way.
-        scan: what to read; by default every candidate.
+    Everything comes from aggregates and one collect, so that a retried task cannot count twice (R-410, R-A01).
 
     Raises:
         ExecutionError: a target row matches several source rows (R-320); nothing was written.
@@ -64,10 +60,7 @@ def rewriting_join_type(run: MergeRun) -> str:
 def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
     """Rewrite the touched files and write the change rows in the same pass (path D, R-412, R-620).
 
-    Args:
-        run: the merge under way.
-        touched: what the first scan found, at least one file; whether rows of it matched several source rows decides
-            about de-duplication (R-A04).
+    Whether rows of them matched several source rows decides about de-duplication (R-A04).
     """
     with run.stopwatch.part(TimedPart.REWRITE):
         deduplicates = needs_deduplication(

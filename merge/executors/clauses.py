@@ -62,12 +62,9 @@ def precompute_clauses(clauses: Sequence[ResolvedClause]) -> tuple[PrecomputedCl
 
 
 def rewrite_condition(clause: ResolvedClause, *, position: int, num_conditions: int) -> PrecomputedClause:
-    """Replace a clause's condition by the name of the column that holds it (R-423).
+    """Replace a clause's condition, if it has one, by the name of the column that holds it (R-423).
 
-    Args:
-        clause: any clause; one without condition keeps having none.
-        position: its number among the clauses.
-        num_conditions: how many clauses before it have a condition; the index in the column's name.
+    The column is numbered by the conditions before it, the clause by its position among the clauses.
     """
     name = None if clause.condition is None else f"_{clause_type(clause)}_condition_{num_conditions}_"
     return PrecomputedClause(clause=clause, position=position, condition_column=name)
@@ -81,9 +78,7 @@ def condition_columns(clauses: Sequence[PrecomputedClause]) -> list[str]:
 def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherwise: str) -> str:
     """Write which of the clauses of one kind fires: the first whose condition holds (R-301, R-A14).
 
-    Args:
-        clauses: the clauses of one kind; if none of them holds, the result is the fallback.
-        otherwise: the fallback, ``COPIED`` or ``IGNORED``.
+    If none of them holds, the result is the fallback, ``COPIED`` or ``IGNORED``.
     """
     branches: list[str] = []
     for clause in clauses:

@@ -127,12 +127,9 @@ def _matches_per_file(run: MergeRun, scan: FirstScan) -> DataFrame:
 
 
 def touched_files(rows: list[Row], scan: FirstScan, *, num_source_rows: int | None) -> TouchedFiles:
-    """Map the query's rows back to the table's files (R-A03).
+    """Map the rows of ``scan_for_matches`` back to the table's files (R-A03).
 
-    Args:
-        rows: the result of ``scan_for_matches``.
-        scan: what it read.
-        num_source_rows: |S| if it was known before; None if one of the rows holds it.
+    One of the rows holds |S| unless it was known before.
     """
     files = [row for row in rows if row[FILE_NAME] is not None]
     if num_source_rows is None:

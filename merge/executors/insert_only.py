@@ -85,11 +85,8 @@ def _result(
 def prepare_rows_to_insert(run: MergeRun, files: tuple[DataFile, ...]) -> DataFrame:
     """Choose the source rows that an insert clause may fire on (R-424, R-A21).
 
-    A single clause's condition is a filter, and comes before the join.
-
-    Args:
-        run: the merge under way.
-        files: the target files that may hold matches; none if it is known that nothing matches.
+    A single clause's condition is a filter, and comes before the join. The files may hold matches; there are none if it
+    is known that nothing matches.
     """
     source = run.source.frame
     condition = run.merge.not_matched[0].condition if len(run.merge.not_matched) == 1 else None
@@ -111,12 +108,7 @@ def generate_inserts_only_output_df(
     """Build the rows to insert: ``_action_`` and the columns of the final schema (R-424, R-A22).
 
     A single clause fires on every row, since its condition has been a filter. Of several the first that holds fires,
-    and rows on which none does are dropped.
-
-    Args:
-        source: the rows of ``prepare_rows_to_insert``.
-        merge: the statement; clauses of other kinds, which path B may have, need a target row and are not looked at.
-        string_partitions: positions of string partition columns in the final schema.
+    and rows on which none does are dropped. Clauses of other kinds, which path B may have, need a target row.
     """
     if len(merge.not_matched) == 1:
         columns = named_output_columns(merge.not_matched[0].values, string_partitions)
@@ -132,12 +124,7 @@ def generate_inserts_only_output_df(
 def generate_inserts_only_output_cols(
     clauses: Sequence[PrecomputedClause], *, string_partitions: frozenset[int]
 ) -> OutputCols:
-    """Write every output column for several insert clauses together (R-A22).
-
-    Args:
-        clauses: two or more insert clauses, their conditions precomputed.
-        string_partitions: positions of string partition columns in the final schema.
-    """
+    """Write every output column for several insert clauses together, whose conditions are precomputed (R-A22)."""
     by_column = zip(*(c.clause.values for c in clauses), strict=True)
     branches = (
         " ".join(f"WHEN {c.position} THEN {value}" for c, value in zip(clauses, values, strict=True))

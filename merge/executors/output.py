@@ -93,13 +93,9 @@ def generate_write_all_changes_output_cols(
     change_data: bool,
     string_partitions: frozenset[int],
 ) -> OutputCols:
-    """Write every output column of the rewriting scan for all clauses together (R-A11 to R-A15).
+    """Write every output column of the rewriting scan for all clauses of a merge together (R-A11 to R-A15).
 
-    Args:
-        merge: the statement.
-        clauses: all of its clauses, their conditions precomputed.
-        change_data: rows of the change feed are wanted.
-        string_partitions: positions of string partition columns in the final schema.
+    Positions of string partition columns are those in the final schema.
     """
     actions = generate_all_action_exprs(merge, clauses, change_data=change_data)
     values = (output_value(merge, actions, index, change_data=change_data) for index in range(len(merge.old_values)))

@@ -11,7 +11,7 @@ from pyspark import StorageLevel
 
 from mergecheck.merge.conf import MaterializeSource
 from mergecheck.merge.expressions.resolved import source_column
-from mergecheck.merge.table.reading.pushdown import not_pushed_down
+from mergecheck.merge.table.reading.scan import not_pushed_down
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,15 +124,9 @@ def prepare_source(
 ) -> PreparedSource:
     """Name the source's columns by position, drop those that nothing refers to and materialise it if it must be.
 
-    A lost block of a local checkpoint is an error that restarts the merge (R-453). A lost block of ``persist`` would
-    be computed again, perhaps with other rows. Spark drops the blocks with the last reference to the frame (R-455).
-
-    Args:
-        source: the source as it was given.
-        merge: the statement, which says what is referred to.
-        reason: whether to materialise.
-        attempt: 1 for the first run of the statement, higher after lost blocks (R-452).
-        in_one_task: materialise and count in a single task, which spares a shuffle.
+    A lost block of a local checkpoint is an error that restarts the merge (R-453), in a higher attempt (R-452). A lost
+    block of ``persist`` would be computed again, perhaps with other rows. Spark drops the blocks with the last
+    reference to the frame (R-455). In one task, materialising and counting spares a shuffle.
     """
     names = [source_column(i) for i in range(len(merge.source_schema.fields))]
     fields = [(source_column(i), merge.source_schema.fields[i]) for i in referenced_source_columns(merge)]

@@ -25,13 +25,9 @@ _LITERAL_FUNCTIONS = frozenset({"user", "current_user", "session_user", "current
 
 
 def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> ResolvedExpression:
-    """Resolve every name of an expression in a scope.
+    """Resolve every name of an expression in a scope, and write the statement's time into it.
 
-    Args:
-        text: Spark SQL.
-        scope: the columns that may be used.
-        clock: the statement's time.
-        where: the place for messages, in the words of R-117.
+    ``where`` is the place for messages, in the words of R-117.
 
     Raises:
         AnalysisError: an unresolved (R-117), ambiguous (R-118) or fieldless name.

@@ -38,9 +38,7 @@ def check_subquery_tables(text: str, types: ExpressionTypes) -> None:
 def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
     """Refuse what a condition may not contain, in the order of R-130 to R-133.
 
-    Args:
-        condition: the condition, bound.
-        operation: ``search condition`` for ON, else ``UPDATE condition`` and so on.
+    The operation is ``search condition`` for ON, else ``UPDATE condition`` and so on.
     """
     called = called_functions(condition.text)
     if called & NON_DETERMINISTIC:

@@ -48,11 +48,8 @@ class AssignedPath:
 def find_target(parts: tuple[str, ...], scope: Scope, *, where: str, source: Scope | None = None) -> AssignedPath:
     """Resolve a left-hand side among the target's columns, and if that fails among those of the source.
 
-    Args:
-        parts: the name as written.
-        scope: the target alone.
-        where: ``UPDATE clause`` or ``INSERT clause``.
-        source: the source alone, if the merge may take new columns and fields from it (R-231, R-232).
+    ``where`` is ``UPDATE clause`` or ``INSERT clause``. ``source`` is None unless the merge may take new columns and
+    fields from it (R-231, R-232).
 
     Raises:
         AnalysisError: the name does not resolve (R-117), or a field of it does not (``FIELD_NOT_FOUND``).
@@ -129,10 +126,8 @@ def _require_struct(path: AssignedPath, reached: DataType) -> StructType:
 def check_insert_columns(paths: Sequence[AssignedPath], *, ignore_case: bool) -> None:
     """Refuse fields (R-224) and names given twice (R-225) in the column list of an INSERT.
 
-    Args:
-        paths: the columns listed.
-        ignore_case: names that differ in case only are the same: on tables with generated columns. Elsewhere Delta
-            accepts ``INSERT (n, N)`` whatever the session's rule, and the first entry wins.
+    On tables with generated columns, names that differ in case only are the same. Elsewhere Delta accepts
+    ``INSERT (n, N)`` whatever the session's rule, and the first entry wins.
     """
     for path in paths:
         if path.fields:

@@ -46,11 +46,6 @@ class ImplicitColumns:
 def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: StatementClock) -> ImplicitColumns:
     """Read the defaults and generation expressions in the metadata of a table's columns.
 
-    Args:
-        schema: the table's columns; generation expressions name them without qualifier.
-        case_sensitive: the session's rule for names.
-        clock: the statement's time, which a default may ask for (R-136).
-
     Raises:
         AnalysisError: an expression names a column that is not there.
     """
@@ -74,12 +69,7 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
 
 
 def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str], *, column: str) -> str:
-    """Write a generated column over the new values of its row (R-222, R-223).
-
-    Args:
-        generated: the expression over the table's columns.
-        new_values: for every column referred to, the Spark SQL of its new value.
-        column: the column's name, for the message.
+    """Write a generated column over the new values of its row, given by position (R-222, R-223).
 
     Raises:
         UnsupportedStatementError: it depends on a random value, which would be evaluated twice.

@@ -76,12 +76,6 @@ def resolve_references_and_schema(
 ) -> BoundMerge:
     """Resolve ON, then the clauses kind by kind, then the schema (R-113).
 
-    Args:
-        merge: the statement, checked on construction.
-        case_sensitive: the session's rule for names (R-120).
-        clock: the statement's time (R-136).
-        types: knows the tables that subqueries of conditions name.
-
     Raises:
         AnalysisError: the first name that does not resolve (R-117) or is ambiguous (R-118); then what
             ``merge_schemas`` refuses.
@@ -102,13 +96,8 @@ def resolve_clause(
 ) -> BoundClause:
     """Resolve one clause: its actions first, its condition second (R-113, R-115).
 
-    Args:
-        clause: any clause.
-        scope: target and source.
-        evolution: names of UPDATE and INSERT that the target lacks may be the source's (R-231), and stars assign
-            what the source has (R-202, R-203).
-        clock: the statement's time.
-        types: knows the tables that subqueries name.
+    With evolution, names of UPDATE and INSERT that the target lacks may be the source's (R-231), and stars assign what
+    the source has (R-202, R-203).
 
     Raises:
         AnalysisError: a name does not resolve (R-117) or is ambiguous (R-118).

@@ -38,8 +38,7 @@ def resolve(
 
     Args:
         statement: what the user wrote.
-        target_schema: the table's columns, partition columns in their places, with their metadata: defaults and
-            generation expressions are read from it.
+        target_schema: the table's columns, with their metadata: defaults and generation expressions are read from it.
         source_schema: the source's columns.
         repeated: names of source columns that its query lists several times (R-118).
         conf: the session's settings.

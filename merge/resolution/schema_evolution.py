@@ -41,16 +41,14 @@ def filter_schema(
     case_sensitive: bool,
     prefix: tuple[str, ...] = (),
 ) -> StructType:
-    """Keep the columns and fields of the source that the clauses assign (R-233).
-
-    Arrays and maps are kept or dropped whole.
+    """Keep the columns and fields of the source that the clauses assign (R-233), arrays and maps whole.
 
     Args:
-        source: the source's schema, or the fields of a struct in it.
+        source: the source's schema, or the fields of a struct in it, whose path is ``prefix``.
         assigned: the left-hand paths of all explicit assignments in matched and not matched clauses.
         star: one of these clauses has a star.
         case_sensitive: the session's rule for comparing paths.
-        prefix: the path of the struct that ``source`` is.
+        prefix: empty for the schema.
     """
 
     def fold(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,9 +74,8 @@ def filter_schema(
 def merge_schemas(target: StructType, source: StructType) -> StructType:
     """Add to the target what only the source has (R-234, R-235).
 
-    Args:
-        target: the table's columns; their names, types, nullability and metadata stay, nested fields may be added.
-        source: what is left of the source's schema after ``filter_schema``.
+    The table's columns keep their names, types, nullability and metadata; nested fields may be added. Of the source's
+    schema only what ``filter_schema`` leaves is given.
 
     Raises:
         AnalysisError: ``DELTA_DUPLICATE_COLUMNS_FOUND.DATA`` (R-238), ``DELTA_FAILED_TO_MERGE_FIELDS`` (R-236).

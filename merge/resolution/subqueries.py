@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.expressions.functions import subqueries
@@ -14,24 +14,15 @@ if TYPE_CHECKING:
     from mergecheck.merge.syntax.statement import Clause, MergeStatement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundSubqueries:
-    """A statement whose subqueries name views.
-
-    Attributes:
-        views: name of a temporary view to create -> path of the Delta table that it shows.
-    """
-
-    statement: MergeStatement
-    views: Mapping[str, str]
-
-
-def bind_subqueries(statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]) -> BoundSubqueries:
+def bind_subqueries(
+    statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]
+) -> tuple[MergeStatement, Mapping[str, str]]:
     """Replace the Delta tables that subqueries read by views. Conditions with subqueries are refused later (R-133).
 
-    Args:
-        statement: a parsed statement.
-        path_of: gives the path of a Delta table by the parts of its name, None for any other table.
+    ``path_of`` gives the path of a Delta table by the parts of its name, None for any other table.
+
+    Returns:
+        The statement, and the names of the temporary views to create with the paths of the tables that they show.
 
     Raises:
         UnsupportedStatementError: a subquery asks for an older version of a Delta table.
@@ -53,6 +44,4 @@ def bind_subqueries(statement: MergeStatement, path_of: Callable[[tuple[str, ...
         )
 
     clauses = tuple(bound_clause(clause) for clause in statement.clauses)
-    return BoundSubqueries(
-        statement=replace(statement, condition=bound(statement.condition), clauses=clauses), views=views
-    )
+    return replace(statement, condition=bound(statement.condition), clauses=clauses), views

@@ -21,11 +21,6 @@ def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> Non
     Delta Lake lets Spark cast such a value as a whole, and Spark refuses that cast. If anything else differs, the
     value is rebuilt by name and may be NULL anywhere; then its rows are checked when they are written.
 
-    Args:
-        source: the type of the value, as Spark sees it.
-        target: the type of the column.
-        rule: which fields belong to each other.
-
     Raises:
         AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION``; what ``match_fields`` raises.
     """

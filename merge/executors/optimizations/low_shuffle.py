@@ -87,9 +87,7 @@ def _is_flat(merge: ResolvedMerge) -> bool:
 def rewrite_with_low_shuffle(run: MergeRun, touched: TouchedFiles) -> PathResult:
     """Rewrite the touched files: first what changes, then the rest (path D, R-412, R-620).
 
-    Args:
-        run: the merge under way, for which ``uses_low_shuffle`` holds.
-        touched: what the first scan found, at least one file.
+    ``uses_low_shuffle`` must hold for the merge.
     """
     with run.stopwatch.part(TimedPart.REWRITE):
         in_one_task = run.joins.writes_in_one_task(touched.files, num_source_rows=touched.num_source_rows)

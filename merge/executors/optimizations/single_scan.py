@@ -56,8 +56,7 @@ def uses_single_scan(run: MergeRun) -> bool:
 def merge_in_single_scan(run: MergeRun) -> PathResult | None:
     """Run the one query, if the merge is small enough.
 
-    Returns:
-        None if two scans have to decide; nothing of this query is used then.
+    If two scans have to decide, the result is None, and nothing of this query is used.
     """
     if not uses_single_scan(run):
         return None

@@ -90,14 +90,9 @@ def commit_info(
     changes_schema: bool,
     metrics: Mapping[str, int] | None,
 ) -> Action:
-    """Write the ``commitInfo`` (R-710, R-711).
+    """Write the ``commitInfo`` (R-710, R-711); without metrics the map is left out (R-501).
 
-    Args:
-        merge: the statement.
-        read_version: the version of the snapshot that was read.
-        changes_data: whether a file action changes data (R-702).
-        changes_schema: whether there is new metadata; without either the isolation level is SnapshotIsolation.
-        metrics: the operation metrics; None leaves the map out (R-501).
+    If a commit changes neither data (R-702) nor the schema, its isolation level is SnapshotIsolation.
     """
     info: dict[str, Any] = {
         "timestamp": now_millis(),

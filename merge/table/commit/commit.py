@@ -83,14 +83,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
     """Commit a merge once, or not at all (R-730).
 
     If another commit takes the version first, the merge is committed after it, unless that commit changes what this
-    merge has read.
-
-    Args:
-        pending: what to say.
-        skip_empty: make no version if there is nothing to say (R-731).
-
-    Returns:
-        The version created; None if none was needed.
+    merge has read. If there is nothing to say and ``skip_empty``, no version is made (R-731): the result is None.
 
     Raises:
         ExecutionError: the table is append-only and rows would be removed (R-743).
@@ -126,16 +119,10 @@ def _check_append_only(pending: PendingCommit) -> None:
 
 
 def validate_record_counts(pending: PendingCommit, *, has_inserts: bool, has_deletes: bool, enabled: bool) -> None:
-    """Check that rows only appear through inserts and only vanish through deletes (R-720).
-
-    Args:
-        pending: the commit to come.
-        has_inserts: the statement has an insert clause.
-        has_deletes: the statement has a delete clause.
-        enabled: raise on a violation; otherwise it is only logged.
+    """Check that rows only appear through insert clauses and only vanish through delete clauses (R-720).
 
     Raises:
-        ExecutionError: rows were gained or lost; a defect of this program.
+        ExecutionError: rows were gained or lost: a defect of this program. If not ``enabled``, this is only logged.
     """
     counts = [file.statistics.num_records for file in pending.read.removed]
     if any(count is None for count in counts):

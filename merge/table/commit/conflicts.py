@@ -44,13 +44,8 @@ class ReadSet:
 def check_conflicts(read: ReadSet, version: int, winning: Iterable[Action]) -> None:
     """Raise if a commit that came first changes what this merge has read; otherwise the merge may come after it.
 
-    Args:
-        read: what this merge depends on.
-        version: the winning commit's version, for the message.
-        winning: its actions.
-
     Raises:
-        ConcurrentModificationError: the conflict by R-750.
+        ConcurrentModificationError: the conflict by R-750, with the version of the commit that won.
     """
     actions = tuple(winning)
     for kind, detail in _conflicts(read, actions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import NullType, StructType
 
@@ -20,10 +20,7 @@ CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timest
 def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_columns: bool = False) -> None:
     """Refuse an evolved schema that the table cannot have; the update is made before any data is read (R-239).
 
-    Args:
-        snapshot: the table as it is.
-        schema: the final schema.
-        drops_null_columns: ``createDataFrame.dropNullColumns``, with which no VOID column may be added (R-144).
+    With ``createDataFrame.dropNullColumns`` no VOID column may be added (R-144).
 
     Raises:
         AnalysisError: names reserved by the change data feed (R-632), or VOID columns that are not allowed (R-144).
@@ -60,20 +57,13 @@ def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]
     """
     if schema == snapshot.schema:
         return ()
-    metadata = snapshot.metadata
-    action: dict[str, Any] = {"id": metadata.id}
-    if metadata.name is not None:
-        action["name"] = metadata.name
-    if metadata.description is not None:
-        action["description"] = metadata.description
-    action |= {
+    action = {
+        **snapshot.metadata,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema.json(),
         "partitionColumns": list(snapshot.partition_columns),
         "configuration": dict(snapshot.properties),
     }
-    if metadata.created_time is not None:
-        action["createdTime"] = metadata.created_time
     protocol = snapshot.protocol.upgraded_for(schema)
     upgrade = () if protocol == snapshot.protocol else (protocol.action(),)
     return (*upgrade, {"metaData": action})

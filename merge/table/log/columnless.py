@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,6 @@ from mergecheck.merge.table.log.protocol import Protocol
 from mergecheck.merge.table.storage.log_store import LogStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mergecheck.merge.table.storage.log_store import Action
     from mergecheck.merge.table.storage.store_access import StoreAccess
 
 
@@ -36,35 +32,19 @@ def is_columnless(error: Exception) -> bool:
 def read_columnless(location: str, access: StoreAccess | None = None) -> ColumnlessTable:
     """Read the log of a table without columns from its first version on.
 
-    Args:
-        location: of the table.
-        access: how its store is reached; None for a local table.
-
     Raises:
         UnsupportedTableError: the log does not begin with version 0, or the table has columns or files after all.
     """
     table = ColumnlessTable()
-    for version, actions in _versions(LogStore(location, access)):
+    for version, actions in LogStore(location, access).read_from(0):
         table.version = version
         for action in actions:
-            _apply(table, action)
+            if "metaData" in action:
+                table.metadata = action["metaData"]
+            if "protocol" in action:
+                table.protocol = Protocol.of_action(action["protocol"])
+            if "txn" in action:
+                table.transactions[action["txn"]["appId"]] = action["txn"]["version"]
     if table.version < 0 or json.loads(table.metadata.get("schemaString", "{}")).get("fields"):
         raise UnsupportedTableError(["a log without its first versions"], where=location)
     return table
-
-
-def _versions(log: LogStore) -> Iterator[tuple[int, tuple[Action, ...]]]:
-    for version in itertools.count():
-        try:
-            yield version, log.read(version)
-        except FileNotFoundError:
-            return
-
-
-def _apply(table: ColumnlessTable, action: Action) -> None:
-    if "metaData" in action:
-        table.metadata = action["metaData"]
-    if "protocol" in action:
-        table.protocol = Protocol.of_action(action["protocol"])
-    if "txn" in action:
-        table.transactions[action["txn"]["appId"]] = action["txn"]["version"]

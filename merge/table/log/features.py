@@ -54,15 +54,7 @@ def check_features(
     partition_columns: Iterable[str],
     has_deletion_vectors: bool,
 ) -> None:
-    """Refuse a table that this package would misread or damage.
-
-    Args:
-        where: the table's location, for the message.
-        protocol_features: reader and writer features that the protocol names.
-        properties: the table properties.
-        schema: the table's columns with their metadata.
-        partition_columns: names of the partition columns.
-        has_deletion_vectors: whether a live file has one.
+    """Refuse a table at a location that this package would misread or damage.
 
     Raises:
         UnsupportedTableError: lists every feature in the way.

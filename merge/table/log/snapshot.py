@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -63,16 +62,6 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableMetadata:
-    """What the log says of the table besides schema, partitioning and properties; a new ``metaData`` repeats it."""
-
-    id: str = ""
-    name: str | None = None
-    description: str | None = None
-    created_time: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A table at one version (R-001).
 
@@ -80,6 +69,7 @@ class Snapshot:
         location: absolute path of the table's directory, or its URI in a store.
         access: how the store is reached; None for a local table.
         transactions: version by application id, for the ids that were asked for (R-715).
+        metadata: id, name, description and time of creation, as the log names them; a new ``metaData`` repeats them.
     """
 
     location: str
@@ -89,7 +79,7 @@ class Snapshot:
     properties: Mapping[str, str]
     files: tuple[DataFile, ...]
     transactions: Mapping[str, int] = field(default_factory=dict)
-    metadata: TableMetadata = field(default_factory=TableMetadata)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
     access: StoreAccess | None = None
 
@@ -122,7 +112,7 @@ class Snapshot:
 def read_snapshot(
     path: str, *, version: int | None = None, app_id: str | None = None, access: StoreAccess | None = None
 ) -> Snapshot:
-    """Read a table's snapshot, the latest unless ``version`` is given.
+    """Read the snapshot of the table at a path, the latest unless ``version`` is given.
 
     Args:
         path: directory of the table, also as ``file:`` URI, or its URI in a store.
@@ -149,36 +139,28 @@ def read_snapshot(
         if not is_columnless(error):
             raise
         return _columnless_snapshot(location, access)
-    metadata = table.metadata()
-    protocol = _protocol(table)
-    schema = StructType.fromJson(json.loads(table.schema().to_json()))
-    has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
-    check_features(
-        where=location,
-        protocol_features=protocol.features,
-        properties=metadata.configuration,
-        schema=schema,
-        partition_columns=metadata.partition_columns,
-        has_deletion_vectors=has_vectors,
-    )
+    metadata, protocol = table.metadata(), _protocol(table)
     last = table.transaction_version(app_id) if app_id else None
-    return Snapshot(
+    snapshot = Snapshot(
         location=location,
         version=table.version(),
-        schema=schema,
+        schema=StructType.fromJson(json.loads(table.schema().to_json())),
         partition_columns=tuple(metadata.partition_columns),
         properties=dict(metadata.configuration),
-        files=_live_files(table, location),
+        files=(),
         transactions={app_id: last} if app_id and last is not None else {},
-        metadata=TableMetadata(
+        metadata=_known(
             id=str(metadata.id),
             name=metadata.name,
             description=metadata.description,
-            created_time=metadata.created_time,
+            createdTime=metadata.created_time,
         ),
         protocol=protocol,
         access=access,
     )
+    has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
+    _check_features(snapshot, has_deletion_vectors=has_vectors)
+    return replace(snapshot, files=_live_files(table, location))
 
 
 def open_snapshot(spark: SparkSession, path: str, *, app_id: str | None = None) -> Snapshot:
@@ -197,33 +179,35 @@ def _open_log(location: str, version: int | None, access: StoreAccess | None) ->
 
 def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
     table = read_columnless(location, access)
-    properties = table.metadata.get("configuration") or {}
-    schema = StructType()
-    check_features(
-        where=location,
-        protocol_features=table.protocol.features,
-        properties=properties,
-        schema=schema,
-        partition_columns=(),
-        has_deletion_vectors=False,
-    )
-    return Snapshot(
+    snapshot = Snapshot(
         location=location,
         version=table.version,
-        schema=schema,
+        schema=StructType(),
         partition_columns=(),
-        properties=properties,
+        properties=table.metadata.get("configuration") or {},
         files=(),
         transactions=table.transactions,
-        metadata=TableMetadata(
-            id=table.metadata["id"],
-            name=table.metadata.get("name"),
-            description=table.metadata.get("description"),
-            created_time=table.metadata.get("createdTime"),
-        ),
+        metadata=_known(**{key: table.metadata.get(key) for key in ("id", "name", "description", "createdTime")}),
         protocol=table.protocol,
         access=access,
     )
+    _check_features(snapshot, has_deletion_vectors=False)
+    return snapshot
+
+
+def _check_features(snapshot: Snapshot, *, has_deletion_vectors: bool) -> None:
+    check_features(
+        where=snapshot.location,
+        protocol_features=snapshot.protocol.features,
+        properties=snapshot.properties,
+        schema=snapshot.schema,
+        partition_columns=snapshot.partition_columns,
+        has_deletion_vectors=has_deletion_vectors,
+    )
+
+
+def _known(**metadata: object) -> dict[str, object]:
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
 def _protocol(table: DeltaTable) -> Protocol:
@@ -238,7 +222,8 @@ def _protocol(table: DeltaTable) -> Protocol:
 
 def _live_files(table: DeltaTable, location: str) -> tuple[DataFile, ...]:
     actions = pa.table(table.get_add_actions(flatten=False))
-    column = functools.partial(_structs, actions)
+    plain = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
+    structs = (_structs(actions, name) for name in ("partition", "null_count", "min", "max"))
     return tuple(
         DataFile(
             path=path,
@@ -249,16 +234,7 @@ def _live_files(table: DeltaTable, location: str) -> tuple[DataFile, ...]:
                 num_records=num_records, null_count=null_count, min_values=minimum, max_values=maximum
             ),
         )
-        for path, size, num_records, partition, null_count, minimum, maximum in zip(
-            actions["path"].to_pylist(),
-            actions["size_bytes"].to_pylist(),
-            actions["num_records"].to_pylist(),
-            column("partition"),
-            column("null_count"),
-            column("min"),
-            column("max"),
-            strict=True,
-        )
+        for path, size, num_records, partition, null_count, minimum, maximum in zip(*plain, *structs, strict=True)
     )
 
 

@@ -40,12 +40,9 @@ class _Leaf:
 
 
 class StatisticsCollector:
-    """Gathers numRecords, minValues, maxValues and nullCount of one file.
+    """Gathers numRecords, minValues, maxValues and nullCount of one file with the columns of a schema.
 
-    Args:
-        schema: the file's columns.
-        num_indexed_columns: how many leaf columns, from the left, get statistics; negative means all
-            (``delta.dataSkippingNumIndexedCols``).
+    ``num_indexed_columns`` leaf columns, from the left, have statistics; all, if it is negative.
     """
 
     def __init__(self, schema: pa.Schema, *, num_indexed_columns: int) -> None:

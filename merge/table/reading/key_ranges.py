@@ -35,11 +35,7 @@ def hit_positions(keys: Sequence[KeyRanges], batches: Iterable[pa.RecordBatch]) 
     """Yield the positions of the files whose ranges contain a key of this partition, for every key column.
 
     NULL and NaN equal no whole number. No other file contains a row whose keys all equal those of a row of this
-    partition.
-
-    Args:
-        keys: by column of the batches.
-        batches: BIGINT or DOUBLE columns, one per key.
+    partition. The batches have a BIGINT or DOUBLE column per key.
     """
     found: list[list[np.ndarray]] = [[] for _ in keys]
     for batch in batches:

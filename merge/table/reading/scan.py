@@ -11,7 +11,6 @@ from pyspark.sql import types as t
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.syntax.dialect import quote_name
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
-from mergecheck.merge.table.reading.pushdown import not_pushed_down
 from mergecheck.merge.types.type_sql import type_sql
 
 if TYPE_CHECKING:
@@ -100,6 +99,26 @@ def schema_with_nullability(frame: DataFrame, snapshot: Snapshot) -> t.StructTyp
     """Give the schema of what ``read_table`` returned, with the NOT NULL inside columns that Spark's reader forgets."""
     fields = zip(frame.schema.fields, snapshot.schema.fields, strict=True)
     return t.StructType([t.StructField(f.name, own.dataType, f.nullable, f.metadata) for f, own in fields])
+
+
+def not_pushed_down(column: str, data_type: t.DataType) -> str:
+    """Write a column so that predicates on it stay in Spark if the Parquet reader could miss NaN.
+
+    The reader skips row groups by their minimum and maximum, from which pyarrow omits NaN. So ``x > 5`` and ``x = NaN``
+    lose rows with NaN, which is greater than every number and equal to itself (R-801). A column inside a function that
+    changes nothing is not pushed down.
+    """
+    if isinstance(data_type, t.FloatType | t.DoubleType):
+        return f"nanvl({column}, {column})"
+    if _holds_floats(data_type):
+        return f"element_at(array({column}), 1)"
+    return column
+
+
+def _holds_floats(data_type: t.DataType) -> bool:
+    if isinstance(data_type, t.StructType):
+        return any(_holds_floats(field.dataType) for field in data_type.fields)
+    return isinstance(data_type, t.FloatType | t.DoubleType)
 
 
 def location_of(file_name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -15,7 +17,7 @@ from mergecheck.merge.table.storage.paths import is_in_store
 from mergecheck.merge.table.storage.storage import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mergecheck.merge.table.storage.store_access import StoreAccess
 
@@ -23,12 +25,7 @@ Action = dict[str, Any]  # one line of a log file: {"add": {...}} and so on
 
 
 class LogStore:
-    """The log of the table in a directory.
-
-    Args:
-        location: of the table.
-        access: how its store is reached; None for a local table.
-    """
+    """The log of the table at a location; ``access`` says how its store is reached, None for a local table."""
 
     def __init__(self, location: str, access: StoreAccess | None = None) -> None:
         self._location = location
@@ -42,16 +39,16 @@ class LogStore:
         """
         return tuple(json.loads(line) for line in self._content(version).decode().splitlines() if line.strip())
 
+    def read_from(self, version: int) -> Iterator[tuple[int, tuple[Action, ...]]]:
+        """Read the actions of a version and of all that follow it, each with its number."""
+        with contextlib.suppress(FileNotFoundError):
+            for number in itertools.count(version):
+                yield number, self.read(number)
+
     def paths_after(self, version: int) -> frozenset[str]:
         """Collect the decoded paths of all data and change files that later versions add."""
-        found: set[str] = set()
-        while True:
-            version += 1
-            try:
-                actions = self.read(version)
-            except FileNotFoundError:
-                return frozenset(found)
-            found |= {unquote(a[kind]["path"]) for a in actions for kind in ("add", "cdc") if kind in a}
+        later = (action for _, actions in self.read_from(version + 1) for action in actions)
+        return frozenset(unquote(a[kind]["path"]) for a in later for kind in ("add", "cdc") if kind in a)
 
     def try_create(self, version: int, actions: Sequence[Action]) -> bool:
         """Write a version unless it exists: all of it at once, or nothing. Tells whether it was written.

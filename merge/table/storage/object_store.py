@@ -37,9 +37,7 @@ _NOT_TEXT = re.compile(r"\x1b\[\d*m|↳")  # delta-rs draws a tree in colours
 class ObjectStorage:
     """A prefix of a bucket; see ``storage.Storage``. Its client keeps its connections.
 
-    Args:
-        location: of the table.
-        access: how the store is reached; without it, by the environment alone.
+    Without ``access`` the store is reached by the environment alone.
     """
 
     def __init__(self, location: str, access: StoreAccess | None) -> None:
@@ -89,14 +87,7 @@ class ObjectStorage:
 
 
 def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: Any) -> S3Store:  # noqa: ANN401 - obstore's own
-    """Make a client of a prefix of a bucket.
-
-    Args:
-        bucket: its name.
-        prefix: None for the whole bucket.
-        access: how the store is reached.
-        options: of the client, besides these.
-    """
+    """Make a client of a prefix of a bucket, or of all of it; ``options`` are further ones of the client."""
     client_options = {"allow_http": access.allows_http, **options.pop("client_options", {})}
     config = cast("Any", access.client_settings(bucket))  # the names of variables are not in its type
     return S3Store(bucket, prefix=prefix, config=config, client_options=cast("Any", client_options), **options)

@@ -51,14 +51,9 @@ class Storage(Protocol):
         ...
 
     def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
-        """Delete data and change files whose name contains a text.
+        """Delete data and change files whose name contains a text, but not those whose decoded relative paths are kept.
 
-        Args:
-            containing: the text.
-            kept: decoded relative paths of files that stay.
-
-        Returns:
-            Why files could not be deleted, by their paths.
+        Returns why files could not be deleted, by their paths.
         """
         ...
 
@@ -68,12 +63,7 @@ class Storage(Protocol):
 
 
 def open_storage(location: str, access: StoreAccess | None) -> Storage:
-    """Open the place of a table.
-
-    Args:
-        location: of the table.
-        access: how its store is reached; without it, by the environment alone.
-    """
+    """Open the place of the table at a location; without ``access`` a store is reached by the environment alone."""
     if not is_in_store(location):
         return LocalStorage(location)
     from mergecheck.merge.table.storage.object_store import ObjectStorage  # noqa: PLC0415 - see the module's docstring

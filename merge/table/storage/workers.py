@@ -21,13 +21,10 @@ _PANDAS_NOTICE = "PySpark does not yet fully support pandas"
 def run_in_workers(
     frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], ddl: str
 ) -> DataFrame:
-    """Map the batches of each partition of a frame.
+    """Map the batches of each partition of a frame to batches with the columns of ``ddl``.
 
-    Args:
-        frame: what the function gets.
-        function: gets all batches of one partition; it is sent to the workers, so it must be made of plain values and
-            of functions at the top of modules.
-        ddl: the columns of what it yields.
+    The function gets all batches of one partition. It is sent to the workers, so it must be made of plain values and of
+    functions at the top of modules.
     """
     with _WARNINGS, warnings.catch_warnings():
         # mapInArrow checks the installed pandas on the way, although it does not use it here.

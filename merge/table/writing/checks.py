@@ -48,11 +48,6 @@ class Check:
 def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
     """Collect a table's CHECK constraints and what its generated columns ask for (R-222, R-740).
 
-    Args:
-        properties: the table properties, of which ``delta.constraints.NAME`` are constraints.
-        schema: the columns that rows are written with; generated columns say so in their metadata.
-        case_sensitive: how names in the expressions are compared.
-
     Raises:
         AnalysisError: an expression names a column that the table has not.
         UnsupportedStatementError: an expression is beyond the parser of this package.
@@ -78,10 +73,8 @@ def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sens
 def with_violations(output: DataFrame, checks: Sequence[Check], *, unwritten: Iterable[int]) -> DataFrame:
     """Append the column ``_violation_``: NULL for a row that may be written, else what is wrong with it.
 
-    Args:
-        output: ``_action_`` and the table's columns in order; the columns come back under positional names.
-        checks: what to check, in this order.
-        unwritten: actions whose rows are only counted, so that nothing is asked of them (R-740).
+    The output is ``_action_`` and the table's columns in order; the columns come back under positional names. Rows of
+    the actions that are ``unwritten`` are only counted, so that nothing is asked of them (R-740).
     """
     if not checks:
         return output

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mergecheck.merge.table.storage.storage import open_storage
-from mergecheck.merge.table.writing.row_positions import unpack
+from mergecheck.merge.table.writing.modified_rows import unpack
 from mergecheck.merge.table.writing.rows import ACTION, RowAction
 from mergecheck.merge.table.writing.writer import as_type, write_tables
 
@@ -40,13 +40,8 @@ def copy_groups(
 ) -> Iterator[pa.RecordBatch]:
     """Copy the groups of files whose numbers are in the first column; describe the result as ``write_partition`` does.
 
-    Rows are checked for NULLs in NOT NULL columns, as every row that is written is (R-741).
-
-    Args:
-        task: the table to write, in its final schema.
-        stored: names of the columns that the table has now; the others are new, and NULL whatever a file holds.
-        groups: the files, by group.
-        batches: the groups' numbers.
+    Rows are checked for NULLs in NOT NULL columns, as every row that is written is (R-741). Columns that the table does
+    not have stored until now are NULL, whatever a file holds.
     """
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     storage = open_storage(task.location, task.access)

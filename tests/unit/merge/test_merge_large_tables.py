@@ -20,7 +20,7 @@ from mergecheck.merge.executors.optimizations.safe_conditions import cannot_fail
 from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.table.reading.key_ranges import KeyRanges, hit_positions
 from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
-from mergecheck.merge.table.writing.row_positions import pack, unpack
+from mergecheck.merge.table.writing.modified_rows import pack, unpack
 from mergecheck.merge.table.writing.rows import routes
 from mergecheck.merge.table.writing.writer import DATA_FILE, ROW_COUNT, WriteTask
 

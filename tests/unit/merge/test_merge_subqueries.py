@@ -14,12 +14,12 @@ def test_tables_in_values_and_conditions_become_views() -> None:
         "MERGE INTO target t USING source s ON t.k = s.k AND EXISTS (SELECT 1 FROM other) "
         "WHEN MATCHED AND s.k IN (SELECT k FROM source) THEN UPDATE SET v = (SELECT max(v) FROM source x) || s.v"
     )
-    bound = bind_subqueries(statement, PATHS.get)
+    bound, views = bind_subqueries(statement, PATHS.get)
 
-    first, second = bound.views
-    assert list(bound.views.values()) == ["/data/source", "/data/source"]
-    assert bound.statement.condition == "t.k = s.k AND EXISTS (SELECT 1 FROM other)"
-    clause = bound.statement.clauses[0]
+    first, second = views
+    assert list(views.values()) == ["/data/source", "/data/source"]
+    assert bound.condition == "t.k = s.k AND EXISTS (SELECT 1 FROM other)"
+    clause = bound.clauses[0]
     assert clause.condition == f"s.k IN (SELECT k FROM {first} AS `source`)"
     assert clause.assignments[0].value == f"(SELECT max(v) FROM {second} x) || s.v"
 
@@ -27,7 +27,7 @@ def test_tables_in_values_and_conditions_become_views() -> None:
 def test_statement_without_subqueries_is_unchanged() -> None:
     """No subquery, no view."""
     statement = parse_merge("MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN DELETE")
-    bound = bind_subqueries(statement, PATHS.get)
+    bound, views = bind_subqueries(statement, PATHS.get)
 
-    assert bound.statement == statement
-    assert not bound.views
+    assert bound == statement
+    assert not views

@@ -197,7 +197,7 @@ def test_a_table_without_columns_is_read_from_its_log(tmp_path: Path) -> None:
     """R-141: it has a version, metadata and transactions, and can get columns."""
     snapshot = table(tmp_path, properties={}, versions=({"txn": {"appId": "app", "version": 3}},))
     assert (snapshot.version, snapshot.schema.fields, snapshot.files) == (1, [], ())
-    assert (snapshot.transactions, snapshot.metadata.name, snapshot.protocol.min_writer_version) == (
+    assert (snapshot.transactions, snapshot.metadata["name"], snapshot.protocol.min_writer_version) == (
         {"app": 3},
         "orders",
         4,
