@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.errors import PySparkException
 
@@ -41,6 +41,7 @@ from mergecheck.merge.table.writing.write import TableWriter
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from mergecheck.merge.errors import MergeError
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
 
@@ -98,10 +99,7 @@ def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, sour
             return command.run(attempt)
         except PySparkException as error:
             if not _lost_source(error):
-                known = from_spark(error)
-                if known is error:
-                    raise
-                raise known from error
+                _raise_as(from_spark(error), error)
             _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
     raise ExecutionError(
         "DELTA_MERGE_MATERIALIZE_SOURCE_FAILED_REPEATEDLY",
@@ -118,6 +116,12 @@ def delta_source(frame: DataFrame, snapshot: Snapshot) -> MergeSource:
 
 def _lost_source(error: PySparkException) -> bool:
     return _LOST_BLOCK in str(error)
+
+
+def _raise_as(known: PySparkException | MergeError, error: PySparkException) -> NoReturn:
+    if known is error:
+        raise error
+    raise known from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +157,7 @@ class _Command:
         except BaseException as error:
             writer.remove_orphans()
             if isinstance(error, PySparkException) and not _lost_source(error):
-                known = explain(error, self.statement, merge)
-                if known is not error:
-                    raise known from error
+                _raise_as(explain(error, self.statement, merge), error)
             raise
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
@@ -171,16 +173,13 @@ class _Command:
 
     def _is_replay(self, snapshot: Snapshot) -> bool:
         """Tell whether the application has committed this transaction before (R-715)."""
-        app_id, version = self.conf.txn_app_id, self.conf.txn_version
-        if app_id is None or version is None:
-            return False
-        return snapshot.transactions.get(app_id, version - 1) >= version
+        own = self._transaction()
+        return own is not None and snapshot.transactions.get(own.app_id, own.version - 1) >= own.version
 
     def _repartitions(self, snapshot: Snapshot) -> bool:
         """Decide R-425; an optimised write would arrange the rows itself."""
-        optimized = self.conf.optimize_write
-        if optimized is None:
-            optimized = snapshot.flag(AUTO_OPTIMIZE_WRITE)
+        by_session = self.conf.optimize_write
+        optimized = snapshot.flag(AUTO_OPTIMIZE_WRITE) if by_session is None else by_session
         return self.conf.repartition_before_write and not optimized
 
     def _prepare(

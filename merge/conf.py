@@ -61,58 +61,37 @@ class StoreAssignmentPolicy(Enum):
     STRICT = "STRICT"
 
 
-def _invalid(name: str, given: str, allowed: str) -> InvalidConfigurationError:
-    return InvalidConfigurationError(
-        "INVALID_CONF_VALUE.TYPE_MISMATCH",
-        f"{name} is {given!r}, but must be {allowed}. Set it with spark.conf.set, or unset it for the default.",
-    )
+def _flag(given: str) -> bool:
+    return {"true": True, "false": False}[given.strip().lower()]
 
 
-def _flag(name: str, given: str) -> bool:
-    text = given.strip().lower()
-    if text not in {"true", "false"}:
-        raise _invalid(name, given, "true or false")
-    return text == "true"
-
-
-def _bytes(name: str, given: str) -> int:
-    if not given.strip().isdecimal():
-        raise _invalid(name, given, "a number of bytes, 0 or more")
-    return int(given)
-
-
-def _integer(name: str, given: str) -> int:
-    try:
-        return int(given)
-    except ValueError:
-        raise _invalid(name, given, "an integer") from None
-
-
-def _text(_name: str, given: str) -> str:
-    return given
-
-
-def _materialize_source(_name: str, given: str) -> MaterializeSource:
+def _materialize_source(given: str) -> MaterializeSource:
     known = {mode.value: mode for mode in MaterializeSource}
     return known.get(given.strip().lower(), MaterializeSource.INVALID)
 
 
-def _store_assignment_policy(name: str, given: str) -> StoreAssignmentPolicy:
-    try:
-        return StoreAssignmentPolicy(given.strip().upper())
-    except ValueError:
-        raise _invalid(name, given, "ANSI, LEGACY or STRICT") from None
+def _store_assignment_policy(given: str) -> StoreAssignmentPolicy:
+    return StoreAssignmentPolicy(given.strip().upper())
 
 
-def _setting(name: str, default: object, read: Callable[[str, str], object] = _flag) -> Any:  # noqa: ANN401 - of the field's type
+def _bytes(given: str) -> int:
+    if not given.strip().isdecimal():
+        raise ValueError(given)
+    return int(given)
+
+
+def _setting(
+    name: str, default: object, read: Callable[[str], object] = _flag, *, allowed: str = "true or false"
+) -> Any:  # noqa: ANN401 - of the field's type
     """Declare a field that is read from a setting.
 
     Args:
         name: of the setting.
         default: the value if it is not set.
-        read: turns name and text into the value, or raises.
+        read: turns the text into the value, or raises KeyError or ValueError.
+        allowed: tells the user which texts it takes.
     """
-    return field(default=default, metadata={"setting": name, "read": read})
+    return field(default=default, metadata={"setting": name, "read": read, "allowed": allowed})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,11 +139,14 @@ class MergeConf:
     stats_collect: bool = _setting(_DELTA + "stats.collect", default=True)
     num_records_validation_enabled: bool = _setting(_DELTA + "numRecordsValidation.enabled", default=True)
     casting_follows_ansi_flag: bool = _setting(_DELTA + "updateAndMergeCastingFollowsAnsiEnabledFlag", default=False)
-    txn_app_id: str | None = _setting(_TXN_APP_ID, None, _text)
-    txn_version: int | None = _setting(_TXN_VERSION, None, _integer)
+    txn_app_id: str | None = _setting(_TXN_APP_ID, None, str)
+    txn_version: int | None = _setting(_TXN_VERSION, None, int, allowed="an integer")
     case_sensitive: bool = _setting("spark.sql.caseSensitive", default=False)
     store_assignment_policy: StoreAssignmentPolicy = _setting(  # noqa: RUF009 - a field
-        "spark.sql.storeAssignmentPolicy", StoreAssignmentPolicy.ANSI, _store_assignment_policy
+        "spark.sql.storeAssignmentPolicy",
+        StoreAssignmentPolicy.ANSI,
+        _store_assignment_policy,
+        allowed="ANSI, LEGACY or STRICT",
     )
     ansi_enabled: bool = _setting(ANSI_ENABLED, default=True)
     single_scan: bool = _setting(SINGLE_SCAN, default=True)
@@ -172,7 +154,7 @@ class MergeConf:
     prune_by_source_keys: bool = _setting(PRUNE_BY_SOURCE_KEYS, default=True)
     broadcast_source: bool = _setting(BROADCAST_SOURCE, default=True)
     low_shuffle: bool = _setting(LOW_SHUFFLE, default=True)
-    large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes)
+    large_table_bytes: int = _setting(LARGE_TABLE_BYTES, 16 * 2**20, _bytes, allowed="a number of bytes, 0 or more")
 
     def is_large(self, num_bytes: int) -> bool:
         """Tell whether files of this size are worth an optimisation that costs a query of its own."""
@@ -196,11 +178,18 @@ class MergeConf:
                     "INVALID_CONF_VALUE.REQUIREMENT",
                     f"{one} is set without {other}. Set both or neither (R-715 idempotent writes).",
                 )
-        values: dict[str, Any] = {
-            f.name: f.metadata["read"](name, settings[name])
-            for f in fields(cls)
-            if (name := f.metadata["setting"]) in settings
-        }
+        values: dict[str, Any] = {}
+        for f in fields(cls):
+            name = f.metadata["setting"]
+            if name in settings:
+                try:
+                    values[f.name] = f.metadata["read"](settings[name])
+                except (KeyError, ValueError):
+                    raise InvalidConfigurationError(
+                        "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                        f"{name} is {settings[name]!r}, but must be {f.metadata['allowed']}. "
+                        "Set it with spark.conf.set, or unset it for the default.",
+                    ) from None
         if "preserve_null_source_structs" in values:
             values.setdefault("preserve_null_source_structs_update_star", values["preserve_null_source_structs"])
         return cls(**values)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
-    from mergecheck.merge.table.writing.write import WriteResult
+    from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
 
 
 class ExecutionPath(Enum):
@@ -150,14 +150,11 @@ def _internal_metrics(result: PathResult, snapshot: Snapshot, candidates: Sequen
         "numTargetBytesAfterSkipping": sum(file.size for file in candidates),
         "numTargetPartitionsAfterSkipping": _num_partitions(snapshot, candidates),
         "numTargetPartitionsRemovedFrom": _num_partitions(snapshot, result.removed),
-        "numTargetPartitionsAddedTo": len({tuple(f.partition_values.items()) for f in written.data_files})
-        if snapshot.partition_columns
-        else 0,
+        "numTargetPartitionsAddedTo": _num_partitions(snapshot, written.data_files),
         "numTargetChangeFileBytes": sum(file.size for file in written.change_files),
     }
 
 
-def _num_partitions(snapshot: Snapshot, files: Sequence[DataFile]) -> int:
-    if not snapshot.partition_columns:
-        return 0
-    return len({tuple(repr(f.partition_values.get(name)) for name in snapshot.partition_columns) for f in files})
+def _num_partitions(snapshot: Snapshot, files: Sequence[DataFile] | Sequence[WrittenFile]) -> int:
+    columns = snapshot.partition_columns
+    return len({tuple(repr(f.partition_values.get(name)) for name in columns) for f in files}) if columns else 0

@@ -83,14 +83,10 @@ class PreparedSource:
     num_rows: int | None = None
     is_stable: bool = False
 
-    def count(self) -> DataFrame:
-        """Return a relation of one row, the number of source rows, to be counted inside another query."""
-        return self.frame.selectExpr("count(1) AS num_source_rows")
-
     @property
     def counted_by_scan(self) -> DataFrame | None:
-        """A relation to be counted inside another query; None if |S| is known."""
-        return self.count() if self.num_rows is None else None
+        """A relation of one row, |S|, to be counted inside another query; None if |S| is known."""
+        return self.frame.selectExpr("count(1) AS num_source_rows") if self.num_rows is None else None
 
 
 def materialization_reason(

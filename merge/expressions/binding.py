@@ -76,7 +76,7 @@ class _Chain:
 def _chains(tree: exp.Expr) -> Iterator[_Chain]:
     """Find all dotted names outside subqueries; sqlglot keeps four parts in a column, the others in dots around it."""
     for column in list(tree.find_all(exp.Column)):
-        if _in_subquery(column):
+        if column.find_ancestor(exp.Query) is not None:
             continue
         parts = list(column.parts)
         top: exp.Expr = column
@@ -86,10 +86,6 @@ def _chains(tree: exp.Expr) -> Iterator[_Chain]:
             top = top.parent
             parts.append(top.expression)
         yield _Chain(identifiers=tuple(parts), top=top)
-
-
-def _in_subquery(node: exp.Expr) -> bool:
-    return node.find_ancestor(exp.Query) is not None
 
 
 def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | None:

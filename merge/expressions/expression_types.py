@@ -51,10 +51,8 @@ class SparkExpressionTypes:
             return ()
         projection = ", ".join(f"({text}) AS value_{index}" for index, text in enumerate(expressions))
         used = {f"{side}_{index}" for side, index in _POSITIONAL.findall(projection)}
-        columns = (
-            ", ".join(_column(field.dataType, name) for name, field in self._fields.items() if name in used)
-            or "1 AS one"
-        )
+        types = {name: type_sql(field.dataType, not_null=True) for name, field in self._fields.items() if name in used}
+        columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in types.items()) or "1 AS one"
         try:
             schema = self._spark.sql(f"SELECT {projection} FROM (SELECT {columns})").schema
         except PySparkException as error:
@@ -72,7 +70,3 @@ class SparkExpressionTypes:
     def _user_name(self, found: re.Match[str]) -> str:
         field = self._fields.get(found[0].strip("`"))
         return quote_name(found[0] if field is None else field.name)
-
-
-def _column(kind: DataType, name: str) -> str:
-    return f"CAST(NULL AS {type_sql(kind, not_null=True)}) AS {name}"

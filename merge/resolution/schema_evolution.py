@@ -5,21 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.types import (
-    ArrayType,
-    AtomicType,
-    BinaryType,
-    DataType,
-    DateType,
-    MapType,
-    NullType,
-    NumericType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql import types as t
 
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.types.fields import namesake, parts_of
@@ -29,18 +15,18 @@ from mergecheck.merge.types.type_sql import same_type
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_DATETIMES: Final = (DateType, TimestampType, TimestampNTZType)
+_DATETIMES: Final = (t.DateType, t.TimestampType, t.TimestampNTZType)
 _INVALID_CHARACTERS: Final = " ,;{}()\n\t="
 
 
 def filter_schema(
-    source: StructType,
+    source: t.StructType,
     assigned: Collection[tuple[str, ...]],
     *,
     star: bool,
     case_sensitive: bool,
     prefix: tuple[str, ...] = (),
-) -> StructType:
+) -> t.StructType:
     """Keep the columns and fields of the source that the clauses assign (R-233), arrays and maps whole.
 
     Args:
@@ -61,17 +47,17 @@ def filter_schema(
         inside = fold(path)
         if inside in paths:
             kept.append(field)
-        elif isinstance(field.dataType, StructType) and (
+        elif isinstance(field.dataType, t.StructType) and (
             star or any(len(p) > len(inside) and p[: len(inside)] == inside for p in paths)
         ):
             fields = filter_schema(field.dataType, paths, star=star, case_sensitive=case_sensitive, prefix=path)
-            kept.append(StructField(field.name, fields, field.nullable, field.metadata))
+            kept.append(t.StructField(field.name, fields, field.nullable, field.metadata))
         elif star:
             kept.append(field)
-    return StructType(kept)
+    return t.StructType(kept)
 
 
-def merge_schemas(target: StructType, source: StructType) -> StructType:
+def merge_schemas(target: t.StructType, source: t.StructType) -> t.StructType:
     """Add to the target what only the source has (R-234, R-235).
 
     The table's columns keep their names, types, nullability and metadata; nested fields may be added. Of the source's
@@ -84,7 +70,7 @@ def merge_schemas(target: StructType, source: StructType) -> StructType:
     return _merge_structs(target, source)
 
 
-def check_new_names(target: StructType, final: StructType) -> None:
+def check_new_names(target: t.StructType, final: t.StructType) -> None:
     """Refuse column names that Parquet cannot hold, in a schema that differs from the table's.
 
     Raises:
@@ -102,30 +88,30 @@ def check_new_names(target: StructType, final: StructType) -> None:
         )
 
 
-def implicitly_castable(source: DataType, target: DataType) -> bool:
+def implicitly_castable(source: t.DataType, target: t.DataType) -> bool:
     """Tell whether Spark casts between these types implicitly, so that the target's type stays (R-236)."""
-    if isinstance(source, NullType) or same_type(source, target):
+    if isinstance(source, t.NullType) or same_type(source, target):
         return True
-    if isinstance(target, StringType):
-        return isinstance(source, AtomicType)
-    if isinstance(source, StringType):
-        return isinstance(target, (NumericType, BinaryType, *_DATETIMES))
-    if isinstance(source, NumericType):
-        return isinstance(target, NumericType)
+    if isinstance(target, t.StringType):
+        return isinstance(source, t.AtomicType)
+    if isinstance(source, t.StringType):
+        return isinstance(target, (t.NumericType, t.BinaryType, *_DATETIMES))
+    if isinstance(source, t.NumericType):
+        return isinstance(target, t.NumericType)
     return isinstance(source, _DATETIMES) and isinstance(target, _DATETIMES)
 
 
-def _merge_structs(target: StructType, source: StructType) -> StructType:
+def _merge_structs(target: t.StructType, source: t.StructType) -> t.StructType:
     merged = []
     for field in target.fields:
         given = namesake(source, field.name)
         kind = field.dataType if given is None else _merge_fields(field, given)
-        merged.append(StructField(field.name, kind, field.nullable, field.metadata))
+        merged.append(t.StructField(field.name, kind, field.nullable, field.metadata))
     new = [field for field in source.fields if namesake(target, field.name) is None]
-    return StructType([*merged, *(nullable_field(field) for field in new)])
+    return t.StructType([*merged, *(nullable_field(field) for field in new)])
 
 
-def _merge_fields(target: StructField, source: StructField) -> DataType:
+def _merge_fields(target: t.StructField, source: t.StructField) -> t.DataType:
     try:
         return _merge_types(target.dataType, source.dataType)
     except AnalysisError as error:
@@ -136,21 +122,21 @@ def _merge_fields(target: StructField, source: StructField) -> DataType:
         ) from error
 
 
-def _merge_types(target: DataType, source: DataType) -> DataType:
+def _merge_types(target: t.DataType, source: t.DataType) -> t.DataType:
     """Merge structs, arrays and maps part by part; an atomic type stays if the value can be cast (R-236).
 
     Delta's next step, to widen BYTE, SHORT and INT among themselves, is never reached: all numbers cast implicitly.
     """
-    if isinstance(target, StructType) and isinstance(source, StructType):
+    if isinstance(target, t.StructType) and isinstance(source, t.StructType):
         return _merge_structs(target, source)
-    if isinstance(target, ArrayType) and isinstance(source, ArrayType):
-        return ArrayType(_merge_types(target.elementType, source.elementType), target.containsNull)
-    if isinstance(target, MapType) and isinstance(source, MapType):
+    if isinstance(target, t.ArrayType) and isinstance(source, t.ArrayType):
+        return t.ArrayType(_merge_types(target.elementType, source.elementType), target.containsNull)
+    if isinstance(target, t.MapType) and isinstance(source, t.MapType):
         keys = _merge_types(target.keyType, source.keyType)
-        return MapType(keys, _merge_types(target.valueType, source.valueType), target.valueContainsNull)
+        return t.MapType(keys, _merge_types(target.valueType, source.valueType), target.valueContainsNull)
     if implicitly_castable(source, target):
         return target
-    if isinstance(target, NullType):
+    if isinstance(target, t.NullType):
         return as_nullable(source)
     raise AnalysisError(
         "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
@@ -158,7 +144,7 @@ def _merge_types(target: DataType, source: DataType) -> DataType:
     )
 
 
-def _check_duplicates(schema: StructType) -> None:
+def _check_duplicates(schema: t.StructType) -> None:
     counts = Counter(".".join(part.path).lower() for part in parts_of(schema) if part.field)
     duplicates = [name for name, count in counts.items() if count > 1]
     if duplicates:

@@ -117,7 +117,9 @@ def _convert(
     if isinstance(source, StructType) and isinstance(target, StructType):
         return _struct(sql, source, target, casting, depth=depth, preserved=preserved)
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return f"transform({sql}, {_lambda(source.elementType, target.elementType, casting, depth)})"
+        element = f"element_{depth}"
+        converted = _convert(element, source.elementType, target.elementType, casting, depth=depth + 1)
+        return f"transform({sql}, {element} -> {converted})"
     if isinstance(source, MapType) and isinstance(target, MapType):
         return _map(sql, source, target, casting, depth)
     if isinstance(source, _NESTED) or isinstance(target, _NESTED):
@@ -163,11 +165,6 @@ def _map(sql: str, source: MapType, target: MapType, casting: Casting, depth: in
         converted = _convert(value, source.valueType, target.valueType, casting, depth=depth + 1)
         sql = f"transform_values({sql}, ({key}, {value}) -> {converted})"
     return sql
-
-
-def _lambda(source: DataType, target: DataType, casting: Casting, depth: int) -> str:
-    element = f"element_{depth}"
-    return f"{element} -> {_convert(element, source, target, casting, depth=depth + 1)}"
 
 
 def _casts_whole(source: DataType, target: DataType, casting: Casting) -> bool:

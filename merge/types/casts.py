@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import (
-    AtomicType,
-    BinaryType,
-    BooleanType,
-    ByteType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    IntegralType,
-    LongType,
-    NullType,
-    NumericType,
-    ShortType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql import types as t
 
 from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.types.legacy_casts import legacy_cast
 from mergecheck.merge.types.type_sql import same_type, type_sql
 
-_PRECEDENCE: Final = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
-_DIGITS: Final[dict[type[DataType], int]] = {
-    ByteType: 3,
-    ShortType: 5,
-    IntegerType: 10,
-    LongType: 20,
+_PRECEDENCE: Final = (t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType)
+_DIGITS: Final[dict[type[t.DataType], int]] = {
+    t.ByteType: 3,
+    t.ShortType: 5,
+    t.IntegerType: 10,
+    t.LongType: 20,
 }  # Spark's decimals for the integer types
 _PLAIN_SCALE: Final = 6  # Java writes smaller numbers with an exponent
 
 
-def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> str:
+def cast_leaf(sql: str, source: t.DataType, target: t.DataType, conf: MergeConf) -> str:
     """Cast an atomic value to the atomic type of its column.
 
     The result contains ``sql`` several times if the session's CAST is not that of the policy; bind it to a name first.
@@ -51,7 +32,7 @@ def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> 
     if same_type(source, target):
         return sql
     plain = f"CAST({sql} AS {type_sql(target)})"
-    if isinstance(source, NullType) or conf.casting_follows_ansi_flag:
+    if isinstance(source, t.NullType) or conf.casting_follows_ansi_flag:
         return plain
     match conf.store_assignment_policy:
         case StoreAssignmentPolicy.STRICT:
@@ -64,7 +45,7 @@ def cast_leaf(sql: str, source: DataType, target: DataType, conf: MergeConf) -> 
             return plain if same else legacy_cast(sql, source, target)
 
 
-def cast_unlike(sql: str, source: DataType, target: DataType, conf: MergeConf) -> str:
+def cast_unlike(sql: str, source: t.DataType, target: t.DataType, conf: MergeConf) -> str:
     """Cast between a struct, array or map and a type of another kind; Spark says whether that exists.
 
     Raises:
@@ -88,48 +69,48 @@ def casts_plainly(conf: MergeConf) -> bool:
             return False  # each leaf has to be checked
 
 
-def casts_once(source: DataType, target: DataType, conf: MergeConf) -> bool:
+def casts_once(source: t.DataType, target: t.DataType, conf: MergeConf) -> bool:
     """Tell whether ``cast_leaf`` writes its operand a single time."""
     strict = conf.store_assignment_policy is StoreAssignmentPolicy.STRICT
     return strict or casts_plainly(conf) or _is_the_same_cast(source, target)
 
 
-def _is_the_same_cast(source: DataType, target: DataType) -> bool:
+def _is_the_same_cast(source: t.DataType, target: t.DataType) -> bool:
     """Tell whether CAST has one result in both modes: up-casts do, except for decimals of a high scale as text."""
     return can_up_cast(source, target) and not (
-        isinstance(source, DecimalType) and isinstance(target, StringType) and source.scale > _PLAIN_SCALE
+        isinstance(source, t.DecimalType) and isinstance(target, t.StringType) and source.scale > _PLAIN_SCALE
     )
 
 
-def surely_castable(source: DataType, target: DataType) -> bool:
+def surely_castable(source: t.DataType, target: t.DataType) -> bool:
     """Tell whether CAST between two types certainly exists in every mode; Spark knows about the others."""
-    if isinstance(source, NullType | StringType) and isinstance(target, AtomicType):
+    if isinstance(source, t.NullType | t.StringType) and isinstance(target, t.AtomicType):
         return True
-    if isinstance(target, StringType) and isinstance(source, AtomicType):
+    if isinstance(target, t.StringType) and isinstance(source, t.AtomicType):
         return True
-    return isinstance(source, NumericType) and isinstance(target, NumericType)
+    return isinstance(source, t.NumericType) and isinstance(target, t.NumericType)
 
 
-def can_up_cast(source: DataType, target: DataType) -> bool:
+def can_up_cast(source: t.DataType, target: t.DataType) -> bool:
     """Tell whether Spark calls a cast between atomic types an up-cast: it loses nothing and cannot fail."""
-    if same_type(source, target) or isinstance(source, NullType):
+    if same_type(source, target) or isinstance(source, t.NullType):
         return True
     if isinstance(source, _PRECEDENCE) and isinstance(target, _PRECEDENCE):
         return _PRECEDENCE.index(type(source)) <= _PRECEDENCE.index(type(target))
-    if isinstance(target, DecimalType):
+    if isinstance(target, t.DecimalType):
         return _fits_decimal(source, target)
-    if isinstance(source, DecimalType) and isinstance(target, NumericType):
+    if isinstance(source, t.DecimalType) and isinstance(target, t.NumericType):
         digits = _DIGITS.get(type(target))  # none for FLOAT and DOUBLE: they do not hold every decimal exactly
         return digits is not None and source.scale == 0 and source.precision < digits
-    if isinstance(target, StringType):
-        return isinstance(source, AtomicType)
-    if {type(source), type(target)} == {LongType, TimestampType}:
+    if isinstance(target, t.StringType):
+        return isinstance(source, t.AtomicType)
+    if {type(source), type(target)} == {t.LongType, t.TimestampType}:
         return True  # seconds since the epoch
-    dates = (DateType, TimestampType, TimestampNTZType)
-    return isinstance(source, dates) and isinstance(target, dates) and not isinstance(target, DateType)
+    dates = (t.DateType, t.TimestampType, t.TimestampNTZType)
+    return isinstance(source, dates) and isinstance(target, dates) and not isinstance(target, t.DateType)
 
 
-def _require_up_cast(source: DataType, target: DataType) -> None:
+def _require_up_cast(source: t.DataType, target: t.DataType) -> None:
     if not can_up_cast(source, target):
         raise AnalysisError(
             "CANNOT_UP_CAST_DATATYPE",
@@ -138,14 +119,14 @@ def _require_up_cast(source: DataType, target: DataType) -> None:
         )
 
 
-def _fits_decimal(source: DataType, target: DecimalType) -> bool:
-    if isinstance(source, DecimalType):
+def _fits_decimal(source: t.DataType, target: t.DecimalType) -> bool:
+    if isinstance(source, t.DecimalType):
         return source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
     digits = _DIGITS.get(type(source))
     return digits is not None and digits <= target.precision - target.scale
 
 
-def _ansi(sql: str, source: DataType, target: DataType) -> str:
+def _ansi(sql: str, source: t.DataType, target: t.DataType) -> str:
     """Write an ANSI cast for a session whose own CAST is not: TRY_CAST is, and its NULL is turned into the error.
 
     The text in square brackets is what ``errors.from_spark`` makes the error class of.
@@ -156,24 +137,24 @@ def _ansi(sql: str, source: DataType, target: DataType) -> str:
             f'Cannot cast "{type_sql(source)}" to "{type_sql(target)}" with ANSI mode on. Convert the value in the '
             "statement, or set spark.sql.storeAssignmentPolicy to LEGACY.",
         )
-    if isinstance(source, DecimalType) and isinstance(target, StringType):
+    if isinstance(source, t.DecimalType) and isinstance(target, t.StringType):
         return _plain_decimal(sql)
     attempt = f"TRY_CAST({sql} AS {type_sql(target)})"
     what = f"' of type {type_sql(source)} cannot be cast to {type_sql(target)}'"
     error = f"RAISE_ERROR(CONCAT({_ansi_condition(sql, source, target)}, ' the value ', CAST({sql} AS STRING), {what}))"
     failed = f"{sql} IS NOT NULL AND {attempt} IS NULL"
-    if isinstance(source, FloatType | DoubleType) and isinstance(target, DecimalType):
+    if isinstance(source, t.FloatType | t.DoubleType) and isinstance(target, t.DecimalType):
         failed += f" AND {_is_finite(sql)}"  # Spark makes NULL of NaN and infinities, in ANSI mode too
     return f"CASE WHEN {failed} THEN {error} ELSE {attempt} END"
 
 
-def _is_for_non_ansi_only(source: DataType, target: DataType) -> bool:
+def _is_for_non_ansi_only(source: t.DataType, target: t.DataType) -> bool:
     """Tell the casts that ANSI mode lacks and TRY_CAST would refuse without Spark's hint at the setting."""
-    if isinstance(target, BooleanType):
-        return isinstance(source, DateType | TimestampType)
-    if isinstance(target, BinaryType):
-        return isinstance(source, IntegralType)
-    return isinstance(source, BooleanType) and isinstance(target, TimestampType)
+    if isinstance(target, t.BooleanType):
+        return isinstance(source, t.DateType | t.TimestampType)
+    if isinstance(target, t.BinaryType):
+        return isinstance(source, t.IntegralType)
+    return isinstance(source, t.BooleanType) and isinstance(target, t.TimestampType)
 
 
 def _plain_decimal(sql: str) -> str:
@@ -185,13 +166,13 @@ def _plain_decimal(sql: str) -> str:
     return f"IF(contains({text}, 'E'), {plain}, {text})"
 
 
-def _ansi_condition(sql: str, source: DataType, target: DataType) -> str:
+def _ansi_condition(sql: str, source: t.DataType, target: t.DataType) -> str:
     """Say what is wrong with a value that cannot be cast: text that is a number is too large for a decimal."""
-    if isinstance(target, TimestampType) and isinstance(source, FloatType | DoubleType):
+    if isinstance(target, t.TimestampType) and isinstance(source, t.FloatType | t.DoubleType):
         return f"CASE WHEN {_is_finite(sql)} THEN '[CAST_OVERFLOW]' ELSE '[CAST_INVALID_INPUT]' END"
-    if not isinstance(source, StringType):
+    if not isinstance(source, t.StringType):
         return "'[CAST_OVERFLOW]'"
-    if not isinstance(target, DecimalType):
+    if not isinstance(target, t.DecimalType):
         return "'[CAST_INVALID_INPUT]'"
     is_number = _is_finite(f"TRY_CAST({sql} AS DOUBLE)")
     return f"CASE WHEN {is_number} THEN '[NUMERIC_VALUE_OUT_OF_RANGE]' ELSE '[CAST_INVALID_INPUT]' END"

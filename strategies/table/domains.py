@@ -11,25 +11,13 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGER_BITS,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    DecimalType,
-)
+from mergecheck.reference.types import data_types as t
 from mergecheck.strategies.table.values import decimal
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
 
 _INTEGERS = (*range(9), -1, *range(9, 29))
 _STRINGS = ("a", "b", "A", "a ", "b c", "a/b", "x=y", "50%", "é", "it's", "back\\slash", "null", "列 🙂")
@@ -56,17 +44,17 @@ FRESH = 3
 """How many values at the end of a domain are kept for source keys that the target does not have."""
 
 
-def domain(data_type: DataType) -> tuple[Value, ...]:
+def domain(data_type: t.DataType) -> tuple[Value, ...]:
     """Return the small values of an atomic or decimal type, simplest first.
 
     Raises:
         ValueError: for a nested type, which is never the type of a key.
     """
-    if data_type in INTEGER_BITS:
+    if data_type in t.INTEGER_BITS:
         return _INTEGERS
-    if isinstance(data_type, DecimalType):
+    if isinstance(data_type, t.DecimalType):
         return _decimals(data_type)
-    if data_type == TIMESTAMP_NTZ:
+    if data_type == t.TIMESTAMP_NTZ:
         return tuple(moment.replace(tzinfo=None) for moment in _MOMENTS)
     for types, found in _DOMAINS:
         if data_type in types:
@@ -74,24 +62,24 @@ def domain(data_type: DataType) -> tuple[Value, ...]:
     raise ValueError(f"{data_type.ddl()} has no small domain; keys and partition values are atomic")
 
 
-_DOMAINS: tuple[tuple[tuple[DataType, ...], tuple[Value, ...]], ...] = (
-    ((STRING,), _STRINGS),
-    ((FLOAT, DOUBLE), _FLOATS),
-    ((DATE,), _DATES),
-    ((TIMESTAMP,), _MOMENTS),
-    ((BOOLEAN,), (False, True)),
-    ((BINARY,), _BYTES),
+_DOMAINS: tuple[tuple[tuple[t.DataType, ...], tuple[Value, ...]], ...] = (
+    ((t.STRING,), _STRINGS),
+    ((t.FLOAT, t.DOUBLE), _FLOATS),
+    ((t.DATE,), _DATES),
+    ((t.TIMESTAMP,), _MOMENTS),
+    ((t.BOOLEAN,), (False, True)),
+    ((t.BINARY,), _BYTES),
 )
 
 
-def _decimals(data_type: DecimalType) -> tuple[Value, ...]:
+def _decimals(data_type: t.DecimalType) -> tuple[Value, ...]:
     one = 10**data_type.scale if data_type.precision > data_type.scale else 1
     most = 10**data_type.precision - 1
     unscaled = dict.fromkeys((0, one, 2 * one, one + 1, -one, 3 * one, most, -most))
     return tuple(decimal(digits, data_type.scale) for digits in unscaled if abs(digits) <= most)
 
 
-def small_values(data_type: DataType, *, span: int, null_weight: int = 0) -> SearchStrategy[Value]:
+def small_values(data_type: t.DataType, *, span: int, null_weight: int = 0) -> SearchStrategy[Value]:
     """Return a strategy of the first ``span`` values of a domain, simplest first.
 
     NULL comes as often as ``null_weight`` of these values.
@@ -99,12 +87,12 @@ def small_values(data_type: DataType, *, span: int, null_weight: int = 0) -> Sea
     return st.sampled_from((*domain(data_type)[:span], *((None,) * null_weight)))
 
 
-def neighbour(value: Value, data_type: DataType, *, step: int) -> Value:
+def neighbour(value: Value, data_type: t.DataType, *, step: int) -> Value:
     """Return the value that is ``step`` positions away in the domain, a near miss; NULL stays NULL."""
     if value is None:
         return None
     found = domain(data_type)
-    if data_type in INTEGER_BITS:
+    if data_type in t.INTEGER_BITS:
         return max(-1, min(value + step, max(found)))
     # by text, because NaN equals nothing and -0.0 equals 0.0 (R-801, R-802)
     texts = [repr(each) for each in found]
@@ -112,9 +100,9 @@ def neighbour(value: Value, data_type: DataType, *, step: int) -> Value:
     return found[(texts.index(repr(value)) + step) % len(found)] if repr(value) in texts else found[0]
 
 
-def rescaled(value: Value, data_type: DataType) -> Value:
+def rescaled(value: Value, data_type: t.DataType) -> Value:
     """Return a decimal rounded to the scale of another decimal type, zero if it does not fit; other values stay."""
-    if value is None or not isinstance(data_type, DecimalType):
+    if value is None or not isinstance(data_type, t.DecimalType):
         return value
     digits = int((value * 10**data_type.scale).to_integral_value())
     return decimal(digits if abs(digits) < 10**data_type.precision else 0, data_type.scale)

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import (
-    BIGINT,
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    SMALLINT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TINYINT,
-    DecimalType,
-)
+from mergecheck.reference.types import data_types as t
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
 from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
@@ -34,20 +20,37 @@ from mergecheck.strategies.table.source_columns import WIDTHS, draw_source_colum
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.syntax.expressions import Expression
 
-_SCALARS: tuple[DataType, ...] = (
-    *(BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE),
-    *(DecimalType(10, 2), DecimalType(38, 18), DecimalType(38, 0), DecimalType(5, 5)),
-    *(STRING, BINARY, DATE, TIMESTAMP),
+_SCALARS: tuple[t.DataType, ...] = (
+    *(t.BOOLEAN, t.TINYINT, t.SMALLINT, t.INT, t.BIGINT, t.FLOAT, t.DOUBLE),
+    *(t.DecimalType(10, 2), t.DecimalType(38, 18), t.DecimalType(38, 0), t.DecimalType(5, 5)),
+    *(t.STRING, t.BINARY, t.DATE, t.TIMESTAMP),
 )
-_TYPED_KEYS: tuple[DataType, ...] = (STRING, DATE, DecimalType(10, 2), TIMESTAMP, TINYINT, SMALLINT, BINARY)
-_SECOND_TYPES = st.sampled_from((STRING, INT, BIGINT))
-_PARTITIONABLE = (STRING, INT, DATE, BOOLEAN, BIGINT, DecimalType(10, 2), TIMESTAMP, TINYINT, SMALLINT)
+_TYPED_KEYS: tuple[t.DataType, ...] = (
+    t.STRING,
+    t.DATE,
+    t.DecimalType(10, 2),
+    t.TIMESTAMP,
+    t.TINYINT,
+    t.SMALLINT,
+    t.BINARY,
+)
+_SECOND_TYPES = st.sampled_from((t.STRING, t.INT, t.BIGINT))
+_PARTITIONABLE = (
+    t.STRING,
+    t.INT,
+    t.DATE,
+    t.BOOLEAN,
+    t.BIGINT,
+    t.DecimalType(10, 2),
+    t.TIMESTAMP,
+    t.TINYINT,
+    t.SMALLINT,
+)
 _PARTITION_NAMES = st.sampled_from((("p",), ("p",), ("p", "q")))
-_PARTITION_TYPES: SearchStrategy[DataType] = st.sampled_from(
-    (STRING, INT, DATE, STRING, BOOLEAN, BIGINT, DecimalType(10, 2), TIMESTAMP)
+_PARTITION_TYPES: SearchStrategy[t.DataType] = st.sampled_from(
+    (t.STRING, t.INT, t.DATE, t.STRING, t.BOOLEAN, t.BIGINT, t.DecimalType(10, 2), t.TIMESTAMP)
 )
 
 
@@ -104,29 +107,29 @@ def _self_filter(draw: DrawFn, features: frozenset[Feature], key: Column) -> Exp
     )
 
 
-def _key_type(draw: DrawFn, features: frozenset[Feature]) -> DataType:
-    options: list[DataType] = [INT, BIGINT]
+def _key_type(draw: DrawFn, features: frozenset[Feature]) -> t.DataType:
+    options: list[t.DataType] = [t.INT, t.BIGINT]
     if Feature.TYPED_KEYS in features:
         options += _TYPED_KEYS
         if Feature.TIMESTAMP_NTZ in features:
-            options.append(TIMESTAMP_NTZ)
+            options.append(t.TIMESTAMP_NTZ)
     if Feature.FLOAT_KEYS in features:
-        options += [DOUBLE, FLOAT] * (1 + len(options) // 3)
+        options += [t.DOUBLE, t.FLOAT] * (1 + len(options) // 3)
     return draw(st.sampled_from(options))
 
 
 def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, ...]:
-    numbers = (INT, BIGINT, *WIDTHS) if Feature.INTEGER_WIDTHS in features else (INT, BIGINT)
+    numbers = (t.INT, t.BIGINT, *WIDTHS) if Feature.INTEGER_WIDTHS in features else (t.INT, t.BIGINT)
     columns = [Column(name="v", type=draw(st.sampled_from(numbers)))]
     if draw(st.booleans()):
         columns.append(Column(name="w", type=draw(_SECOND_TYPES)))
     if uses(draw, features, Feature.WIDE_TYPES):
-        types = st.sampled_from((*_SCALARS, *[TIMESTAMP_NTZ] * 4) if Feature.TIMESTAMP_NTZ in features else _SCALARS)
+        types = st.sampled_from((*_SCALARS, *[t.TIMESTAMP_NTZ] * 4) if Feature.TIMESTAMP_NTZ in features else _SCALARS)
         columns.append(Column(name="x", type=draw(types), domain=Domain.WIDE))
         if draw(st.booleans()):
             columns.append(Column(name="y", type=draw(types), domain=Domain.WIDE))
     if uses(draw, features, Feature.LONG_TEXTS):
-        columns.append(Column(name="z", type=STRING, domain=Domain.LONG))
+        columns.append(Column(name="z", type=t.STRING, domain=Domain.LONG))
     if uses(draw, features, Feature.NESTED_TYPES):
         types = st.sampled_from(STRUCTS if Feature.NESTED_UPDATE in features else (*TYPES, *STRUCTS))
         columns.append(Column(name="n", type=draw(types), domain=Domain.WIDE))

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import (
-    BIGINT,
-    BOOLEAN,
-    INT,
-    SMALLINT,
-    STRING,
-    TINYINT,
-    ArrayType,
-    DecimalType,
-    Field,
-    StructType,
-)
+from mergecheck.reference.types import data_types as t
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -31,16 +20,15 @@ from mergecheck.strategies.table.nested import variants
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.types.data_types import DataType
 
-WIDTHS = (TINYINT, SMALLINT, INT, BIGINT)
-_EXTRA: tuple[DataType, ...] = (INT, STRING, BOOLEAN)
-_EXTRA_NESTED: tuple[DataType, ...] = (
-    StructType((Field("a", INT), Field("b", STRING))),
-    ArrayType(StructType((Field("a", INT),))),
+WIDTHS = (t.TINYINT, t.SMALLINT, t.INT, t.BIGINT)
+_EXTRA: tuple[t.DataType, ...] = (t.INT, t.STRING, t.BOOLEAN)
+_EXTRA_NESTED: tuple[t.DataType, ...] = (
+    t.StructType((t.Field("a", t.INT), t.Field("b", t.STRING))),
+    t.ArrayType(t.StructType((t.Field("a", t.INT),))),
 )
-_OTHER_DECIMALS: dict[DataType, tuple[DataType, ...]] = {
-    DecimalType(10, 2): (DecimalType(9, 1), DecimalType(10, 4), DecimalType(8, 0), DecimalType(9, 2))
+_OTHER_DECIMALS: dict[t.DataType, tuple[t.DataType, ...]] = {
+    t.DecimalType(10, 2): (t.DecimalType(9, 1), t.DecimalType(10, 4), t.DecimalType(8, 0), t.DecimalType(9, 2))
 }
 """For a decimal type, others whose values it holds, perhaps rounded."""
 
@@ -134,9 +122,9 @@ def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, 
         # a table with a change feed cannot have a column of this name (R-632)
         extra = [replace(extra[0], name="_commit_timestamp")]
     if chance(draw, 40):
-        extra.append(Column(name="more", type=BIGINT))
+        extra.append(Column(name="more", type=t.BIGINT))
     return tuple(extra)
 
 
-def _extra(data_type: DataType) -> Column:
+def _extra(data_type: t.DataType) -> Column:
     return Column(name="extra", type=data_type, domain=Domain.SMALL if data_type in _EXTRA else Domain.WIDE)

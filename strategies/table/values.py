@@ -12,21 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGER_BITS,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    ArrayType,
-    DecimalType,
-    MapType,
-    StructType,
-)
+from mergecheck.reference.types import data_types as t
 from mergecheck.strategies.choices import or_null
 
 if TYPE_CHECKING:
@@ -35,7 +21,6 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from mergecheck.reference.case.model import Value
-    from mergecheck.reference.types.data_types import DataType
 
 _MAX_ELEMENTS = 3
 _MAX_TEXT = 6
@@ -81,7 +66,7 @@ _DIGITS = Context(prec=76)
 _NEAR = 200
 
 
-def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Value]:
+def values(data_type: t.DataType, *, nullable: bool = False) -> SearchStrategy[Value]:
     """Return a strategy of a type's values; about one in five is NULL if ``nullable``.
 
     FLOAT values are exact in 32 bits; map keys are unique, never NULL or NaN. See ``reference.case.model`` for the
@@ -96,15 +81,15 @@ def values(data_type: DataType, *, nullable: bool = False) -> SearchStrategy[Val
     return or_null(present) if nullable else present
 
 
-def _nested(data_type: DataType) -> SearchStrategy[Value]:
+def _nested(data_type: t.DataType) -> SearchStrategy[Value]:
     match data_type:
-        case DecimalType():
+        case t.DecimalType():
             return _decimals(data_type)
-        case StructType(fields):
+        case t.StructType(fields):
             return st.tuples(*(values(field.type, nullable=field.nullable) for field in fields))
-        case ArrayType(element):
+        case t.ArrayType(element):
             return st.lists(values(element, nullable=True), max_size=_MAX_ELEMENTS).map(tuple)
-        case MapType(key, value):
+        case t.MapType(key, value):
             # Spark takes -0.0 and 0.0 for one key of a map; so does Python's equality
             keys = values(key).filter(lambda drawn: drawn == drawn)  # noqa: PLR0124 - NaN is no key of a map
             return st.dictionaries(keys, values(value, nullable=True), max_size=_MAX_ELEMENTS).map(
@@ -123,7 +108,7 @@ def _mostly(listed: Sequence[Value], others: SearchStrategy[Value]) -> SearchStr
     return st.one_of(st.sampled_from(listed), st.sampled_from(listed), others)
 
 
-def _decimals(data_type: DecimalType) -> SearchStrategy[Decimal]:
+def _decimals(data_type: t.DecimalType) -> SearchStrategy[Decimal]:
     largest = 10**data_type.precision - 1
     near = min(largest, _NEAR)
     unscaled = st.one_of(
@@ -160,15 +145,15 @@ def _dates() -> SearchStrategy[date]:
     return _mostly((*edges, date(1582, 10, 15), date.min, date.max), st.dates(date(1920, 1, 1), date(2100, 1, 1)))
 
 
-_ATOMIC: dict[DataType, SearchStrategy[Value]] = {
-    BOOLEAN: st.sampled_from((False, True)),
-    **{data_type: _integers(bits) for data_type, bits in INTEGER_BITS.items()},
-    FLOAT: _floats(32, largest=2.0**127 * (2 - 2.0**-23), least=2.0**-149),
-    DOUBLE: _floats(64, largest=2.0**1023 * (2 - 2.0**-52), least=2.0**-1074),
-    STRING: _mostly(_TEXTS, st.text(st.characters(exclude_categories=["Cs"]), max_size=_MAX_TEXT)),
-    BINARY: _mostly((b"a", b"", b"\x00", b"\xff\x00", b"'"), st.binary(max_size=_MAX_TEXT)),
-    DATE: _dates(),
-    TIMESTAMP: _moments(UTC),
-    TIMESTAMP_NTZ: _moments(None),
+_ATOMIC: dict[t.DataType, SearchStrategy[Value]] = {
+    t.BOOLEAN: st.sampled_from((False, True)),
+    **{data_type: _integers(bits) for data_type, bits in t.INTEGER_BITS.items()},
+    t.FLOAT: _floats(32, largest=2.0**127 * (2 - 2.0**-23), least=2.0**-149),
+    t.DOUBLE: _floats(64, largest=2.0**1023 * (2 - 2.0**-52), least=2.0**-1074),
+    t.STRING: _mostly(_TEXTS, st.text(st.characters(exclude_categories=["Cs"]), max_size=_MAX_TEXT)),
+    t.BINARY: _mostly((b"a", b"", b"\x00", b"\xff\x00", b"'"), st.binary(max_size=_MAX_TEXT)),
+    t.DATE: _dates(),
+    t.TIMESTAMP: _moments(UTC),
+    t.TIMESTAMP_NTZ: _moments(None),
 }
 _NULLABLE = {data_type: or_null(present) for data_type, present in _ATOMIC.items()}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 PartitionValue: TypeAlias = Any  # bool, int, float, Decimal, str, date, datetime or None, by the column's type
 
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 # What Hive and Spark escape in names of partition directories, besides control characters.
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^")
@@ -25,20 +25,12 @@ def serialize(value: PartitionValue) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return _serialize_float(value)
+        return _NOT_FINITE.get(repr(value), repr(value))
     if isinstance(value, dt.datetime):
         return _serialize_datetime(value)
     if isinstance(value, dt.date):
         return value.isoformat()
     return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def _serialize_float(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)
 
 
 def _serialize_datetime(value: dt.datetime) -> str:

@@ -33,9 +33,7 @@ class NullLiteral:
 def literal_for(node: exp.Expr, data_type: t.DataType) -> Comparable | NullLiteral | None:
     """Evaluate a constant to compare with a column of the type; None if Spark's coercion is not known here."""
     node = node.unnest()
-    if isinstance(node, exp.Null):
-        return NullLiteral()
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Null):
+    if isinstance(node.this if isinstance(node, exp.Cast) else node, exp.Null):
         return NullLiteral()
     if isinstance(data_type, (*INTEGRAL_TYPES, t.DecimalType)):
         return _exact_number(node)
@@ -91,9 +89,7 @@ def _date(node: exp.Expr) -> dt.date | None:
     if not (isinstance(node, exp.Cast) and node.to.sql().upper() == "DATE"):
         return None
     text = node.this.unnest()
-    if not (isinstance(text, exp.Literal) and text.is_string):
-        return None
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text.this):
+    if not (isinstance(text, exp.Literal) and text.is_string and re.fullmatch(r"\d{4}-\d{2}-\d{2}", text.this)):
         return None
     try:
         return dt.date.fromisoformat(text.this)

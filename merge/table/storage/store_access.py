@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from mergecheck.merge.table.storage.paths import bucket_and_key, is_in_store, table_location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
 
@@ -60,7 +60,7 @@ class StoreAccess:
             settings[_REGION] = self.region
         if self.endpoint is None:
             return settings
-        endpoint = self.endpoint if self.path_style else _with_host(self.endpoint, bucket)
+        endpoint = self.endpoint if self.path_style else self.endpoint.replace("://", f"://{bucket}.", 1)
         # The first name goes before the second, which a variable of a worker might set.
         settings |= {"AWS_ENDPOINT_URL_S3": endpoint, _ENDPOINT: endpoint}
         return {**settings, "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(not self.path_style).lower()}
@@ -108,7 +108,8 @@ def store_access(spark: SparkSession, path: str, *, environment: Mapping[str, st
     if region := setting("endpoint.region"):
         access = replace(access, region=region)
     if endpoint := setting("endpoint"):
-        endpoint = endpoint if "://" in endpoint else f"{_protocol(setting)}://{endpoint}"
+        protocol = "http" if setting("connection.ssl.enabled") == "false" else "https"
+        endpoint = endpoint if "://" in endpoint else f"{protocol}://{endpoint}"
         path_style = (setting("path.style.access") or "").lower() == "true" or _is_address(endpoint)
         of_aws = _AWS_ENDPOINT.search(endpoint)
         region = access.region or (of_aws[1] if of_aws else None)
@@ -122,10 +123,6 @@ def _known(credentials: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]
     return tuple((name, value) for name, value in credentials.items() if value)
 
 
-def _protocol(setting: Callable[[str], str | None]) -> str:
-    return "http" if setting("connection.ssl.enabled") == "false" else "https"
-
-
 def _is_address(endpoint: str) -> bool:
     """Tell whether the host is an IP address, which cannot begin with a bucket."""
     try:
@@ -133,10 +130,6 @@ def _is_address(endpoint: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _with_host(endpoint: str, bucket: str) -> str:
-    return endpoint.replace("://", f"://{bucket}.", 1)
 
 
 def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str | None:

@@ -24,6 +24,7 @@ from mergecheck.merge.table.writing.writer import (
     DATA_FILE,
     NULL_VIOLATION,
     RECORD_DDL,
+    RECORD_SCHEMA,
     ROW_COUNT,
     WriteTask,
     write_partition,
@@ -156,7 +157,9 @@ class TableWriter:
         """
         records = run_in_workers(rows, function, RECORD_DDL)
         if source_count is not None:
-            records = records.union(source_count.selectExpr(*_source_count_record(source_count)))
+            known = {"kind": f"'{SOURCE_COUNT}'", "num_records": source_count.columns[0]}
+            counted = [f"{known.get(name, 'NULL')} AS {name}" for name in RECORD_SCHEMA.names]
+            records = records.union(source_count.selectExpr(*counted))
         return _result(records.collect())
 
     def remove_orphans(self) -> None:
@@ -182,6 +185,7 @@ class TableWriter:
                 "Data written into Delta needs to contain at least one non-partitioned column, but the table is "
                 f"partitioned by all of {', '.join(partition_columns)}. Add a column that is not a partition column.",
             )
+        num_indexed = self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS)
         return WriteTask(
             location=self.snapshot.location,
             write_id=self.write_id,
@@ -190,26 +194,9 @@ class TableWriter:
             routes=routes(change_data=change_data),
             not_null=tuple(not_null_paths(self.schema)),
             checked=bool(self.checks),
-            num_indexed_columns=self._num_indexed_columns(),
+            num_indexed_columns=int(num_indexed) if self.collect_stats else None,
             access=self.snapshot.access,
         )
-
-    def _num_indexed_columns(self) -> int | None:
-        if not self.collect_stats:
-            return None
-        return int(self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS))
-
-
-def _source_count_record(source_count: DataFrame) -> tuple[str, ...]:
-    count = source_count.columns[0]
-    return (
-        f"'{SOURCE_COUNT}' AS kind",
-        "CAST(NULL AS STRING) AS name",
-        "CAST(NULL AS BIGINT) AS size",
-        f"{count} AS num_records",
-        "CAST(NULL AS MAP<STRING, STRING>) AS partition_values",
-        "CAST(NULL AS STRING) AS stats",
-    )
 
 
 def _result(records: list[Row]) -> WriteResult:

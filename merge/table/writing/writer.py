@@ -132,7 +132,9 @@ class _TaskOutput:
         rows = rows.drop_columns(self._void)  # a VOID column is in the schema, but in no file
         self._write(DATA_FILE, _rows_of(rows, actions, to_table))
         if to_feed:
-            changes = rows.append_column(CHANGE_TYPE, self._change_types(actions))
+            routes = self._task.routes
+            names = [routes[code].change_type if code in routes else None for code in range(max(routes) + 1)]
+            changes = rows.append_column(CHANGE_TYPE, pc.take(pa.array(names), actions))
             self._write(CHANGE_FILE, _rows_of(changes, actions, to_feed))
 
     def _violation(
@@ -148,10 +150,6 @@ class _TaskOutput:
             if path is not None:
                 return {"kind": NULL_VIOLATION, "name": path}
         return None
-
-    def _change_types(self, actions: pa.ChunkedArray) -> pa.ChunkedArray:
-        names = pa.array([_change_type(self._task.routes, code) for code in range(max(self._task.routes) + 1)])
-        return pc.take(names, actions)
 
     def _write(self, kind: str, rows: pa.Table) -> None:
         for key, part in split_by_partition(rows, self._task.partition_columns):
@@ -265,11 +263,6 @@ def as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 def _rows_of(rows: pa.Table, actions: pa.ChunkedArray, wanted: list[int]) -> pa.Table:
     chosen = pc.is_in(actions, value_set=pa.array(wanted, actions.type))
     return rows if pc.all(chosen).as_py() else rows.filter(chosen)  # a filter copies every column
-
-
-def _change_type(routes: Mapping[int, Route], action: int) -> str | None:
-    route = routes.get(action)
-    return None if route is None else route.change_type
 
 
 def _file_name_prefix(write_id: str) -> str:
