@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame
 
-from mergecheck.merge.command import delta_source, run_merge
+from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.resolution.delta_merge_into import check_clauses
@@ -172,7 +172,7 @@ class DeltaMergeBuilder:
             self.table.spark,
             path=self.table.path,
             statement=self.statement(),
-            source=MergeSource(frame=self.source) if snapshot is None else delta_source(self.source, snapshot),
+            source=MergeSource(frame=self.source) if snapshot is None else MergeSource.of_table(self.source, snapshot),
         )
 
     def _update(

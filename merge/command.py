@@ -22,9 +22,8 @@ from mergecheck.merge.executors.run import (
 )
 from mergecheck.merge.executors.source import MaterializeReason, MergeSource, materialization_reason, prepare_source
 from mergecheck.merge.executors.validation import check_source_is_stable, log_metric_invariants
-from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
-from mergecheck.merge.expressions.spark_errors import from_spark
+from mergecheck.merge.expressions.spark_errors import explain, from_spark
 from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
 from mergecheck.merge.plan import execute, joins
 from mergecheck.merge.resolution.resolve import resolve
@@ -34,12 +33,11 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
 from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
-from mergecheck.merge.table.reading.scan import schema_with_nullability
 from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from mergecheck.merge.errors import MergeError
     from mergecheck.merge.expressions.resolved import ResolvedMerge
@@ -106,12 +104,6 @@ def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, sour
         "Keeping the source of the MERGE statement materialized has failed repeatedly. Check the executors' disks, or "
         "write the source to a table first.",
     )
-
-
-def delta_source(frame: DataFrame, snapshot: Snapshot) -> MergeSource:
-    """Describe the source that ``read_table`` made of a snapshot."""
-    schema = schema_with_nullability(frame, snapshot)
-    return MergeSource(frame=frame, is_delta=True, num_rows=snapshot.num_records, nullability=schema)
 
 
 def _lost_source(error: PySparkException) -> bool:
@@ -232,7 +224,7 @@ class _Command:
             path=result.path,
             metrics=metrics.operation,
             internal_metrics=metrics.internal,
-            row=result_row(metrics.operation),
+            row=metrics.row,
             touched_files=tuple(file.location for file in result.removed),
             materialize_reason=run.source.reason,
         )
@@ -241,14 +233,6 @@ class _Command:
         if self.conf.txn_app_id is None or self.conf.txn_version is None:
             return None
         return Transaction(app_id=self.conf.txn_app_id, version=self.conf.txn_version)
-
-
-def result_row(metrics: Mapping[str, int]) -> tuple[int, int, int, int]:
-    """Build the row that the command returns (R-110)."""
-    updated = metrics["numTargetRowsUpdated"]
-    deleted = metrics["numTargetRowsDeleted"]
-    inserted = metrics["numTargetRowsInserted"]
-    return updated + deleted + inserted, updated, deleted, inserted
 
 
 def _read_set(run: MergeRun, result: PathResult) -> ReadSet:

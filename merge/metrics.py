@@ -97,6 +97,14 @@ class MergeMetrics:
     operation: Mapping[str, int]
     internal: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def row(self) -> tuple[int, int, int, int]:
+        """The row that the command returns: affected, updated, deleted and inserted rows (R-110)."""
+        updated, deleted, inserted = (
+            self.operation[f"numTargetRows{kind}"] for kind in ("Updated", "Deleted", "Inserted")
+        )
+        return updated + deleted + inserted, updated, deleted, inserted
+
 
 def merge_metrics(
     result: PathResult, snapshot: Snapshot, candidates: Sequence[DataFile], times: Mapping[str, int]

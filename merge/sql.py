@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from mergecheck.merge.command import delta_source, run_merge
+from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
+from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.spark_errors import from_spark
-from mergecheck.merge.resolution.subqueries import bind_subqueries
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.source_query import plan_query
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.errors import MergeError
-    from mergecheck.merge.syntax.statement import MergeStatement
+    from mergecheck.merge.syntax.statement import Clause, MergeStatement
 
 
 def merge_sql(
@@ -61,6 +62,39 @@ def run_statement(
         return run_merge(spark, path=target, statement=bound, source=source)
 
 
+def bind_subqueries(
+    statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]
+) -> tuple[MergeStatement, Mapping[str, str]]:
+    """Replace the Delta tables that subqueries read by views. Conditions with subqueries are refused later (R-133).
+
+    ``path_of`` gives the path of a Delta table by the parts of its name, None for any other table.
+
+    Returns:
+        The statement, and the names of the temporary views to create with the paths of the tables that they show.
+
+    Raises:
+        UnsupportedStatementError: a subquery asks for an older version of a Delta table.
+    """
+    views: dict[str, str] = {}
+
+    def bound(text: str) -> str:
+        for query in subqueries(text):
+            plan = plan_query(query, path_of)
+            views.update(plan.views)
+            text = text.replace(query, plan.text, 1)
+        return text
+
+    def bound_clause(clause: Clause) -> Clause:
+        return replace(
+            clause,
+            condition=None if clause.condition is None else bound(clause.condition),
+            assignments=tuple(replace(a, value=bound(a.value)) for a in clause.assignments),
+        )
+
+    clauses = tuple(bound_clause(clause) for clause in statement.clauses)
+    return replace(statement, condition=bound(statement.condition), clauses=clauses), views
+
+
 @contextmanager
 def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]) -> Iterator[MergeSource]:
     """Open the source for the time of the merge."""
@@ -71,7 +105,7 @@ def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, 
     path = _path(parse_name(statement.source), paths)
     if path is not None:
         snapshot = open_snapshot(spark, path)
-        yield delta_source(read_table(spark, snapshot), snapshot)
+        yield MergeSource.of_table(read_table(spark, snapshot), snapshot)
         return
     yield MergeSource(frame=_analyzed(spark.table, statement.source))
 

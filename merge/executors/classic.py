@@ -6,10 +6,15 @@ import logging
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.errors import multiple_source_rows_matched
-from mergecheck.merge.executors.cdc import SOURCE_ROW_INDEX, TARGET_ROW_INDEX, hide_source_index, needs_deduplication
+from mergecheck.merge.executors.cdc import (
+    SOURCE_ROW_INDEX,
+    TARGET_ROW_INDEX,
+    hide_source_index,
+    needs_deduplication,
+    rows_to_write,
+)
 from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches, touched_files
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
-from mergecheck.merge.executors.rows_to_write import rows_to_write
 from mergecheck.merge.executors.run import is_matched_only, is_sole_unconditional_delete
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.logs import TRACE

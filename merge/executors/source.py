@@ -11,13 +11,14 @@ from pyspark import StorageLevel
 
 from mergecheck.merge.conf import MaterializeSource
 from mergecheck.merge.expressions.resolved import source_column
-from mergecheck.merge.table.reading.scan import not_pushed_down
+from mergecheck.merge.table.reading.scan import not_pushed_down, schema_with_nullability
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.table.log.snapshot import Snapshot
 
 SOURCE_ROW_PRESENT = "_source_row_present_"
 
@@ -58,6 +59,12 @@ class MergeSource:
     is_delta: bool = False
     num_rows: int | None = None
     nullability: StructType | None = None
+
+    @classmethod
+    def of_table(cls, frame: DataFrame, snapshot: Snapshot) -> MergeSource:
+        """Describe what ``read_table`` made of a snapshot."""
+        schema = schema_with_nullability(frame, snapshot)
+        return cls(frame=frame, is_delta=True, num_rows=snapshot.num_records, nullability=schema)
 
     @property
     def schema(self) -> StructType:

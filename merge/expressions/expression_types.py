@@ -14,7 +14,7 @@ from mergecheck.merge.errors import AnalysisError, MergeError
 from mergecheck.merge.expressions.resolved import source_column, target_column
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import quote_name
-from mergecheck.merge.types.type_sql import type_sql
+from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

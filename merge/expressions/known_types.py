@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from mergecheck.merge.types.type_sql import same_type
+from mergecheck.merge.types.fields import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from mergecheck.merge.expressions.array_functions import array_call
-from mergecheck.merge.expressions.functions import subqueries
+from mergecheck.merge.expressions.functions import array_call, subqueries
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.targets import check_insert_columns, check_update_paths, same_name
 from mergecheck.merge.resolution.implicit_columns import ImplicitColumns, generated_value
@@ -16,8 +15,8 @@ from mergecheck.merge.resolution.references import TargetOnlyFields
 from mergecheck.merge.syntax.dialect import quote_string
 from mergecheck.merge.syntax.statement import ActionType
 from mergecheck.merge.types.assign import Assigned, Casting, TypedSql, assign, field_of, null_of, widen
+from mergecheck.merge.types.fields import same_type
 from mergecheck.merge.types.struct_fields import FieldRule
-from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import NullType
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.expressions.array_functions import array_operands
 from mergecheck.merge.expressions.conditions import check_boolean, check_condition, check_value
-from mergecheck.merge.expressions.functions import subqueries
+from mergecheck.merge.expressions.functions import array_operands, subqueries
 from mergecheck.merge.expressions.known_types import known_type
 from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
 from mergecheck.merge.resolution.alignment import Alignment, check_assignments

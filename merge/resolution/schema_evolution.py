@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import types as t
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.types.fields import namesake, parts_of
+from mergecheck.merge.types.fields import namesake, parts_of, same_type
 from mergecheck.merge.types.nullability import as_nullable, nullable_field
-from mergecheck.merge.types.type_sql import same_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection

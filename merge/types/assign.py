@@ -10,10 +10,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.syntax.dialect import quote_name, quote_string
 from mergecheck.merge.types.casts import cast_leaf, cast_unlike, casts_once, casts_plainly, surely_castable
-from mergecheck.merge.types.fields import element_pairs, namesake
+from mergecheck.merge.types.fields import element_pairs, namesake, same_type, type_sql
 from mergecheck.merge.types.nullability import refuse_narrowing
 from mergecheck.merge.types.struct_fields import FieldRule, has_target_only_fields, match_fields, same_layout
-from mergecheck.merge.types.type_sql import same_type, type_sql
 
 _NESTED = (StructType, ArrayType, MapType)
 

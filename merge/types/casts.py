@@ -8,8 +8,8 @@ from pyspark.sql import types as t
 
 from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
 from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.types.fields import same_type, type_sql
 from mergecheck.merge.types.legacy_casts import legacy_cast
-from mergecheck.merge.types.type_sql import same_type, type_sql
 
 _PRECEDENCE: Final = (t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType)
 _DIGITS: Final[dict[type[t.DataType], int]] = {

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import types as t
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.types.type_sql import type_sql
+from mergecheck.merge.types.fields import type_sql
 
 _BITS: Final[dict[type[t.DataType], int]] = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
 _INT_MAX, _LONG_DIGITS = 2**31 - 1, 18

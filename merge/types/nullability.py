@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.types.fields import element_pairs
+from mergecheck.merge.types.fields import element_pairs, same_type, type_sql
 from mergecheck.merge.types.struct_fields import match_fields
-from mergecheck.merge.types.type_sql import same_type, type_sql
 
 if TYPE_CHECKING:
     from mergecheck.merge.types.struct_fields import FieldRule

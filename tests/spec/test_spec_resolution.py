@@ -15,7 +15,7 @@ from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.parser import parse_merge
-from mergecheck.merge.types.type_sql import type_sql
+from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

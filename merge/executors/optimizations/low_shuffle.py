@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import types as t
 
+from mergecheck.merge.executors.cdc import rows_to_write
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
 from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
-from mergecheck.merge.executors.rows_to_write import rows_to_write
 from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart

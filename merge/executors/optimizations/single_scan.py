@@ -16,12 +16,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 from mergecheck.merge.errors import MergeError
+from mergecheck.merge.executors.cdc import rows_to_write
 from mergecheck.merge.executors.classic import rewriting_join_type
 from mergecheck.merge.executors.clauses import precompute_clauses
 from mergecheck.merge.executors.first_scan import files_of_names
 from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, has_few_rows, split_bytes
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
-from mergecheck.merge.executors.rows_to_write import rows_to_write
 from mergecheck.merge.executors.run import has_inserts, is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.logs import TRACE

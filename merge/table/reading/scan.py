@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.syntax.dialect import quote_name
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
-from mergecheck.merge.types.type_sql import type_sql
+from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

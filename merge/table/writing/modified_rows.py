@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mergecheck.merge.table.writing.rows import ACTION, DELETES, UPDATES
-from mergecheck.merge.table.writing.writer import RECORD_SCHEMA, write_partition
+from mergecheck.merge.table.writing.rows import ACTION, DELETES, UPDATES, record_batch
+from mergecheck.merge.table.writing.writer import write_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ def write_modified_rows(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> I
     yield from write_partition(task, modified.watch(batches))
     records = modified.records()
     if records:
-        yield pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
+        yield record_batch(records)
 
 
 class _ModifiedRows:

@@ -1,11 +1,37 @@
-"""Actions of rows that reach the writer: an action decides to which files a row goes and in which metric it counts."""
+"""Actions of rows that reach the writer, and the records in which it reports what it did.
+
+An action decides to which files a row goes and in which metric it counts.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
+import pyarrow as pa
+
 ACTION = "_action_"
+DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
+NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
+
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("name", pa.string()),
+        pa.field("size", pa.int64()),
+        pa.field("num_records", pa.int64()),
+        pa.field("partition_values", pa.map_(pa.string(), pa.string())),
+        pa.field("stats", pa.string()),
+    ]
+)
+RECORD_DDL = (
+    "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING"
+)
+
+
+def record_batch(records: list[dict[str, object]]) -> pa.RecordBatch:
+    """Make a batch of records; what they leave out is NULL."""
+    return pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
 
 
 class RowAction(IntEnum):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mergecheck.merge.table.writing.rows import ACTION, RowAction, routes
-from mergecheck.merge.table.writing.writer import RECORD_SCHEMA, write_tables
+from mergecheck.merge.table.writing.rows import ACTION, RowAction, record_batch, routes
+from mergecheck.merge.table.writing.writer import write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,11 +35,11 @@ def write_touched_files(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> I
     first = 1 + len(task.schema)
     file, position, is_matched, touches = rows.columns[first : first + _NUM_IDENTITY_COLUMNS]
     if _is_ambiguous(rows.column(ACTION), file, position, is_matched):
-        yield _records([{"kind": AMBIGUOUS}])
+        yield record_batch([{"kind": AMBIGUOUS}])
         return
     touched = pc.unique(file.filter(touches))
     if len(touched):
-        yield _records([{"kind": TOUCHED_FILE, "name": name} for name in touched.to_pylist()])
+        yield record_batch([{"kind": TOUCHED_FILE, "name": name} for name in touched.to_pylist()])
     else:
         task = replace(task, routes=routes(change_data=False))
     written = pc.or_(pc.is_null(file), pc.is_in(file, value_set=touched))
@@ -54,7 +54,3 @@ def _is_ambiguous(
     pairs = pa.table({"file": file, "position": position}).filter(is_pair)
     rows = pairs.group_by(["file", "position"]).aggregate([])
     return bool(rows.num_rows < pairs.num_rows)
-
-
-def _records(records: list[dict[str, object]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)

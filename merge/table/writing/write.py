@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,8 +18,7 @@ from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.checks import Check, with_violations
 from mergecheck.merge.table.writing.constraints import not_null_paths
-from mergecheck.merge.table.writing.rows import RowAction, routes
-from mergecheck.merge.table.writing.writer import (
+from mergecheck.merge.table.writing.rows import (
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,
@@ -26,9 +26,10 @@ from mergecheck.merge.table.writing.writer import (
     RECORD_DDL,
     RECORD_SCHEMA,
     ROW_COUNT,
-    WriteTask,
-    write_partition,
+    RowAction,
+    routes,
 )
+from mergecheck.merge.table.writing.writer import WriteTask, write_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -89,12 +90,11 @@ class WriteResult:
 
     def plus(self, other: WriteResult) -> WriteResult:
         """Add what another query of the same merge wrote."""
-        actions = {*self.counts, *other.counts}
         return replace(
             self,
             data_files=self.data_files + other.data_files,
             change_files=self.change_files + other.change_files,
-            counts={action: self.counts.get(action, 0) + other.counts.get(action, 0) for action in actions},
+            counts=Counter(self.counts) + Counter(other.counts),
         )
 
 
@@ -201,11 +201,10 @@ class TableWriter:
 
 def _result(records: list[Row]) -> WriteResult:
     _raise_violation(records)
-    counts: dict[RowAction, int] = {}
+    counts: Counter[RowAction] = Counter()
     for record in records:
         if record["kind"] == ROW_COUNT:
-            action = RowAction(int(record["name"]))
-            counts[action] = counts.get(action, 0) + record["num_records"]
+            counts[RowAction(int(record["name"]))] += record["num_records"]
     return WriteResult(
         data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
         change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,16 @@ from mergecheck.merge.table.log.statistics import StatisticsCollector
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.constraints import first_violation
 from mergecheck.merge.table.writing.partition_split import split_by_partition
-from mergecheck.merge.table.writing.rows import ACTION, Route
+from mergecheck.merge.table.writing.rows import (
+    ACTION,
+    CHANGE_FILE,
+    CHECK_VIOLATION,
+    DATA_FILE,
+    NULL_VIOLATION,
+    ROW_COUNT,
+    Route,
+    record_batch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.storage import NewFile, Storage
     from mergecheck.merge.table.storage.store_access import StoreAccess
     from mergecheck.merge.table.writing.partition_split import PartitionKey
+    from mergecheck.merge.table.writing.rows import Record
 
 CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
@@ -36,23 +47,6 @@ ROWS_PER_ROW_GROUP = 262_144
 DICTIONARY_BYTES = 64 * 2**10
 """Limit of a dictionary: larger ones cost most of the writing and make files of many values larger."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
-
-DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
-NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
-
-RECORD_SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string()),
-        pa.field("name", pa.string()),
-        pa.field("size", pa.int64()),
-        pa.field("num_records", pa.int64()),
-        pa.field("partition_values", pa.map_(pa.string(), pa.string())),
-        pa.field("stats", pa.string()),
-    ]
-)
-RECORD_DDL = (
-    "kind STRING, name STRING, size BIGINT, num_records BIGINT, partition_values MAP<STRING, STRING>, stats STRING"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +79,8 @@ class WriteTask:
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write one partition of the output and describe it: one record per file, one per action seen.
 
-    The input is ``_action_`` followed by the table's columns and, where these are checked, what a row violates. A
-    violation ends the writing and is reported as a record, since an exception would reach the driver as the text of a
-    Python traceback.
+    The input is ``_action_`` followed by the table's columns and, if these are checked, what a row violates. A
+    violation ends the writing and is reported as a record: an exception would reach the driver as a Python traceback.
     """
     yield from write_tables(task, (pa.Table.from_batches([batch]) for batch in batches))
 
@@ -105,7 +98,7 @@ def write_tables(task: WriteTask, tables: Iterable[pa.Table]) -> Iterator[pa.Rec
         output.abort()
         raise
     if records:
-        yield pa.RecordBatch.from_pylist(records, schema=RECORD_SCHEMA)
+        yield record_batch(records)
 
 
 class _TaskOutput:
@@ -113,17 +106,16 @@ class _TaskOutput:
         self._task = task
         self._storage = open_storage(task.location, task.access)
         self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
-        self._counts: dict[int, int] = {}
+        self._counts: Counter[int] = Counter()
         self._name = _file_name_prefix(task.write_id)
         self._void = [field.name for field in task.schema if pa.types.is_null(field.type)]
-        self.violation: dict[str, object] | None = None
+        self.violation: Record | None = None
 
     def add(self, batch: pa.Table) -> None:
         actions = batch.column(ACTION)
         rows = _canonical(batch, self._task.schema)
         for counted in pc.value_counts(actions.combine_chunks()).to_pylist():
-            action = counted["values"]
-            self._counts[action] = self._counts.get(action, 0) + counted["counts"]
+            self._counts[counted["values"]] += counted["counts"]
         to_table = [action for action in self._counts if self._task.routes[action].table]
         to_feed = [action for action in self._counts if self._task.routes[action].change_type]
         self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
@@ -139,7 +131,7 @@ class _TaskOutput:
 
     def _violation(
         self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: list[int]
-    ) -> dict[str, object] | None:
+    ) -> Record | None:
         """Describe the first constraint that a row to be written violates; rows only counted need not comply."""
         if self._task.checked:
             messages = _rows_of(batch, actions, written).column(batch.num_columns - 1).drop_null()
@@ -155,14 +147,11 @@ class _TaskOutput:
         for key, part in split_by_partition(rows, self._task.partition_columns):
             file = self._files.get((kind, key))
             if file is None:  # opened by its first row, so that no file is empty (R-701)
-                number = len(self._files)
-                file = _OpenFile(
-                    self._task, self._storage, kind, key, name=f"{self._name}.c{number:03d}.snappy.parquet"
-                )
-                self._files[kind, key] = file
+                name = f"{self._name}.c{len(self._files):03d}.snappy.parquet"
+                file = self._files[kind, key] = _OpenFile.plan(self._task, self._storage, kind, key, name=name)
             file.add(part)
 
-    def close(self) -> list[dict[str, object]]:
+    def close(self) -> list[Record]:
         if self.violation is not None:
             self.abort()
             return [self.violation]
@@ -178,27 +167,25 @@ class _TaskOutput:
 @dataclass(slots=True)
 class _OpenFile:
     task: WriteTask
-    storage: Storage
     kind: str
     key: PartitionKey
-    name: str
-    _relative: str = field(init=False)
-    _file: NewFile = field(init=False)
-    _writer: pq.ParquetWriter | None = field(init=False, default=None)
-    _statistics: StatisticsCollector | None = field(init=False, default=None)
-    _buffered: list[pa.Table] = field(init=False, default_factory=list)
-    _num_buffered: int = field(init=False, default=0)
-    _num_records: int = field(init=False, default=0)
+    relative: str
+    file: NewFile
+    _writer: pq.ParquetWriter | None = None
+    _statistics: StatisticsCollector | None = None
+    _buffered: list[pa.Table] = field(default_factory=list)
+    _num_buffered: int = 0
+    _num_records: int = 0
 
-    def __post_init__(self) -> None:
-        columns = zip(self.task.partition_columns, self.key, strict=True)
-        directories = [directory(name, value) for name, value in columns]
-        if self.kind == CHANGE_FILE:  # R-703
+    @classmethod
+    def plan(cls, task: WriteTask, storage: Storage, kind: str, key: PartitionKey, *, name: str) -> _OpenFile:
+        directories = [directory(*pair) for pair in zip(task.partition_columns, key, strict=True)]
+        if kind == CHANGE_FILE:  # R-703
             # deltalake 1.6 cannot find change files under paths that need percent-encoding. A directory's name means
             # nothing, since the log has the partition values, so it is spelled with plain characters only.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
-        self._relative = "/".join([*directories, self.name])
-        self._file = self.storage.new_file(self._relative)
+        relative = "/".join([*directories, name])
+        return cls(task=task, kind=kind, key=key, relative=relative, file=storage.new_file(relative))
 
     def add(self, rows: pa.Table) -> None:
         self._buffered.append(rows)
@@ -211,30 +198,30 @@ class _OpenFile:
         self._buffered, self._num_buffered = [], 0
         if self._writer is None:
             self._writer = pq.ParquetWriter(
-                self._file.begin(),
+                self.file.begin(),
                 rows.schema,
                 compression="snappy",
                 store_schema=False,
                 store_decimal_as_integer=True,  # as Spark does; hashing and encoding bytes takes twice as long
                 dictionary_pagesize_limit=DICTIONARY_BYTES,
             )
-            if self.kind == DATA_FILE and self.task.num_indexed_columns is not None:
-                indexed = self.task.num_indexed_columns
+            indexed = self.task.num_indexed_columns
+            if self.kind == DATA_FILE and indexed is not None:
                 self._statistics = StatisticsCollector(rows.schema, num_indexed_columns=indexed)
         self._writer.write_table(rows)
         self._num_records += rows.num_rows
         if self._statistics is not None:
             self._statistics.add(rows)
 
-    def close(self) -> dict[str, object]:
+    def close(self) -> Record:
         if self._buffered:
             self._flush()
         if self._writer is not None:
             self._writer.close()
         return {
             "kind": self.kind,
-            "name": self._relative,
-            "size": self._file.finish(),
+            "name": self.relative,
+            "size": self.file.finish(),
             "num_records": self._num_records,
             "partition_values": list(zip(self.task.partition_columns, self.key, strict=True)),
             "stats": None if self._statistics is None else self._statistics.to_json(),
@@ -244,15 +231,13 @@ class _OpenFile:
         if self._writer is not None:
             with contextlib.suppress(OSError):  # the first failure is the one to report
                 self._writer.close()
-        self._file.discard()
+        self.file.discard()
 
 
 def _canonical(batch: pa.Table, schema: pa.Schema) -> pa.Table:
     """Give the columns their names and types in the table; Spark labels instants with the session's time zone."""
-    columns = [
-        as_type(column, wanted.type) for column, wanted in zip(batch.columns[1 : len(schema) + 1], schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    columns = zip(batch.columns[1 : len(schema) + 1], schema.types, strict=True)
+    return pa.Table.from_arrays([as_type(column, wanted) for column, wanted in columns], schema=schema)
 
 
 def as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:

@@ -18,7 +18,7 @@ from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
 from mergecheck.merge.syntax.dialect import tokenize
 from mergecheck.merge.types.casts import cast_leaf
-from mergecheck.merge.types.type_sql import type_sql
+from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from pyspark.sql import types as t
 from sqlglot import exp
 
 from mergecheck.merge.errors import MergeError
-from mergecheck.merge.expressions.cast_errors import explain
 from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
+from mergecheck.merge.expressions.spark_errors import explain
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 
 TARGET = t.StructType([t.StructField("id", t.LongType()), t.StructField("n", t.IntegerType())])

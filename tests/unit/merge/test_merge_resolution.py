@@ -13,8 +13,7 @@ from resolving import EVOLVE, ON, Answers, failure, run, schema_of
 
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
-from mergecheck.merge.expressions.array_functions import array_call
-from mergecheck.merge.expressions.functions import called_functions, subqueries
+from mergecheck.merge.expressions.functions import array_call, called_functions, subqueries
 from mergecheck.merge.expressions.scope import Relation, Side
 from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind

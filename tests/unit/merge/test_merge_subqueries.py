@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mergecheck.merge.resolution.subqueries import bind_subqueries
+from mergecheck.merge.sql import bind_subqueries
 from mergecheck.merge.syntax.parser import parse_merge
 
 PATHS = {("source",): "/data/source", ("target",): "/data/target"}

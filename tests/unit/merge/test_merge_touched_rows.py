@@ -8,9 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mergecheck.merge.table.writing.rows import ACTION, RowAction, routes
+from mergecheck.merge.table.writing.rows import (
+    ACTION,
+    CHANGE_FILE,
+    CHECK_VIOLATION,
+    DATA_FILE,
+    ROW_COUNT,
+    RowAction,
+    routes,
+)
 from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
-from mergecheck.merge.table.writing.writer import CHANGE_FILE, CHECK_VIOLATION, DATA_FILE, ROW_COUNT, WriteTask
+from mergecheck.merge.table.writing.writer import WriteTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
