@@ -39,13 +39,12 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.storage import NewFile, Storage
     from mergecheck.merge.table.storage.store_access import StoreAccess
     from mergecheck.merge.table.writing.partition_split import PartitionKey
-    from mergecheck.merge.table.writing.rows import Record
 
 CHANGE_DATA_DIRECTORY = "_change_data"
 CHANGE_TYPE = "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
+# Larger dictionaries cost most of the writing and make files of many values larger.
 DICTIONARY_BYTES = 64 * 2**10
-"""Limit of a dictionary: larger ones cost most of the writing and make files of many values larger."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.=-]")
 
 
@@ -109,7 +108,7 @@ class _TaskOutput:
         self._counts: Counter[int] = Counter()
         self._name = _file_name_prefix(task.write_id)
         self._void = [field.name for field in task.schema if pa.types.is_null(field.type)]
-        self.violation: Record | None = None
+        self.violation: dict[str, object] | None = None
 
     def add(self, batch: pa.Table) -> None:
         actions = batch.column(ACTION)
@@ -131,17 +130,16 @@ class _TaskOutput:
 
     def _violation(
         self, batch: pa.Table, rows: pa.Table, actions: pa.ChunkedArray, written: list[int]
-    ) -> Record | None:
+    ) -> dict[str, object] | None:
         """Describe the first constraint that a row to be written violates; rows only counted need not comply."""
         if self._task.checked:
             messages = _rows_of(batch, actions, written).column(batch.num_columns - 1).drop_null()
             if len(messages):
                 return {"kind": CHECK_VIOLATION, "name": messages[0].as_py()}
-        if self._task.not_null:
-            path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
-            if path is not None:
-                return {"kind": NULL_VIOLATION, "name": path}
-        return None
+        if not self._task.not_null:
+            return None
+        path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
+        return None if path is None else {"kind": NULL_VIOLATION, "name": path}
 
     def _write(self, kind: str, rows: pa.Table) -> None:
         for key, part in split_by_partition(rows, self._task.partition_columns):
@@ -151,13 +149,12 @@ class _TaskOutput:
                 file = self._files[kind, key] = _OpenFile.plan(self._task, self._storage, kind, key, name=name)
             file.add(part)
 
-    def close(self) -> list[Record]:
+    def close(self) -> list[dict[str, object]]:
         if self.violation is not None:
             self.abort()
             return [self.violation]
-        records = [file.close() for file in self._files.values()]
         counts = [{"kind": ROW_COUNT, "name": str(action), "num_records": n} for action, n in self._counts.items()]
-        return [*records, *counts]
+        return [*(file.close() for file in self._files.values()), *counts]
 
     def abort(self) -> None:
         for file in self._files.values():
@@ -182,7 +179,7 @@ class _OpenFile:
         directories = [directory(*pair) for pair in zip(task.partition_columns, key, strict=True)]
         if kind == CHANGE_FILE:  # R-703
             # deltalake 1.6 cannot find change files under paths that need percent-encoding. A directory's name means
-            # nothing, since the log has the partition values, so it is spelled with plain characters only.
+            # nothing: the log has the partition values.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
         relative = "/".join([*directories, name])
         return cls(task=task, kind=kind, key=key, relative=relative, file=storage.new_file(relative))
@@ -213,7 +210,7 @@ class _OpenFile:
         if self._statistics is not None:
             self._statistics.add(rows)
 
-    def close(self) -> Record:
+    def close(self) -> dict[str, object]:
         if self._buffered:
             self._flush()
         if self._writer is not None:
