@@ -16,7 +16,7 @@ from mergecheck.reference.types.data_types import BIGINT, INT, INTEGER_BITS, STR
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import conditions_over
 from mergecheck.strategies.expression.nested_conditions import struct_constant
-from mergecheck.strategies.expression.scopes import draw_reference
+from mergecheck.strategies.expression.scopes import constants_of, draw_reference
 from mergecheck.strategies.expression.slots import Slot, divisors, draw_partial, field_slot, fitting_fields
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax.columns import Column, Domain
@@ -37,7 +37,6 @@ from mergecheck.strategies.table.nested import has_constants
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Value
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.expression.scopes import Candidate
     from mergecheck.strategies.syntax.expressions import Expression
@@ -102,7 +101,7 @@ def values_for(draw: DrawFn, slot: Slot) -> Expression:
         case _Form.ARRAY:
             return _array_call(draw, slot)
         case _Form.FIELD:
-            return _field(draw, slot)
+            return draw(st.sampled_from(tuple(fitting_fields(slot)))).access
         case _Form.COLUMN:
             return _column(draw, slot)
         case _Form.LITERAL:
@@ -138,13 +137,7 @@ def _constant(draw: DrawFn, slot: Slot) -> Expression:
         return _struct(draw, slot, column.type)
     if column.nested:
         return NULL
-    observed = [
-        value
-        for candidate in slot.fitting
-        if candidate.column.type == column.type
-        for value in candidate.observed
-        if writable(value)
-    ]
+    observed = constants_of(slot.fitting, column.type)
     small = domain(column.type)[:_FEW_CONSTANTS]
     return Literal(draw(st.sampled_from((*small, *observed[:_FEW_CONSTANTS]))), column.type)
 
@@ -189,11 +182,6 @@ def _cast(draw: DrawFn, slot: Slot) -> Expression:
     )
 
 
-def _field(draw: DrawFn, slot: Slot) -> Expression:
-    found = tuple(fitting_fields(slot))
-    return draw(st.sampled_from(found)).access if found else _column(draw, slot)
-
-
 def _array_operands(slot: Slot) -> tuple[Candidate, ...]:
     """Return the array columns whose elements every engine compares alike: integers, texts, structs of them."""
     return tuple(
@@ -229,14 +217,11 @@ def _elements(candidate: Candidate) -> tuple[Expression, ...]:
     if not isinstance(array, ArrayType):
         return ()
     found = {repr(element): element for cell in candidate.observed for element in cell if element is not None}
-    constants = (_element(element, array.element) for element in found.values())
-    return tuple(constant for constant in constants if constant is not None)
-
-
-def _element(element: Value, data_type: DataType) -> Expression | None:
-    if isinstance(data_type, StructType):
-        return struct_constant(element, data_type)
-    return Literal(element, data_type) if writable(element) else None
+    kind = array.element
+    if isinstance(kind, StructType):
+        structs = (struct_constant(element, kind) for element in found.values())
+        return tuple(struct for struct in structs if struct is not None)
+    return tuple(Literal(element, kind) for element in found.values() if writable(element))
 
 
 def _plainly_equal(data_type: DataType) -> bool:

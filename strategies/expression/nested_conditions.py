@@ -44,9 +44,8 @@ def compare_field(draw: DrawFn, scope: Scope, operators: SearchStrategy[Operator
     stand_in = Column(name=leaf.path[-1], type=leaf.type)
     if stand_in.nested or chance(draw, 30):
         return IsNull(operand=leaf.access, negated=draw(st.booleans()))
-    found = [value for value in map(leaf.value, candidate.observed) if value is not None]
-    observed = Candidate(side=candidate.side, column=stand_in, observed=tuple(found))
-    return Comparison(draw(operators), leaf.access, draw_constant(draw, scope, observed))
+    field = Candidate(side=candidate.side, column=stand_in, cells=tuple(map(leaf.value, candidate.observed)))
+    return Comparison(draw(operators), leaf.access, draw_constant(draw, scope, field))
 
 
 def compare_nested(draw: DrawFn, scope: Scope) -> Expression:

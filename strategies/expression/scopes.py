@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.reference.case.model import Value
+    from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.syntax.columns import Column, Schemas
     from mergecheck.strategies.table.rows import Tables
 
@@ -34,14 +35,17 @@ class Candidate:
     Attributes:
         side: its table.
         column: the column.
-        observed: the distinct values, without NULL.
-        cells: the value of each row, with NULL.
+        cells: the value of each row.
     """
 
     side: Side
     column: Column
-    observed: tuple[Value, ...]
-    cells: tuple[Value, ...] = ()
+    cells: tuple[Value, ...]
+
+    @property
+    def observed(self) -> tuple[Value, ...]:
+        """The values without NULL, each once. They are compared by their text: NaN is one value, -0.0 is not 0.0."""
+        return tuple({repr(cell): cell for cell in self.cells if cell is not None}.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +85,11 @@ def whole_scope(features: frozenset[Feature], schemas: Schemas, tables: Tables) 
         (Side.SOURCE, schemas.source, visible_source(schemas, tables)),
     )
     candidates = tuple(
-        _candidate(side, column, tuple(row[place] for row in rows))
+        Candidate(side=side, column=column, cells=tuple(row[place] for row in rows))
         for side, columns, rows in sides
         for place, column in enumerate(columns)
     )
     return Scope(candidates=candidates, visible=_visible(candidates), features=features)
-
-
-def _candidate(side: Side, column: Column, cells: tuple[Value, ...]) -> Candidate:
-    return Candidate(side=side, column=column, observed=_distinct(cells), cells=cells)
 
 
 def clause_scope(scope: Scope, kind: ClauseKind) -> Scope:
@@ -121,24 +121,14 @@ def draw_constant(draw: DrawFn, scope: Scope, candidate: Candidate) -> Literal:
     column = candidate.column
     observed = [value for value in candidate.observed if writable(value)]
     if not observed or chance(draw, 15):
-        observed = _others(scope, column) or list(domain(column.type)[:5])
+        observed = constants_of(scope.candidates, column.type) or list(domain(column.type)[:5])
     return Literal(draw(st.sampled_from(observed)), column.type)
 
 
-def _others(scope: Scope, column: Column) -> list[Value]:
-    return [
-        value
-        for candidate in scope.candidates
-        if candidate.column.type == column.type
-        for value in candidate.observed
-        if writable(value)
-    ]
-
-
-def _distinct(cells: Iterable[Value]) -> tuple[Value, ...]:
-    """Return the distinct values in order of appearance, compared by their text: NaN is one value, -0.0 is not 0.0."""
-    found = {repr(cell): cell for cell in cells if cell is not None}
-    return tuple(found.values())
+def constants_of(candidates: Iterable[Candidate], data_type: DataType) -> list[Value]:
+    """Return the values that columns of a type hold, as far as they can be written."""
+    alike = (candidate for candidate in candidates if candidate.column.type == data_type)
+    return [value for candidate in alike for value in candidate.observed if writable(value)]
 
 
 def same_class(one: Column, other: Column) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -111,9 +112,7 @@ def _operator(draw: DrawFn, form: OnForm) -> Operator:
 
 
 def _joined(condition: Expression, others: list[Expression]) -> Expression:
-    for other in others:
-        condition = And(condition, other)
-    return condition
+    return reduce(And, others, condition)
 
 
 def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]]) -> Expression:

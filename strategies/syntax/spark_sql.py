@@ -30,6 +30,8 @@ from mergecheck.strategies.syntax.literals import literal
 from mergecheck.strategies.syntax.statement import Action, Aliases, ClauseKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Assignment, Clause, Statement
 
@@ -38,6 +40,7 @@ _WHEN = {
     ClauseKind.NOT_MATCHED: "WHEN NOT MATCHED",
     ClauseKind.NOT_MATCHED_BY_SOURCE: "WHEN NOT MATCHED BY SOURCE",
 }
+_BETWEEN: Mapping[type, str] = {And: "AND", Or: "OR", Quotient: "DIV"}
 _ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct, ArrayCall)
 
 
@@ -79,17 +82,12 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
             return f"{expression_text(base, aliases)}.{quote(field)}"
         case Comparison(operator, left, right):
             return f"{_operand(left, aliases)} {operator.value} {_operand(right, aliases)}"
-        case And(left, right):
-            return f"{_operand(left, aliases)} AND {_operand(right, aliases)}"
-        case Or(left, right):
-            return f"{_operand(left, aliases)} OR {_operand(right, aliases)}"
+        case And(left, right) | Or(left, right) | Quotient(left, right):
+            return f"{_operand(left, aliases)} {_BETWEEN[type(expression)]} {_operand(right, aliases)}"
         case Not(operand):
             return f"NOT {_operand(operand, aliases)}"
-        case Sum():
-            sign = "-" if expression.minus else "+"
-            return f"{_operand(expression.left, aliases)} {sign} {_operand(expression.right, aliases)}"
-        case Quotient(left, right):
-            return f"{_operand(left, aliases)} DIV {_operand(right, aliases)}"
+        case Sum(left=left, right=right, minus=minus):
+            return f"{_operand(left, aliases)} {'-' if minus else '+'} {_operand(right, aliases)}"
         case IsNull():
             return f"{_operand(expression.operand, aliases)} IS {'NOT ' if expression.negated else ''}NULL"
         case In(operand, options):
@@ -97,16 +95,6 @@ def expression_text(expression: Expression, aliases: Aliases) -> str:
             return f"{_operand(operand, aliases)} IN ({inside})"
         case Between(operand, low, high):
             return f"{_operand(operand, aliases)} BETWEEN {_operand(low, aliases)} AND {_operand(high, aliases)}"
-        case CaseWhen() | Coalesce() | Cast() | NamedStruct() | ArrayCall():
-            return _call(expression, aliases)
-        case Verbatim(text):
-            return text
-        case _:
-            assert_never(expression)
-
-
-def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct | ArrayCall, aliases: Aliases) -> str:
-    match expression:
         case CaseWhen(condition, value, otherwise):
             parts = (expression_text(part, aliases) for part in (condition, value, otherwise))
             return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
@@ -120,6 +108,10 @@ def _call(expression: CaseWhen | Coalesce | Cast | NamedStruct | ArrayCall, alia
             return f"NAMED_STRUCT({inside})"
         case ArrayCall(function, arguments):
             return f"{function}({', '.join(expression_text(argument, aliases) for argument in arguments)})"
+        case Verbatim(text):
+            return text
+        case _:
+            assert_never(expression)
 
 
 def _operand(expression: Expression, aliases: Aliases) -> str:

@@ -6,6 +6,8 @@ ever depends on it; a mistake here shifts frequencies and nothing else.
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from mergecheck.reference.types.data_types import STRING
@@ -33,23 +35,25 @@ from mergecheck.strategies.syntax.expressions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mergecheck.reference.case.model import Row, Value
-    from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.syntax.columns import Column
     from mergecheck.strategies.syntax.expressions import Expression
 
 Evaluator: TypeAlias = "Callable[[Row, Row], Value]"
 Places: TypeAlias = "Mapping[tuple[Side, str], int]"
 
-_ORDER: dict[Operator, Callable[[Value, Value], bool]] = {
-    Operator.EQUAL: lambda left, right: left == right,
-    Operator.NOT_EQUAL: lambda left, right: left != right,
-    Operator.LESS: lambda left, right: left < right,
-    Operator.LESS_OR_EQUAL: lambda left, right: left <= right,
-    Operator.GREATER: lambda left, right: left > right,
-    Operator.GREATER_OR_EQUAL: lambda left, right: left >= right,
+_RANKS: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
+"""AND is the least of its operands in this order, OR the greatest."""
+_COMPARES: Mapping[Operator, Callable[[Value, Value], bool]] = {
+    Operator.EQUAL: operator.eq,
+    Operator.NULL_SAFE_EQUAL: operator.eq,
+    Operator.NOT_EQUAL: operator.ne,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
 }
 
 
@@ -73,7 +77,8 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
             struct = evaluator(base, found)
             return lambda target, source: _field(struct(target, source), position)
         case Cast(operand, data_type):
-            return _cast(evaluator(operand, found), data_type)
+            # between integers nothing changes; of text only that of an integer is ever asked for
+            return _strict(str if data_type == STRING else lambda value: value, [operand], found)
         case NamedStruct(_, values):
             parts = [evaluator(value, found) for value in values]
             return lambda target, source: tuple(part(target, source) for part in parts)
@@ -81,121 +86,65 @@ def evaluator(expression: Expression, found: Places) -> Evaluator:
             return lambda _target, _source: told
         case ArrayCall():
             return lambda _target, _source: None
-        case Sum():
-            return _sum(expression, found)
-        case Quotient():
-            return _quotient(expression, found)
-        case CaseWhen() | Coalesce():
-            return _choice(expression, found)
-        case Comparison() | In() | Between() | IsNull():
-            return _predicate(expression, found)
-        case And() | Or() | Not():
-            return _logic(expression, found)
+        case Sum(left=left, right=right, minus=minus):
+            return _strict(operator.sub if minus else operator.add, [left, right], found)
+        case Quotient(left, right):
+            return _strict(_divided, [left, right], found)
+        case CaseWhen(condition, value, otherwise):
+            holds, then, other = (evaluator(part, found) for part in (condition, value, otherwise))
+            return lambda target, source: (then if holds(target, source) is True else other)(target, source)
+        case Coalesce(first, second):
+            one, two = evaluator(first, found), evaluator(second, found)
+            return lambda target, source: two(target, source) if (v := one(target, source)) is None else v
+        case IsNull(operand=operand, negated=negated):
+            tested = evaluator(operand, found)
+            return lambda target, source: (tested(target, source) is None) != negated
+        case Comparison(compared, left, right):
+            one, two = evaluator(left, found), evaluator(right, found)
+            return lambda target, source: _compare(compared, one(target, source), two(target, source))
+        case In(item, options):
+            tests = [evaluator(Comparison(Operator.EQUAL, item, option), found) for option in options]
+            return lambda target, source: max((test(target, source) for test in tests), key=_RANKS.__getitem__)
+        case Between(item, low, high):
+            above = Comparison(Operator.GREATER_OR_EQUAL, item, low)
+            return evaluator(And(above, Comparison(Operator.LESS_OR_EQUAL, item, high)), found)
+        case Not(operand):
+            return _strict(operator.not_, [operand], found)
+        case And(left, right) | Or(left, right):
+            combine = min if isinstance(expression, And) else max
+            one, two = evaluator(left, found), evaluator(right, found)
+            return lambda target, source: combine(one(target, source), two(target, source), key=_RANKS.__getitem__)
         case _:
             assert_never(expression)
 
 
-def _cast(operand: Evaluator, data_type: DataType) -> Evaluator:
-    """Between integers nothing changes; of text only that of an integer is ever asked for."""
-    if data_type != STRING:
-        return operand
-
-    def text(target: Row, source: Row) -> Value:
-        value = operand(target, source)
-        return value if value is None else str(value)
-
-    return text
-
-
-def _sum(expression: Sum, found: Places) -> Evaluator:
-    left, right = evaluator(expression.left, found), evaluator(expression.right, found)
-    sign = -1 if expression.minus else 1
+def _strict(function: Callable[..., Value], operands: Sequence[Expression], found: Places) -> Evaluator:
+    """Evaluate a function that is NULL if an operand is."""
+    parts = [evaluator(operand, found) for operand in operands]
 
     def evaluate(target: Row, source: Row) -> Value:
-        one, other = left(target, source), right(target, source)
-        return None if one is None or other is None else one + sign * other
+        values = [part(target, source) for part in parts]
+        return None if any(value is None for value in values) else function(*values)
 
     return evaluate
 
 
-def _quotient(expression: Quotient, found: Places) -> Evaluator:
-    left, right = evaluator(expression.left, found), evaluator(expression.right, found)
-
-    def evaluate(target: Row, source: Row) -> Value:
-        one, other = left(target, source), right(target, source)
-        if one is None or not other:
-            return None
-        size = abs(one) // abs(other)
-        return size if (one < 0) == (other < 0) else -size
-
-    return evaluate
-
-
-def _choice(expression: CaseWhen | Coalesce, found: Places) -> Evaluator:
-    if isinstance(expression, Coalesce):
-        first, second = evaluator(expression.first, found), evaluator(expression.second, found)
-
-        def coalesce(target: Row, source: Row) -> Value:
-            value = first(target, source)
-            return second(target, source) if value is None else value
-
-        return coalesce
-    condition = evaluator(expression.condition, found)
-    value, otherwise = evaluator(expression.value, found), evaluator(expression.otherwise, found)
-    return lambda target, source: (value if condition(target, source) is True else otherwise)(target, source)
-
-
-def _predicate(expression: Comparison | In | Between | IsNull, found: Places) -> Evaluator:
-    match expression:
-        case Comparison(operator, left, right):
-            one, other = evaluator(left, found), evaluator(right, found)
-            return lambda target, source: _compare(operator, one(target, source), other(target, source))
-        case IsNull():
-            operand, negated = evaluator(expression.operand, found), expression.negated
-            return lambda target, source: (operand(target, source) is None) != negated
-        case In(item, options):
-            equalities = [Comparison(Operator.EQUAL, item, option) for option in options]
-            tests = [evaluator(equality, found) for equality in equalities]
-            return lambda target, source: _any(test(target, source) for test in tests)
-        case Between(item, low, high):
-            above = Comparison(Operator.GREATER_OR_EQUAL, item, low)
-            below = Comparison(Operator.LESS_OR_EQUAL, item, high)
-            return evaluator(And(above, below), found)
-
-
-def _logic(expression: And | Or | Not, found: Places) -> Evaluator:
-    if isinstance(expression, Not):
-        operand = evaluator(expression.operand, found)
-        return lambda target, source: _not(operand(target, source))
-    left, right = evaluator(expression.left, found), evaluator(expression.right, found)
-    if isinstance(expression, Or):
-        return lambda target, source: _any((left(target, source), right(target, source)))
-    return lambda target, source: _not(_any((_not(left(target, source)), _not(right(target, source)))))
-
-
-def _any(results: Iterable[bool | None]) -> bool | None:
-    """OR of Kleene's logic."""
-    unknown = False
-    for result in results:
-        if result:
-            return True
-        unknown = unknown or result is None
-    return None if unknown else False
-
-
-def _not(result: bool | None) -> bool | None:  # noqa: FBT001 - a truth value of SQL, not a switch
-    return None if result is None else not result
+def _divided(one: int, other: int) -> int | None:
+    """Divide towards zero; by zero NULL."""
+    if other == 0:
+        return None
+    size = abs(one) // abs(other)
+    return size if (one < 0) == (other < 0) else -size
 
 
 def _field(struct: tuple[Value, ...] | None, position: int) -> Value:
     return None if struct is None else struct[position]
 
 
-def _compare(operator: Operator, left: Value, right: Value) -> bool | None:
+def _compare(compared: Operator, left: Value, right: Value) -> bool | None:
     if left is None or right is None:
-        return left is right if operator is Operator.NULL_SAFE_EQUAL else None
-    order = _ORDER[Operator.EQUAL if operator is Operator.NULL_SAFE_EQUAL else operator]
+        return left is right if compared is Operator.NULL_SAFE_EQUAL else None
     if isinstance(left, float) and isinstance(right, float):
         # NaN equals itself and is the greatest number (R-801)
-        return order((left != left, 0 if left != left else left), (right != right, 0 if right != right else right))  # noqa: PLR0124 - NaN
-    return order(left, right)
+        left, right = ((math.isnan(value), 0 if math.isnan(value) else value) for value in (left, right))
+    return _COMPARES[compared](left, right)

@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 _INTEGERS = (*range(9), -1, *range(9, 29))
 _STRINGS = ("a", "b", "A", "a ", "b c", "a/b", "x=y", "50%", "é", "it's", "back\\slash", "null", "列 🙂")
 _FLOATS = (1.0, 0.0, -0.0, float("nan"), 1.5, float("inf"), -1.0, float("-inf"))
-_DATES = (
-    date(2020, 1, 1),
-    date(2020, 1, 2),
-    date(2020, 2, 29),
-    date(1969, 12, 31),
-    date(1970, 1, 1),
-    date(9999, 12, 31),
+_DATES = tuple(
+    map(date.fromisoformat, ["2020-01-01", "2020-01-02", "2020-02-29", "1969-12-31", "1970-01-01", "9999-12-31"])
 )
 _MOMENTS = (
-    datetime(2020, 1, 1, tzinfo=UTC),
-    datetime(2020, 1, 1, 0, 0, 0, 1, tzinfo=UTC),
-    datetime(2020, 1, 1, 0, 0, 0, 1000, tzinfo=UTC),
+    *(datetime(2020, 1, 1, 0, 0, 0, micros, tzinfo=UTC) for micros in (0, 1, 1000)),
     datetime(2020, 1, 1, 0, 0, 1, tzinfo=UTC),
     datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
     datetime(2019, 12, 31, tzinfo=UTC),

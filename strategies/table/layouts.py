@@ -46,7 +46,9 @@ def draw_older_files(
     # the first file is the oldest one
     old = [place == 0 or chance(draw, 60) for place in range(len(files))]
     return tuple(
-        tuple(_without_cells(row, places) for row in file) if is_old else file
+        tuple(tuple(None if place in places else cell for place, cell in enumerate(row)) for row in file)
+        if is_old
+        else file
         for is_old, file in zip(old, files, strict=True)
     ), added
 
@@ -79,7 +81,3 @@ def _rows_per_part(draw: DrawFn, num_rows: int) -> int:
     if num_rows > _MANY_ROWS:
         return -(-num_rows // draw(_PARTS))
     return draw(_FEW_ROWS)
-
-
-def _without_cells(row: Row, places: set[int]) -> Row:
-    return tuple(None if place in places else cell for place, cell in enumerate(row))
