@@ -55,14 +55,11 @@ class MergeResult:
     """What a merge did.
 
     Attributes:
-        version: the version committed; None if no commit was made (R-731).
-        path: the execution path; None if the transaction was committed before (R-715).
-        metrics: the 22 operation metrics of R-510, also if no commit was made.
-        internal_metrics: the metrics of R-503.
-        row: ``num_affected_rows``, ``num_updated_rows``, ``num_deleted_rows``, ``num_inserted_rows`` (R-110); None
-            if the command returns no row (R-715).
+        version: None if no commit was made (R-731).
+        path: None if the transaction was committed before (R-715).
+        metrics: the 22 operation metrics of R-510, also if no commit was made; ``internal_metrics`` are those of R-503.
+        row: affected, updated, deleted and inserted rows (R-110); None if the command returns no row (R-715).
         touched_files: locations of the files that were rewritten.
-        materialize_reason: why the source was materialised or not (R-450).
     """
 
     version: int | None

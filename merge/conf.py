@@ -85,11 +85,7 @@ def _setting(
 ) -> Any:  # noqa: ANN401 - of the field's type
     """Declare a field that is read from a setting.
 
-    Args:
-        name: of the setting.
-        default: the value if it is not set.
-        read: turns the text into the value, or raises KeyError or ValueError.
-        allowed: tells the user which texts it takes.
+    ``read`` turns its text into the value, or raises KeyError or ValueError; ``allowed`` tells the user what it takes.
     """
     return field(default=default, metadata={"setting": name, "read": read, "allowed": allowed})
 

@@ -104,11 +104,7 @@ class UncertainCommitError(StoreError):
 
 
 class UnsupportedTableError(MergeError, NotImplementedError):
-    """The table uses features that this package cannot read or write, so it is left alone.
-
-    Attributes:
-        features: the table features by their names in Delta's protocol.
-    """
+    """The table uses features, named as in Delta's protocol, that this package cannot read or write."""
 
     def __init__(self, features: Iterable[str], *, where: str) -> None:
         self.features = tuple(sorted(features))
@@ -122,11 +118,7 @@ class UnsupportedTableError(MergeError, NotImplementedError):
 
 
 class UnsupportedStatementError(MergeError, NotImplementedError):
-    """The statement or a setting asks for something that Delta Lake has and this package has not.
-
-    Attributes:
-        feature: its name, as short as it can be told.
-    """
+    """The statement or a setting asks for a feature that Delta Lake has and this package has not."""
 
     def __init__(self, feature: str, *, hint: str = "") -> None:
         self.feature = feature

@@ -87,12 +87,7 @@ class PathResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeMetrics:
-    """All metrics of one merge.
-
-    Attributes:
-        operation: the 22 metrics of R-510 by Delta's names.
-        internal: the metrics of R-503.
-    """
+    """All metrics of one merge: the 22 operation metrics of R-510 by Delta's names, and the internal ones of R-503."""
 
     operation: Mapping[str, int]
     internal: Mapping[str, int] = field(default_factory=dict)

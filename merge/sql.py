@@ -67,10 +67,8 @@ def bind_subqueries(
 ) -> tuple[MergeStatement, Mapping[str, str]]:
     """Replace the Delta tables that subqueries read by views. Conditions with subqueries are refused later (R-133).
 
-    ``path_of`` gives the path of a Delta table by the parts of its name, None for any other table.
-
-    Returns:
-        The statement, and the names of the temporary views to create with the paths of the tables that they show.
+    ``path_of`` gives the path of a Delta table by the parts of its name, None for any other table. The result has the
+    temporary views to create, with the paths of the tables that they show.
 
     Raises:
         UnsupportedStatementError: a subquery asks for an older version of a Delta table.

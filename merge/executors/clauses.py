@@ -26,11 +26,9 @@ IGNORED = "CAST(NULL AS INT)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecomputedClause:
-    """A clause whose condition has become a column.
+    """A clause whose condition, if it has one, has become a column.
 
-    Attributes:
-        position: its number among the clauses that were precomputed together: the value of ``_clause_`` if it fires.
-        condition_column: None for a clause without condition.
+    Its position among the clauses that were precomputed together is the value of ``_clause_`` if it fires.
     """
 
     clause: ResolvedClause
@@ -41,11 +39,7 @@ class PrecomputedClause:
 def generate_precomputed_conditions_and_df(
     frame: DataFrame, clauses: Sequence[ResolvedClause]
 ) -> tuple[DataFrame, tuple[PrecomputedClause, ...]]:
-    """Add a boolean column per clause condition, each evaluated once per row and on every row (R-312, R-423).
-
-    Returns:
-        The frame with these columns after its own, and the clauses that refer to them.
-    """
+    """Add a boolean column per clause condition, each evaluated once per row and on every row (R-312, R-423)."""
     precomputed = precompute_clauses(clauses)
     conditions = condition_columns(precomputed)
     return frame.selectExpr("*", *conditions) if conditions else frame, precomputed

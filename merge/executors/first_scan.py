@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScan:
-    """What the first scan reads.
+    """What the first scan reads: candidates that may hold matches, and how the source is joined with their rows.
 
-    Attributes:
-        files: the candidates that may hold matches.
-        join_type: how the source is joined with their rows.
-        touched: the touched files, if they are known before the scan (R-410).
+    The touched files may be known before it (R-410).
     """
 
     files: tuple[DataFile, ...]

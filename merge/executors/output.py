@@ -29,12 +29,9 @@ _ROW_ACTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseActions:
-    """The output of a row on which a clause fires (R-A13).
+    """The output of a row on which a clause fires (R-A13): its ``_clause_``, its ``_action_`` and its values.
 
-    Attributes:
-        position: ``_clause_`` of such a row.
-        action: ``_action_`` of such a row.
-        values: one Spark SQL text per column of the final schema.
+    There is one value, as Spark SQL, per column of the final schema.
     """
 
     position: int

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 class MergeRun:
     """One merge under way: the resolved statement, the table's snapshot, the source and the settings.
 
-    Attributes:
-        candidates: the files left by data skipping (R-420, R-421).
-        joins: how the source is joined with rows of these files.
+    The candidates are the files left by data skipping (R-420, R-421).
     """
 
     spark: SparkSession

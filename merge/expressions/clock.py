@@ -21,10 +21,9 @@ _WITH_BRACKETS: Final = _WITHOUT_BRACKETS | {"now", "curdate"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementClock:
-    """The time of a statement. Functions of it become literals, since each Spark job would take its own time.
+    """The time of a statement, with time zone, to the microsecond.
 
-    Attributes:
-        instant: with time zone, to the microsecond.
+    Functions of it become literals, since each Spark job would take its own time.
     """
 
     instant: datetime

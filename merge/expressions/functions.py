@@ -113,9 +113,7 @@ def _starts_query(tokens: Sequence[Token], index: int) -> bool:
 class ArrayCall:
     """A call of an array function whose operands are cast.
 
-    Attributes:
-        name: the function in lower case.
-        operands: Spark SQL texts; all are arrays but the second of ``array_remove``, which is an element.
+    All operands are arrays but the second of ``array_remove``, which is an element.
     """
 
     name: str

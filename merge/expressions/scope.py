@@ -66,8 +66,7 @@ class Column:
 class Match:
     """What a dotted name means.
 
-    Attributes:
-        consumed: how many parts of the name, qualifier included, name the column; the rest are fields in it.
+    So many parts of it as are consumed, qualifier included, name the column; the rest are fields in it.
     """
 
     column: Column

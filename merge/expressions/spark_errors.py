@@ -33,11 +33,8 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
     """Turn an exception of Spark into ours, under Spark's own error condition.
 
     The condition of an exception that is wrapped in another one is taken from its text. Overflow of a cast becomes
-    ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``explain`` finds out which cast it was.
-
-    Returns:
-        what to raise: ours, or the original if it comes from a lost executor or connection, from a defect of Spark
-        or from Python code that ran in it.
+    ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``explain`` finds out which cast it was. What comes from a lost
+    executor or connection, from a defect of Spark or from Python code that ran in it stays as it is.
     """
     if isinstance(error, MergeError):
         return error

@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Alignment:
-    """Aligns the clauses of one merge with its final schema.
-
-    Attributes:
-        target_schema, final_schema: the table's columns now and after the merge.
-        implicit: defaults and generated columns of the table.
-        evolution: the merge may change the schema.
-        types: of expressions, by their text.
-    """
+    """Aligns the clauses of one merge with its final schema. Types of expressions are found by their text."""
 
     target_schema: StructType
     final_schema: StructType

@@ -30,10 +30,8 @@ _ACTIONS: Final = {
 class DeltaMergeInto:
     """A MERGE over two relations, names not yet resolved. Make one with ``apply``.
 
-    Attributes:
-        clauses: those of matched rows first, then not matched, then not matched by source: the order in which they are
-            resolved (R-113); those of one kind in statement order (R-102).
-        with_schema_evolution: by statement, builder or setting.
+    Its clauses are those of matched rows first, then not matched, then not matched by source: the order in which they
+    are resolved (R-113). Those of one kind are in statement order (R-102).
     """
 
     target: Relation

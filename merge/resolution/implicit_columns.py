@@ -29,9 +29,7 @@ GENERATION_EXPRESSION: Final = "delta.generationExpression"
 class ImplicitColumns:
     """The default and generation expressions of a table, by the position of their column.
 
-    Attributes:
-        defaults: over no columns.
-        generated: over the table's columns by their positional names.
+    Generation expressions are over the table's columns, by their positional names.
     """
 
     defaults: Mapping[int, ResolvedExpression] = field(default_factory=dict)

@@ -58,12 +58,9 @@ class BoundClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundMerge:
-    """A merge whose names and final schema are resolved.
+    """A merge whose names and final schema are resolved; its clauses are in the order of ``DeltaMergeInto``.
 
-    Attributes:
-        condition: ON.
-        clauses: matched, not matched, not matched by source.
-        final_schema: the table's columns after the merge; the target's own schema object if nothing changes.
+    The final schema is the target's own object if nothing changes.
     """
 
     condition: ResolvedExpression

@@ -19,11 +19,7 @@ _NESTED = (StructType, ArrayType, MapType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """A value of its column's type.
-
-    Attributes:
-        certain: False if only Spark can tell whether the cast exists.
-    """
+    """A value of its column's type; not certain if only Spark can tell whether the cast exists."""
 
     sql: str
     certain: bool = True
@@ -74,12 +70,12 @@ def assign(
     repeatable: bool,
     preserved: TypedSql | None = None,
 ) -> Assigned:
-    """Cast a value to the type of its column.
+    """Cast a value, Spark SQL over positional columns, to the type of its column.
 
     Args:
-        sql: Spark SQL over positional columns.
-        source: the type of ``sql``.
-        target: the type that the column has.
+        sql: the value.
+        source: its type.
+        target: the column's.
         casting: policy, matching of fields and treatment of NULL structs.
         repeatable: ``sql`` may be written several times: a column, or a subquery, which Spark evaluates once.
         preserved: the column's old value, from which fields that only the target has are kept: ``UPDATE *`` (R-244).

@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A type inside another one.
+    """A type inside another one, and the field of a struct that has it, if it is one.
 
-    Attributes:
-        path: names from the outside to the inside; Spark calls what is no field ``element``, ``key`` or ``value``.
-        type: the type.
-        field: the field of a struct that has the type, if it is one.
+    The path leads from the outside to the inside; Spark calls what is no field ``element``, ``key`` or ``value``.
     """
 
     path: tuple[str, ...]

@@ -32,9 +32,7 @@ _BYTES = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 class OneTaskJoins:
     """Joins in one task if both sides are small and the session sends every shuffle to one task anyway.
 
-    Attributes:
-        shuffles_to_one_task: what ``shuffles_to_one_task`` says of the session.
-        split_bytes: what one scan task reads at most.
+    One scan task reads at most ``split_bytes``.
     """
 
     source: PreparedSource

@@ -28,12 +28,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCommit:
-    """Everything that one commit will say.
-
-    Attributes:
-        metrics: the 22 operation metrics; None if history metrics are off (R-501).
-        transaction: the application's transaction, None without one (R-715).
-    """
+    """Everything that one commit will say; metrics are None if history metrics are off (R-501)."""
 
     merge: ResolvedMerge
     read: ReadSet

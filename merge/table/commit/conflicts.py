@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 class ReadSet:
     """What a merge read and what it is about to remove.
 
-    Attributes:
-        predicate: over target columns; rows of a file that cannot satisfy it were not read.
-        files: the data files read.
-        removed: the data files that this commit removes.
-        app_id: the application of this commit's ``txn`` action, if any.
+    Rows of a file that cannot satisfy the predicate, over target columns, were not read. The application is that of
+    this commit's ``txn`` action, if any.
     """
 
     snapshot: Snapshot

@@ -30,11 +30,7 @@ _LEGACY_WRITER: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """What a reader and a writer of the table must know.
-
-    Attributes:
-        reader_features, writer_features: those that the protocol names; versions below 3 and 7 name none.
-    """
+    """What a reader and a writer of the table must know; versions below 3 and 7 name no features."""
 
     min_reader_version: int = 1
     min_writer_version: int = 2

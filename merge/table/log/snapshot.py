@@ -45,13 +45,12 @@ class FileStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """One live data file.
+    """One live data file, with the typed value of each partition column.
 
     Attributes:
         path: as the log spells it, percent-encoded, relative to the table unless absolute.
         location: the absolute path on disk or the URI in a store, decoded.
         size: bytes.
-        partition_values: typed value by partition column.
     """
 
     path: str

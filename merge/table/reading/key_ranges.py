@@ -22,8 +22,7 @@ _POSITION_SCHEMA = pa.schema([pa.field("position", pa.int32())])
 class KeyRanges:
     """The inclusive range of one key column in each file; a file whose low is above its high has no key.
 
-    Attributes:
-        is_double: keys are compared as doubles; both ends have been rounded to doubles, as the comparison rounds.
+    If ``is_double``, both ends have been rounded to doubles, as the comparison rounds.
     """
 
     lows: tuple[float, ...]

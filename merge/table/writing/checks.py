@@ -32,11 +32,7 @@ VIOLATION_COLUMN: Final = "_violation_"
 class Check:
     """A condition that every row written must satisfy; NULL violates it (R-742).
 
-    Attributes:
-        name: the constraint's name in messages.
-        text: the condition as messages show it.
-        sql: the condition over positional names of the table's columns.
-        columns: names of the columns that it refers to, by their positional names.
+    ``text`` is what messages show, ``sql`` is over positional names, of which ``columns`` gives the tables' names.
     """
 
     name: str

@@ -52,12 +52,7 @@ DELETES = (RowAction.MATCHED_DELETE, RowAction.NOT_MATCHED_BY_SOURCE_DELETE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """The files that rows of one action are written to.
-
-    Attributes:
-        table: whether they go to a data file of the table.
-        change_type: their ``_change_type`` in the change data files (R-603); None keeps them out.
-    """
+    """Whether rows of an action go to data files, and their ``_change_type`` if they go to change files (R-603)."""
 
     table: bool
     change_type: str | None = None

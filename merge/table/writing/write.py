@@ -53,13 +53,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
-    """A file that a successful task wrote.
-
-    Attributes:
-        path: relative to the table, decoded.
-        partition_values: serialised, by column.
-        stats: JSON text; None if statistics are off.
-    """
+    """A file that a successful task wrote: decoded path in the table, serialised partition values, JSON statistics."""
 
     path: str
     size: int

@@ -61,7 +61,6 @@ class WriteTask:
         not_null: paths of columns and struct fields that must not be NULL (R-741).
         checked: the input ends with a column that says of each row what CHECK it violates (R-742).
         num_indexed_columns: leaf columns with statistics; None writes no statistics at all.
-        access: how the table's store is reached; None for a local table.
     """
 
     location: str
