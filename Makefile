@@ -3,6 +3,7 @@
 #   make test     the tests, in two processes (JOBS=4 to change)
 #   make check    lint, types, import contract
 #   make specification   docs/specification from harness/specification (SPEC="--draw 2000" draws cases anew)
+#   make corruptions     docs/deviation-corruptions.md (SPEC="--record duckdb" asks an engine anew)
 
 PYTHON ?= python3
 UV_VERSION := 0.13.8
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
 JOBS ?= 2
 
-.PHONY: fuzz test check lint types imports format specification java setup clean
+.PHONY: fuzz test check lint types imports format specification corruptions java setup clean
 
 fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
@@ -34,6 +35,9 @@ imports: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+corruptions: setup
+	$(BIN)/python -m mergecheck.harness.corruptions $(SPEC)
 
 specification: setup
 	$(BIN)/python -m mergecheck.harness.rule_pages $(SPEC)

@@ -80,7 +80,7 @@ class Checker:
     def check(self, prepared: PreparedCase) -> CaseReport:
         """Run a case on the engine, compare, and report everything known afterwards."""
         with interrupts_kept(), self._kept_on_disk(prepared.case):
-            return self.deviations.annotated(self._judged(prepared))
+            return self.deviations.annotated(self._judged(prepared), self.engine.capabilities)
 
     def check_case(self, case: Case) -> CaseReport:
         """Prepare a case and check it."""

@@ -14,7 +14,7 @@ from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.evaluation.evaluation import Evaluation
+from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.names import Relation
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
@@ -35,9 +35,15 @@ if TYPE_CHECKING:
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
-def evaluate(case: Case) -> Reference:
-    """Say what a case must come to: a prediction, a rejection, or that the reference does not know."""
-    run = _Run(case=case)
+def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+    """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
+
+    Args:
+        case: the merge.
+        several_matches: what is made of a target row that several source rows match; other than R-320 says to tell
+            what a merge that is not Delta's comes to.
+    """
+    run = _Run(case=case, several_matches=several_matches)
     try:
         return run.reference()
     except UnsupportedByReferenceError as unsupported:
@@ -69,6 +75,7 @@ class _Run:
     """The evaluation of one case. It keeps how far it came, for the trace."""
 
     case: Case
+    several_matches: SeveralMatches = SeveralMatches.REFUSED
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
@@ -93,6 +100,7 @@ class _Run:
                 settings=resolved.settings,
                 source=resolved.source,
                 merge=resolved.merge,
+                several_matches=self.several_matches,
             )
             return self.evaluation.answer()
 

@@ -1,7 +1,8 @@
 """Known deviations of engines, as data: which cases, which difference, why, and until when it was looked at.
 
 An entry explains a mismatch only if its engine, its versions and its predicate fit and if every difference of the
-case is one that some fitting entry names. Anything else stays a finding.
+case is one that some fitting entry names. Anything else stays a finding. An entry with a reading says exactly what the
+engine does instead: its answer is held against that.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -19,6 +21,8 @@ from packaging.version import InvalidVersion, Version
 
 from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, BadDifferenceError, parse_difference, parts_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, Predicate, parse_predicate
+from mergecheck.harness.deviations.readings.catalogue import READINGS
+from mergecheck.harness.deviations.readings.judged import Phase, judged
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
 from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
 from mergecheck.harness.verdict import Verdict
@@ -31,12 +35,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.deviations.expected import ExpectedDifference
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.deviations.readings.judged import Judged, Reading
+    from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Case
 
-_KEYS = ("id", "engine", "versions", "when", "difference", "message", "reason", "link", "review", "case")
-_OPTIONAL = frozenset({"message", "when"})
+_KEYS = ("id", "engine", "versions", "when", "difference", "message", "as_if", "reason", "link", "review", "case")
+_TEXTS = ("id", "engine", "versions", "message", "as_if", "reason", "link", "case")
+_OPTIONAL = frozenset({"message", "when", "as_if"})
+_ORDER = {name: place for place, name in enumerate(READINGS)}
 _PACKAGED = "deviations.toml"
 _ANY_VERSION = "*"
 
@@ -57,6 +64,8 @@ class Deviation:
         difference: the mismatches that it explains.
         message: must be found in the engine's error, its class before its message; such an entry explains nothing
             if the engine does not fail. None for any answer.
+        as_if: what the engine does instead; its answer must be exactly that. None: any answer that differs only in
+            ``difference`` is explained.
         review: the day by which somebody should look at the entry again.
         case: a case that shows the deviation.
     """
@@ -67,6 +76,7 @@ class Deviation:
     when: Predicate
     difference: tuple[ExpectedDifference, ...]
     message: re.Pattern[str] | None
+    as_if: Reading | None
     reason: str
     link: str
     review: dt.date
@@ -101,23 +111,54 @@ class Deviations:
 
     entries: tuple[Deviation, ...] = ()
 
-    def explain(self, report: CaseReport) -> tuple[Deviation, ...]:
-        """Return the entries that together explain every difference of a mismatch; none if one is left over."""
+    def explain(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
+        """Return the entries that together explain every difference of a mismatch; none if one is left over.
+
+        Entries with a reading are tried one by one, and together. A difference between the engine's own answers has
+        nothing that a reading could be held against; there they explain what ``difference`` says.
+
+        Args:
+            report: what an engine answered.
+            capabilities: what the engine can show.
+        """
         if report.verdict is not Verdict.MISMATCH:
             return ()
-        mismatches = [*report.mismatches, *(_in_cells(m) for m in report.mismatches if m.kind in WHOLE_ROWS)]
-        fitting = [entry for entry in self.entries if entry.names_one_of(mismatches) and entry.fits(report)]
+        answer = judged(report)
+        if answer is None:
+            return self._explaining_all(report.mismatches, self.entries, report)
+        plain = tuple(entry for entry in self.entries if entry.as_if is None)
+        read = [entry for entry in self.entries if entry.as_if is not None and entry.fits(report)]
+        rewrites = [entry for entry in read if entry.as_if.phase is Phase.REWRITE]  # type: ignore[union-attr] # it has one
+        repairs = [entry for entry in read if entry.as_if.phase is Phase.REPAIR]  # type: ignore[union-attr] # it has one
+        for number in range(len(rewrites) + 1):
+            for chosen in combinations(rewrites, number):
+                now, used = _applied(answer, chosen)
+                if len(used) < number:
+                    continue
+                now, repaired = _applied(now, repairs)
+                left = now.mismatches(capabilities) if used or repaired else report.mismatches
+                rest = self._explaining_all(left, plain, report)
+                if rest or not left:
+                    return (*used, *repaired, *rest)
+        return ()
+
+    def _explaining_all(
+        self, mismatches: Sequence[Mismatch], entries: Sequence[Deviation], report: CaseReport
+    ) -> tuple[Deviation, ...]:
+        """Return the entries whose differences are together all of some mismatches; none if one is left over."""
+        in_cells = [*mismatches, *(_in_cells(m) for m in mismatches if m.kind in WHOLE_ROWS)]
+        fitting = [entry for entry in entries if entry.names_one_of(in_cells) and entry.fits(report)]
         explained: dict[str, Deviation] = {}
-        for mismatch in report.mismatches:
-            entries = _explaining(mismatch, fitting, report)
-            if not entries:
+        for mismatch in mismatches:
+            found = _explaining(mismatch, fitting, report)
+            if not found:
                 return ()
-            explained.update((entry.id, entry) for entry in entries)
+            explained.update((entry.id, entry) for entry in found)
         return tuple(explained.values())
 
-    def annotated(self, report: CaseReport) -> CaseReport:
+    def annotated(self, report: CaseReport, capabilities: Capabilities) -> CaseReport:
         """Return the report with the ids of the entries that explain it."""
-        found = self.explain(report)
+        found = self.explain(report, capabilities)
         return replace(report, deviations=tuple(entry.id for entry in found)) if found else report
 
     def of(self, engine: Engine) -> tuple[Deviation, ...]:
@@ -139,11 +180,14 @@ class Deviations:
         stale = [
             _stale(entry, report)
             for entry in self.of(engine)
-            if entry not in Deviations((entry,)).explain(report := _answered(entry, engine, check))
+            if entry.id not in self._explaining_ids(report := _answered(entry, engine, check), engine.capabilities)
         ]
         if stale:
             advice = "Narrow the versions, mend the entry, or take it out; --no-deviations runs without any."
             raise StaleDeviationError("\n".join([*stale, advice]))
+
+    def _explaining_ids(self, report: CaseReport, capabilities: Capabilities) -> set[str]:
+        return {entry.id for entry in self.explain(report, capabilities)}
 
     def due(self, engine: Engine, today: dt.date) -> tuple[Deviation, ...]:
         """Return the entries about an engine whose review date has passed."""
@@ -152,6 +196,17 @@ class Deviations:
     def reason(self, deviation_id: str) -> str:
         """Return why an entry is there."""
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
+
+
+def _applied(now: Judged, entries: Sequence[Deviation]) -> tuple[Judged, list[Deviation]]:
+    """Apply the readings of some entries in the order of the catalogue; those that change nothing are left out."""
+    used = []
+    for entry in sorted(entries, key=lambda entry: _ORDER[entry.as_if.name]):  # type: ignore[union-attr] # they have one
+        after = entry.as_if.apply(now)  # type: ignore[union-attr] # the same
+        if after is not None:
+            now = after
+            used.append(entry)
+    return now, used
 
 
 def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:
@@ -228,12 +283,15 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
     missing = [key for key in _KEYS if key not in table and key not in _OPTIONAL]
     if missing:
         raise UserInputError(f"{where}: lacks {', '.join(missing)}")
-    for key in ("id", "engine", "versions", "reason", "link", "case", *(["message"] if "message" in table else [])):
+    for key in (key for key in _TEXTS if key in table):
         if not isinstance(table[key], str) or not table[key].strip():
             raise UserInputError(f"{where}: {key} must be a text that is not empty")
     difference, review = table["difference"], table["review"]
     if not isinstance(difference, list) or not difference:
         raise UserInputError(f'{where}: difference must be a list, such as ["rows missing_rows"]')
+    if table.get("as_if", next(iter(READINGS))) not in READINGS:
+        names = "; ".join(READINGS)
+        raise UserInputError(f"{where}: as_if = {table['as_if']!r} is no reading; known: {names}")
     if not isinstance(review, dt.date) or isinstance(review, dt.datetime):
         raise UserInputError(f"{where}: review must be a date, such as 2027-06-30, without quotes")
     try:
@@ -244,6 +302,7 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
             when=parse_predicate(_table(table.get("when", {}), where)),
             difference=tuple(map(parse_difference, difference)),
             message=re.compile(table["message"]) if "message" in table else None,
+            as_if=READINGS[table["as_if"]] if "as_if" in table else None,
             reason=" ".join(table["reason"].split()),
             link=table["link"],
             review=review,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.core.facts import Facts
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
 
@@ -121,30 +121,39 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
         reason = f"{own}{engine.name}: {result.reason}"
         return _Judgement(verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
     with timer.measure("compare"):
-        comparison = _compare(prepared, engine, result, facts.clauses_present)
+        comparison = compare_answer(prepared, result, capabilities=engine.capabilities, present=facts.clauses_present)
     verdict = _verdict(answer, result, comparison)
     return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
 
 
-def _compare(
-    prepared: PreparedCase, engine: Engine, result: Outcome | Rejection, present: frozenset[tuple[str, str]]
+def compare_answer(
+    prepared: PreparedCase,
+    result: Outcome | Rejection,
+    *,
+    capabilities: Capabilities,
+    present: frozenset[tuple[str, str]],
 ) -> Comparison:
+    """Hold an answer against the reference, the case's ``expect`` and the conservation laws.
+
+    Args:
+        prepared: the case, and what the reference says of it.
+        result: the engine's answer.
+        capabilities: what the engine can show.
+        present: (kind, action) of the statement's clauses; empty if they are not known.
+    """
     case = prepared.case
-    parts = [_against_reference(prepared.reference, result, engine)]
+    parts = [_against_reference(prepared.reference, result, capabilities)]
     if case.expect is not None:
-        parts.append(
-            compare_expectation(case.expect, result, capabilities=engine.capabilities, schema=case.target.schema)
-        )
+        parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
     mismatches = [m for part in parts for m in part.mismatches]
-    if isinstance(result, Outcome) and engine.capabilities.rows:  # the laws compare everything with the rows after
+    if isinstance(result, Outcome) and capabilities.rows:  # the laws compare everything with the rows after
         mismatches.extend(invariant_mismatches(case, result, present))
     unsupported = dict.fromkeys(check for part in parts for check in part.unsupported)
     metrics = dict.fromkeys(name for part in parts for name in part.unsupported_metrics)
     return Comparison(mismatches=tuple(mismatches), unsupported=tuple(unsupported), unsupported_metrics=tuple(metrics))
 
 
-def _against_reference(answer: Reference, result: Outcome | Rejection, engine: Engine) -> Comparison:
-    capabilities = engine.capabilities
+def _against_reference(answer: Reference, result: Outcome | Rejection, capabilities: Capabilities) -> Comparison:
     main = answer.answer
     if isinstance(main, Unsupported):
         # There is nothing to compare with, but a failed merge must leave the table unchanged.

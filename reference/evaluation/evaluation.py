@@ -24,7 +24,9 @@ DuckDB evaluates the expressions of the statement (``tables``); what follows fro
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -57,12 +59,24 @@ if TYPE_CHECKING:
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 
+class SeveralMatches(Enum):
+    """What is made of a target row that several source rows match, beside what is allowed anyway."""
+
+    REFUSED = "refused"
+    """R-320"""
+    ONE_MAY_ACT = "one may act"
+    """not Delta's: it is an error only if clauses apply to two of the matches"""
+    ONE_MAY_UPDATE = "one may update"
+    """not Delta's: the same, and the row may be deleted several times"""
+
+
 @dataclass(slots=True, kw_only=True)
 class Evaluation:
     """The evaluation of one merge. It keeps how far it came, for the trace.
 
     Attributes:
         connection: a DuckDB whose time zone is UTC, for this evaluation alone.
+        several_matches: what is made of ambiguous matches.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
     """
@@ -72,6 +86,7 @@ class Evaluation:
     settings: Settings
     source: SourceRelation
     merge: Resolved
+    several_matches: SeveralMatches = SeveralMatches.REFUSED
     files: tuple[int, ...] = field(init=False)
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
@@ -101,7 +116,21 @@ class Evaluation:
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
         if self.merge.is_matched_only and tables.multi_matched_may_be_pruned():
             return rejection, self._prediction(tables, self.matches)
-        return rejection, None
+        if self.several_matches is SeveralMatches.REFUSED:
+            return rejection, None
+        prediction = self._prediction(tables, self.matches)
+        return (rejection if self._is_acted_on_twice() else prediction), None
+
+    def _is_acted_on_twice(self) -> bool:
+        """Tell if more matches of a target row act on it than ``several_matches`` allows."""
+        assert self.effects is not None, "the prediction has come to it"  # noqa: S101 - tells mypy
+        clauses = self.merge.of(Kind.MATCHED)
+        acting = [c for c in self.effects.candidates[Kind.MATCHED] if c.applied is not None]
+        if self.several_matches is SeveralMatches.ONE_MAY_UPDATE:
+            num_deletes = Counter(c.rid for c in acting if clauses[c.applied].action is Action.DELETE)  # type: ignore[index] # applied is not None
+            num_actions = Counter(c.rid for c in acting)
+            return any(number > 1 and number != num_deletes[rid] for rid, number in num_actions.items())
+        return any(number > 1 for number in Counter(c.rid for c in acting).values())
 
     @property
     def path_a(self) -> bool:

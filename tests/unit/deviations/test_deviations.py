@@ -87,14 +87,14 @@ def _case(**changes: object) -> Case:
 
 
 def test_a_known_deviation_is_explained_and_is_no_finding(known: Deviations) -> None:
-    report = known.annotated(check_case(_case(), Losing()))
+    report = known.annotated(check_case(_case(), Losing()), Losing.capabilities)
     assert report.verdict is Verdict.MISMATCH  # the contract's word stays
     assert report.deviations == ("loses-a-row",)
     assert fingerprint(report) is None
 
 
 def test_an_entry_hides_no_other_difference_of_the_same_case(known: Deviations) -> None:
-    report = known.annotated(check_case(_case(), Losing(miscounts=True)))
+    report = known.annotated(check_case(_case(), Losing(miscounts=True)), Losing.capabilities)
     assert report.deviations == ()
     assert fingerprint(report) is not None
 
@@ -104,7 +104,7 @@ def test_a_pattern_must_be_found_in_every_part_of_a_difference(tmp_path: Path, e
     """What is missing is the row (2, 'b')."""
     wanted = f'[{{ what = "rows missing_rows", each = "{each}" }}, "rows P-9"]'
     known = _load(tmp_path, _ENTRY.replace('["rows missing_rows", "rows P-9"]', wanted))
-    assert bool(known.explain(check_case(_case(), Losing()))) is explained
+    assert bool(known.explain(check_case(_case(), Losing()), Losing.capabilities)) is explained
 
 
 def test_parts_of_one_difference_may_have_several_causes(tmp_path: Path) -> None:
@@ -114,7 +114,11 @@ def test_parts_of_one_difference_may_have_several_causes(tmp_path: Path) -> None
     report = check_case(_case(), Losing())
     mismatch = replace(report.mismatches[0], kind="changed_rows", parts=("v: reference 1, engine 2", "id: 1, engine 3"))
     report = replace(report, mismatches=(mismatch,))
-    assert [len(_load(tmp_path, text).explain(report)) for text in (one, other, one + other)] == [0, 0, 2]
+    assert [len(_load(tmp_path, text).explain(report, Losing.capabilities)) for text in (one, other, one + other)] == [
+        0,
+        0,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,7 @@ def test_a_difference_can_be_kept_to_some_columns(tmp_path: Path, columns: str, 
         _case(target=target, source=source, sql=_CASE["sql"].replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")), Losing()
     )
     mismatch = replace(report.mismatches[0], kind="changed_rows", parts=(f"{cell}, engine 2",))
-    assert bool(known.explain(replace(report, mismatches=(mismatch,)))) is explained
+    assert bool(known.explain(replace(report, mismatches=(mismatch,)), Losing.capabilities)) is explained
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ def test_missing_and_extra_rows_must_be_the_same_but_for_the_columns(
     outcome = replace(report.result, rows=tuple(rows), schema=parse_schema("id INT, v STRING, extra INT"))
     pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
     report = replace(report, result=outcome, mismatches=tuple(pair))
-    assert bool(known.explain(report)) is explained
+    assert bool(known.explain(report, Losing.capabilities)) is explained
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_two_entries_share_the_columns_of_missing_and_extra_rows(
     schema = parse_schema("id INT NOT NULL, v STRING, extra INT")
     pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
     result = replace(report.result, rows=tuple(rows), schema=schema)
-    found = known.explain(replace(report, result=result, mismatches=tuple(pair)))
+    found = known.explain(replace(report, result=result, mismatches=tuple(pair)), Losing.capabilities)
     assert [one.id for one in found] == explained
 
 
@@ -221,25 +225,25 @@ def test_entries_about_cells_and_about_columns_meet_in_one_row(
     result = replace(report.result, rows=(row, (2, "b", None)), schema=schema)
     pair = [replace(report.mismatches[0], kind=kind, parts=("a row",)) for kind in ("missing_rows", "extra_rows")]
     report = replace(report, result=result, mismatches=tuple(pair))
-    assert [one.id for one in _load(tmp_path, of_columns + of_cells).explain(report)] == explained
-    assert [_load(tmp_path, alone).explain(report) for alone in (of_columns, of_cells)] == [(), ()]
+    assert [one.id for one in _load(tmp_path, of_columns + of_cells).explain(report, Losing.capabilities)] == explained
+    assert [_load(tmp_path, alone).explain(report, Losing.capabilities) for alone in (of_columns, of_cells)] == [(), ()]
 
 
 @pytest.mark.parametrize("version", ["0.9", "2.0", "not a version"])
 def test_another_version_is_not_explained(known: Deviations, version: str) -> None:
-    assert known.explain(check_case(_case(), Losing(version))) == ()
+    assert known.explain(check_case(_case(), Losing(version)), Losing.capabilities) == ()
 
 
 def test_another_engine_is_not_explained(known: Deviations) -> None:
     report = replace(check_case(_case(), Losing()), engine="another")
-    assert known.explain(report) == ()
+    assert known.explain(report, Losing.capabilities) == ()
 
 
 def test_a_case_that_the_predicate_does_not_hold_for_is_not_explained(known: Deviations) -> None:
     delete = _case(sql="MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE")
     engine = Losing()
     engine.capabilities = replace(engine.capabilities, metrics=False)
-    assert known.explain(check_case(delete, engine)) == ()
+    assert known.explain(check_case(delete, engine), Losing.capabilities) == ()
 
 
 @pytest.mark.parametrize(
@@ -266,11 +270,11 @@ def test_a_struct_that_is_null_is_more_than_one_of_nulls(
         known = _load(tmp_path, _ENTRY.replace("equality_on = true", "null_structs = true"))
         losing = Losing()
         losing.capabilities = replace(losing.capabilities, metrics=False)
-        assert bool(known.explain(check_case(_case(**tables), losing))) is holds
+        assert bool(known.explain(check_case(_case(**tables), losing), Losing.capabilities)) is holds
 
 
 def test_agreement_is_never_annotated(known: Deviations) -> None:
-    assert known.annotated(check_case(_case(), Losing(loses=False))).deviations == ()
+    assert known.annotated(check_case(_case(), Losing(loses=False)), Losing.capabilities).deviations == ()
 
 
 def test_an_entry_that_no_longer_applies_stops_the_run(known: Deviations) -> None:

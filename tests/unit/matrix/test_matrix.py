@@ -132,7 +132,7 @@ def test_exit_codes(result: Matrix, tmp_path: Path) -> None:
 
 def test_known_deviations_are_cells_of_their_own(tmp_path: Path) -> None:
     class Known(Deviations):
-        def annotated(self, report):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+        def annotated(self, report, capabilities):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, ARG002
             from dataclasses import replace  # noqa: PLC0415
 
             return replace(report, deviations=("known",)) if report.mismatches else report

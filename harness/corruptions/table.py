@@ -1,0 +1,36 @@
+"""The page of the corruptions: entry by entry, how many corrupted answers there are and how many are reported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mergecheck.harness.corruptions.answers import RecordedEngine
+    from mergecheck.harness.corruptions.trial import Tally
+
+_HEAD = """# How narrow the known deviations are
+
+Of each [known deviation](deviations.md), the engine's answer to its case is recorded
+(`harness/corruptions/answers/`). A test corrupts the answer in every way of `harness/corruptions/catalogue.py` that
+applies, and demands that each corrupted answer is reported. `make corruptions` writes this page; with
+`SPEC="--record ENGINE"` it asks an engine anew first.
+
+"""
+
+
+def page(tallies: Iterable[Tally], recorded: Mapping[str, RecordedEngine]) -> str:
+    """Write the page."""
+    lines = ["| Entry | Release | Ways | Corrupted answers | Reported |", "|---|---|---|---|---|"]
+    total = reported = 0
+    for one in tallies:
+        engine = recorded[one.entry.id]
+        ways = len(one.by_corruption)
+        lines.append(
+            f"| `{one.entry.id}` | {engine.name} {engine.version} | {ways} | {one.num_tried} | {one.num_reported} |"
+        )
+        total += one.num_tried
+        reported += one.num_reported
+    lines.append(f"| all | | | {total} | {reported} |")
+    return _HEAD + "\n".join(lines) + "\n"

@@ -1,0 +1,174 @@
+"""Repairs of what a commit says: its schema's order, its counts, the statistics of its files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.rows import in_columns_of
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import MergePath, Outcome, Prediction
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Schema, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mergecheck.reference.case.model import Target, Value
+    from mergecheck.reference.trace import Trace
+    from mergecheck.reference.types.data_types import DataType, Field
+
+_FILES_ADDED, _SOURCE_ROWS = "numTargetFilesAdded", "numSourceRows"
+_SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2}
+_BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
+_LARGEST, _SMALLEST = 2**63 - 1, -(2**63)
+_BINARY_ERROR = Decimal(4) / 2**53  # a decimal's digits and its scale are made binary one after the other
+
+
+def _all_actions_counted(now: Judged) -> Judged | None:
+    """The number of files added counts a file of changes for each partition, and a new schema, too."""
+    found = now.result
+    if not isinstance(found, TableOutcome) or found.num_files_added is None or _FILES_ADDED not in found.metrics:
+        return None
+    surplus = _num_change_files(found, now.given.target) + (found.schema != now.given.target.schema)
+    if not surplus or found.metrics[_FILES_ADDED] != found.num_files_added + surplus:
+        return None
+    return replace(now, result=replace(found, metrics={**found.metrics, _FILES_ADDED: found.num_files_added}))
+
+
+def _num_change_files(found: Outcome, target: Target) -> int:
+    places = [i for i, column in enumerate(found.schema.columns) if column.name in target.partition_by]
+    of_partition = Schema(tuple(found.schema.columns[place] for place in places))
+    return len({row_identity(tuple(row[place] for place in places), of_partition) for row in found.cdf or ()})
+
+
+def _columns_moved(now: Judged) -> Judged | None:
+    """Partition columns stand behind the others, and new columns behind them in any order."""
+    wanted, found, target = now.reference.answer, now.result, now.given.target
+    if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not now.reference.trace.evolution:
+        return None
+    partitions = [name for name in target.schema.names if name in target.partition_by]
+    others = [name for name in target.schema.names if name not in target.partition_by]
+    kept = len(others) + len(partitions)
+    if list(found.schema.names[:kept]) != [*others, *partitions] or found.schema.names == wanted.schema.names:
+        return None
+    rows, schema = in_columns_of(wanted.schema, found.rows, found.schema)
+    feed = None
+    if found.cdf is not None:
+        feed, _ = in_columns_of(change_schema(wanted.schema), found.cdf, change_schema(found.schema))
+    committed = False if not wanted.committed and not _wrote(found) else found.committed
+    return replace(now, result=replace(found, schema=schema, rows=rows, cdf=feed, committed=committed))
+
+
+def _wrote(found: Outcome) -> bool:
+    return isinstance(found, TableOutcome) and bool(found.num_records_added or found.num_records_removed)
+
+
+def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged | None]:
+    """Count the source's rows twice if files are rewritten, and never if rows are only inserted."""
+
+    def apply(now: Judged) -> Judged | None:
+        wanted, found = now.reference.answer, now.result
+        if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not happens(now.reference.trace):
+            return None
+        bound, factor = wanted.metrics[_SOURCE_ROWS], _SOURCE_FACTORS.get(wanted.path)
+        if factor is None or not bound.low or found.metrics.get(_SOURCE_ROWS) != factor * bound.low:
+            return None
+        return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
+
+    return apply
+
+
+def _has_no_keys(trace: Trace) -> bool:
+    return trace.merge is not None and not trace.merge.on_is_equality
+
+
+def _matches_nothing(trace: Trace) -> bool:
+    return trace.matches is not None and not trace.matches.pairs
+
+
+def _without_faults(
+    is_known: Callable[[re.Match[str], DataType, Sequence[Value]], bool],
+) -> Callable[[Judged], Judged | None]:
+    """Take away false bounds; the function says by the fault, the type and the column's values whether it is known."""
+
+    def apply(now: Judged) -> Judged | None:
+        found = now.result
+        if not isinstance(found, TableOutcome):
+            return None
+        values = {
+            name: (data_type, tuple(cells))
+            for place, column in enumerate(found.schema.columns)
+            for name, data_type, cells in _leaves(column, [row[place] for row in found.rows], ())
+        }
+
+        def known(fault: str) -> bool:
+            said = _BOUND.fullmatch(fault)
+            return said is not None and said["column"] in values and is_known(said, *values[said["column"]])
+
+        left = tuple(fault for fault in found.file_faults if not known(fault))
+        return None if left == found.file_faults else replace(now, result=replace(found, file_faults=left))
+
+    return apply
+
+
+def _leaves(
+    column: Field, cells: Sequence[Value], above: tuple[str, ...]
+) -> Iterator[tuple[str, DataType, list[Value]]]:
+    path = (*above, column.name)
+    if isinstance(column.type, StructType):
+        for place, field in enumerate(column.type.fields):
+            yield from _leaves(field, [None if cell is None else cell[place] for cell in cells], path)
+    else:
+        yield ".".join(path), column.type, [cell for cell in cells if cell is not None]
+
+
+def _is_rounded(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
+    """Tell whether a decimal's bound is one of the column's values as a 64-bit integer or a binary fraction."""
+    if not isinstance(data_type, DecimalType):
+        return False
+    try:
+        bound = Decimal(said["bound"])
+    except InvalidOperation:
+        return False
+    return any(_may_be_stored(value, bound) for value in values)
+
+
+def _may_be_stored(value: Decimal, bound: Decimal) -> bool:
+    """Tell whether a bound is a decimal's whole part cut to 64 bits, or a binary fraction a few digits off."""
+    return bound == min(max(int(value), _SMALLEST), _LARGEST) or abs(bound - value) <= abs(value) * _BINARY_ERROR
+
+
+def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
+    """Tell whether a maximum is one of the column's numbers, and what it leaves out is NaN."""
+    if data_type not in (FLOAT, DOUBLE) or (said["side"], said["value"]) != ("max", "nan"):
+        return False
+    return float(said["bound"]) in values
+
+
+READINGS = (
+    Reading(
+        name="files of changes and a new schema count as files added", phase=Phase.REPAIR, apply=_all_actions_counted
+    ),
+    Reading(name="partition columns stand last, new ones in any order", phase=Phase.REPAIR, apply=_columns_moved),
+    Reading(
+        name="without keys to join by source rows count twice, or never",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_has_no_keys),
+    ),
+    Reading(
+        name="if no row matches source rows count twice, or never",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_matches_nothing),
+    ),
+    Reading(
+        name="bounds of decimals are 64-bit integers or binary fractions",
+        phase=Phase.REPAIR,
+        apply=_without_faults(_is_rounded),
+    ),
+    Reading(name="NaN has no part in a maximum", phase=Phase.REPAIR, apply=_without_faults(_forgets_nan)),
+)

@@ -1,0 +1,156 @@
+"""Reading: a field of a source's NULL struct is what lies below the NULL in memory, the zero of its type."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.statements import rewritten
+from mergecheck.reference.case.model import Source
+from mergecheck.reference.errors import RejectedError
+from mergecheck.reference.syntax.statement import is_name, name_parts
+from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import DataType
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_ZEROS = {
+    "BOOLEAN": False,
+    "FLOAT": 0.0,
+    "DOUBLE": 0.0,
+    "STRING": "",
+    "BINARY": b"",
+    "DATE": _EPOCH.date(),
+    "TIMESTAMP": _EPOCH,
+    "TIMESTAMP_NTZ": _EPOCH.replace(tzinfo=None),
+}
+
+
+class _Place(Enum):
+    """Where a field is read."""
+
+    ON = "ON"
+    CONDITIONS = "conditions"
+    VALUES = "values"
+
+
+def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
+    def apply(now: Judged) -> Judged | None:
+        statement, source = now.reference.trace.statement, now.reference.trace.source
+        if statement is None or source is None:
+            return None
+        alias = statement.source_alias or statement.source
+        if now.reference.trace.evolution and any(clause.star for clause in statement.clauses):
+            return None  # the columns that stand for the fields would be added to the table
+        fields: dict[tuple[int, ...], str] = {}
+
+        def change(node: exp.Expr) -> exp.Expr:
+            if node.arg_key == "using" and isinstance(node.parent, exp.Merge):  # a query's rows stand for it
+                return exp.alias_(exp.to_table("source"), alias, table=True, quoted=True)
+            if not is_name(node) or isinstance(node.parent, exp.Dot) or _place_of(node) is not place:
+                return node
+            path = _source_path(node, statement, source.schema, now.case.target.schema)
+            if path is None:
+                return node
+            name = fields.setdefault(path, f"below_null_{len(fields)}")
+            return exp.column(name, table=alias, quoted=True)
+
+        sql = rewritten(now.case.sql, change)
+        if not fields:
+            return None
+        columns = tuple(Field(name, _type_at(source.schema, path)) for path, name in fields.items())
+        rows = tuple((*row, *(_value_at(row, source.schema, path) for path in fields)) for row in source.rows)
+        filled = Source(schema=Schema((*source.schema.columns, *columns)), rows=rows)
+        return now.with_case(replace(now.case, sql=sql, source=filled))
+
+    return apply
+
+
+def _place_of(node: exp.Expr) -> _Place | None:
+    """Tell where in the statement a name stands; None for the names of tables and of assigned columns."""
+    child, parent = node, node.parent
+    while parent is not None:
+        if isinstance(parent, exp.Merge):
+            return _Place.ON if child.arg_key == "on" else None
+        if isinstance(parent, exp.EQ) and isinstance(parent.parent, exp.Update):
+            return _Place.VALUES if child.arg_key == "expression" else None
+        if isinstance(parent, exp.Insert):
+            return _Place.VALUES if child.arg_key == "expression" else None
+        if isinstance(parent, exp.When) and child.arg_key == "condition":
+            return _Place.CONDITIONS
+        child, parent = parent, parent.parent
+    return None
+
+
+def _source_path(node: exp.Expr, statement: Statement, source: Schema, target: Schema) -> tuple[int, ...] | None:
+    """Resolve a name to a field of a struct column of the source: positions from the column on."""
+    try:
+        parts = [part.lower() for part in name_parts(node)]
+    except RejectedError:
+        return None
+    columns = [name.lower() for name in source.names]
+    if parts[0] == (statement.source_alias or statement.source).lower():
+        parts = parts[1:]
+    elif parts[0] in (name.lower() for name in target.names):
+        return None
+    if len(parts) < 2 or parts[0] not in columns:  # noqa: PLR2004 - a column and a field
+        return None
+    path = [columns.index(parts[0])]
+    data_type = source.columns[path[0]].type
+    for part in parts[1:]:
+        if not isinstance(data_type, StructType):
+            return None
+        names = [field.name.lower() for field in data_type.fields]
+        if part not in names:
+            return None
+        path.append(names.index(part))
+        data_type = data_type.fields[path[-1]].type
+    return tuple(path)
+
+
+def _type_at(schema: Schema, path: tuple[int, ...]) -> DataType:
+    data_type = schema.columns[path[0]].type
+    for place in path[1:]:
+        assert isinstance(data_type, StructType), "the path was resolved in this schema"  # noqa: S101 - tells mypy
+        data_type = data_type.fields[place].type
+    return data_type
+
+
+def _value_at(row: Row, schema: Schema, path: tuple[int, ...]) -> Value:
+    value, data_type = row[path[0]], schema.columns[path[0]].type
+    for place in path[1:]:
+        assert isinstance(data_type, StructType), "the path was resolved in this schema"  # noqa: S101 - tells mypy
+        value = _zero(data_type)[place] if value is None else value[place]
+        data_type = data_type.fields[place].type
+    return value
+
+
+def _zero(data_type: DataType) -> Value:
+    if isinstance(data_type, StructType):
+        return tuple(_zero(field.type) for field in data_type.fields)
+    if isinstance(data_type, ArrayType | MapType):
+        return ()
+    if isinstance(data_type, DecimalType):
+        return Decimal((0, (0,), -data_type.scale))
+    return _ZEROS.get(data_type.ddl(), 0)
+
+
+READINGS = tuple(
+    Reading(
+        name=f"fields of NULL structs are zeros in {place.value}",
+        phase=Phase.REWRITE,
+        apply=_hidden_values_in(place),
+    )
+    for place in _Place
+)

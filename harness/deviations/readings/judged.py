@@ -1,0 +1,91 @@
+"""An answer and what it is held against: what a reading rewrites."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.outcomes import compare_expectation
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.oracles.prepared_case import PreparedCase
+from mergecheck.harness.oracles.reference_engine import answered
+from mergecheck.harness.oracles.reference_oracle import compare_answer
+from mergecheck.reference import evaluate
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """An engine's answer to a case.
+
+    Attributes:
+        given: the case that the engine ran.
+        case: the case that it is taken to have run; the laws are those of its tables.
+        reference: what the answer is held against.
+        result: the answer; repairs undo what is known to be wrong in it.
+    """
+
+    given: Case
+    case: Case
+    reference: Reference
+    result: Outcome | Rejection
+
+    def with_case(self, case: Case) -> Judged:
+        """Take the engine to have run another case."""
+        return replace(self, case=case, reference=evaluate(case))
+
+    def mismatches(self, capabilities: Capabilities) -> tuple[Mismatch, ...]:
+        """Compare the answer, as every answer is compared."""
+        merge = self.reference.trace.merge
+        present = () if merge is None else ((clause.kind.value, clause.action.value) for clause in merge.clauses)
+        prepared = PreparedCase(self.case, self.reference)
+        return compare_answer(prepared, self.result, capabilities=capabilities, present=frozenset(present)).mismatches
+
+
+class Phase(Enum):
+    """When a reading has its turn."""
+
+    REWRITE = 1
+    """the reference is asked another question"""
+    REPAIR = 2
+    """what is known to be wrong in the answer is undone, if it is there"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What an engine does instead of what it should.
+
+    Attributes:
+        name: how an entry calls it.
+        apply: gives what is to be compared then; None if the reading changes nothing.
+    """
+
+    name: str
+    phase: Phase
+    apply: Callable[[Judged], Judged | None]
+
+
+def judged(report: CaseReport) -> Judged | None:
+    """Take a report apart; None if there is no answer, or nothing that it was held against.
+
+    An expectation that the reference fulfils says nothing more, and is left out.
+    """
+    if not isinstance(report.result, Outcome | Rejection) or not isinstance(
+        report.reference.answer, Prediction | Rejection
+    ):
+        return None
+    case = report.case
+    if case.expect is not None:
+        right = answered(report.reference.answer)
+        if isinstance(right, Outcome | Rejection):
+            found = compare_expectation(case.expect, right, capabilities=Capabilities(), schema=case.target.schema)
+            case = case if found.mismatches else replace(case, expect=None)
+    return Judged(given=case, case=case, reference=report.reference, result=report.result)

@@ -1,0 +1,296 @@
+"""Repairs of rows and change rows: each known wrong row that an engine gives instead of the right one is exchanged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
+from mergecheck.harness.compare.evolution import row_converter
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.reference.trace import Effects, Matches, Trace
+    from mergecheck.reference.types.data_types import DataType, Field
+
+_OLD = "update_preimage"
+_COPIED, _OUTPUT = "numTargetRowsCopied", "numOutputRows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """A merge that should succeed and did; both sides have the same columns."""
+
+    wanted: Prediction
+    found: Outcome
+    trace: Trace
+    matches: Matches
+    effects: Effects
+
+
+def _sides(now: Judged) -> _Sides | None:
+    wanted, found, trace = now.reference.answer, now.result, now.reference.trace
+    if not isinstance(wanted, Prediction) or not isinstance(found, Outcome):
+        return None
+    if trace.matches is None or trace.effects is None or wanted.schema.names != found.schema.names:
+        return None
+    return _Sides(wanted=wanted, found=found, trace=trace, matches=trace.matches, effects=trace.effects)
+
+
+def exchanged(
+    found: Sequence[Row], wanted: Sequence[Row], pairs: Iterable[tuple[Row, Row]], schema: Schema
+) -> tuple[Row, ...] | None:
+    """Put the right row in the place of each wrong one that is there instead of it.
+
+    Args:
+        found: the engine's rows.
+        wanted: the right ones.
+        pairs: (wrong, right), once for each time that it may happen.
+        schema: columns of all of them.
+
+    Returns:
+        None if no wrong row is there.
+    """
+
+    def key(row: Row) -> Hashable:
+        return row_identity(row, schema)
+
+    surplus = Counter(map(key, found))
+    surplus.subtract(map(key, wanted))
+    gone: Counter[Hashable] = Counter()
+    come: list[Row] = []
+    for wrong, right in pairs:
+        if surplus[key(wrong)] > 0 > surplus[key(right)]:
+            surplus[key(wrong)] -= 1
+            surplus[key(right)] += 1
+            gone[key(wrong)] += 1
+            come.append(right)
+    if not come:
+        return None
+    kept = []
+    for row in found:
+        if gone[key(row)]:
+            gone[key(row)] -= 1
+        else:
+            kept.append(row)
+    return (*kept, *come)
+
+
+def _with_exchanged(
+    now: Judged, sides: _Sides, rows: Iterable[tuple[Row, Row]], changes: Iterable[tuple[Row, Row]]
+) -> Judged | None:
+    found, wanted = sides.found, sides.wanted
+    table = exchanged(found.rows, wanted.rows, rows, wanted.schema)
+    feed = None
+    if found.cdf is not None and wanted.cdf is not None:
+        feed = exchanged(found.cdf, wanted.cdf, changes, change_schema(wanted.schema))
+    if table is None and feed is None:
+        return None
+    return replace(now, result=replace(found, rows=table or found.rows, cdf=feed or found.cdf))
+
+
+def _equal_values_kept(now: Judged) -> Judged | None:
+    """A cell keeps its old value if the new one is equal but for the sign of zeros."""
+    sides = _sides(now)
+    if sides is None:
+        return None
+    columns = sides.wanted.schema.columns
+
+    def cell(old: Value, new: Value, data_type: DataType) -> Value:
+        same = cell_identity(_unsigned(old, data_type), data_type) == cell_identity(
+            _unsigned(new, data_type), data_type
+        )
+        return old if same else new
+
+    def kept(old: Row, new: Row) -> Row:
+        return tuple(cell(a, b, column.type) for a, b, column in zip(old, new, columns, strict=True))
+
+    effects = sides.effects
+    updates = [(effects.old[rid], new, kept(effects.old[rid], new)) for rid, new in effects.updated.items()]
+    # The feed shows as a pre-image what RETURNING gave and the table does not hold.
+    images = [((*new, _OLD), (*old, _OLD)) for old, new, _ in updates]
+    after = _with_exchanged(now, sides, [(own, new) for _, new, own in updates], images)
+    if after is None or not isinstance(after.result, Outcome) or after.result.cdf is None:
+        return after
+    surplus = [(*new, _OLD) for old, new, own in updates if own not in (old, new)]
+    feed = after.result.cdf
+    while surplus and len(feed) > len(sides.wanted.cdf or ()):
+        feed = _without(feed, [surplus.pop()], change_schema(sides.wanted.schema)) or feed
+    return replace(after, result=replace(after.result, cdf=feed))
+
+
+def _unsigned(value: Value, data_type: DataType) -> Value:
+    if value is None:
+        return None
+    if isinstance(data_type, StructType):
+        return tuple(_unsigned(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
+    return 0.0 if data_type in (FLOAT, DOUBLE) and value == 0 else value
+
+
+def _filled_from_source(chosen: Callable[[Judged], set[str]]) -> Callable[[Judged], Judged | None]:
+    """Fill columns from the source in every row that has a source row, in change rows too."""
+
+    def apply(now: Judged) -> Judged | None:
+        sides = _sides(now)
+        if sides is None or sides.trace.source is None:
+            return None
+        names, source = chosen(now), sides.trace.source
+        places = {name.lower(): place for place, name in enumerate(source.schema.names)}
+        fillings = []
+        for place, column in enumerate(sides.wanted.schema.columns):
+            given = places.get(column.name.lower())
+            if column.name.lower() in names and given is not None:
+                convert = _cell_converter(source.schema.columns[given], column)
+                if convert is not None:
+                    fillings.append((place, given, convert))
+
+        def filled(row: Row, sid: int) -> Row:
+            cells = list(row)
+            for place, given, convert in fillings:
+                cells[place] = convert(source.rows[sid][given])
+            return tuple(cells)
+
+        effects = sides.effects
+        inserts = [(filled(row, sid), row) for sid, row in effects.inserted.items()]
+        rows, changes = [*inserts], [((*wrong, "insert"), (*right, "insert")) for wrong, right in inserts]
+        for sid, rid in sides.matches.pairs:
+            old, new = effects.old[rid], effects.updated.get(rid)
+            if new is not None:
+                rows.append((filled(new, sid), new))
+                changes.append(((*filled(new, sid), "update_postimage"), (*new, "update_postimage")))
+                changes.append(((*filled(old, sid), _OLD), (*old, _OLD)))
+            elif rid in effects.deleted:
+                changes.append(((*filled(old, sid), "delete"), (*old, "delete")))
+            else:
+                rows.append((filled(old, sid), old))
+        return _with_exchanged(now, sides, rows, changes) if fillings else None
+
+    return apply
+
+
+def _cell_converter(given: Field, wanted: Field) -> Callable[[Value], Value] | None:
+    convert = row_converter(Schema((replace(given, name="c"),)), Schema((replace(wanted, name="c"),)))
+    return None if convert is None else lambda value: convert((value,))[0]
+
+
+def _added(now: Judged) -> set[str]:
+    answer = now.reference.answer
+    after = answer.schema.names if isinstance(answer, Prediction) else ()
+    return {name.lower() for name in after} - {name.lower() for name in now.given.target.schema.names}
+
+
+def _not_null(now: Judged) -> set[str]:
+    return {column.name.lower() for column in now.given.target.schema.columns if not column.nullable}
+
+
+def _partition_text(now: Judged) -> Judged | None:
+    """The feed shows the empty string for a partition's NULL."""
+    found, target = now.result, now.case.target
+    if not isinstance(found, Outcome) or found.cdf is None:
+        return None
+    columns = found.schema.columns
+    places = {i for i, column in enumerate(columns) if column.name in target.partition_by and column.type == STRING}
+    feed = tuple(tuple(None if i in places and cell == "" else cell for i, cell in enumerate(row)) for row in found.cdf)
+    return None if feed == found.cdf else replace(now, result=replace(found, cdf=feed))
+
+
+def _copies_per_match(now: Judged) -> Judged | None:
+    """A row that is only copied is written once for every source row that matches it, and counted so."""
+    sides = _sides(now)
+    if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
+        return None
+    found, trace = sides.found, sides.trace
+    num_matches = Counter(rid for _, rid in sides.matches.pairs)
+    touched = sides.trace.touched
+    surplus = [
+        row
+        for rid, row in sides.effects.unchanged.items()
+        if trace.files[rid] in touched
+        for _ in range(num_matches[rid] - 1)
+    ]
+    more = _without(found.rows, sides.wanted.rows, sides.wanted.schema)
+    if not surplus or more is None or _without(more, surplus, sides.wanted.schema) != ():
+        return None
+    rows = _without(found.rows, surplus, sides.wanted.schema)
+    if rows is None or not {_COPIED, _OUTPUT} <= found.metrics.keys():
+        return None
+    metrics = {name: value - len(surplus) * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
+    num_records = found.num_records_added - len(surplus)
+    return replace(now, result=replace(found, rows=rows, metrics=metrics, num_records_added=num_records))
+
+
+def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:
+    """Take rows away; None if one is not there."""
+    left = Counter(row_identity(row, schema) for row in taken)
+    kept = []
+    for row in rows:
+        key = row_identity(row, schema)
+        if left[key]:
+            left[key] -= 1
+        else:
+            kept.append(row)
+    return tuple(kept) if not left.total() else None
+
+
+def _colliding_rows_lost(now: Judged) -> Judged | None:
+    """Of a copied row and an inserted one whose numbers collide, one is lost; the counts know nothing of it."""
+    sides = _sides(now)
+    if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
+        return None
+    found, wanted, trace = sides.found, sides.wanted, sides.trace
+    touched = sides.trace.touched
+    copied = [row for rid, row in sides.effects.unchanged.items() if trace.files[rid] in touched]
+    inserted = list(sides.effects.inserted.values())
+
+    def counted(rows: Iterable[Row]) -> Counter[Hashable]:
+        return Counter(row_identity(row, wanted.schema) for row in rows)
+
+    missing = counted(wanted.rows) - counted(found.rows)
+    num_lost = missing.total()
+    if not 0 < num_lost <= min(len(copied), len(inserted)) or missing - counted([*copied, *inserted]):
+        return None
+    lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
+    repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
+    if not found.num_records_added:  # then no file was written
+        low = {name: wanted.metrics[name].low for name in ("numTargetFilesAdded", "numTargetBytesAdded")}
+        repaired = replace(repaired, metrics={**found.metrics, **{n: low[n] for n in low if found.metrics[n] == 0}})
+    return replace(now, result=repaired)
+
+
+def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:
+    left = missing.copy()
+    for row in rows:
+        key = row_identity(row, schema)
+        if left[key] > 0:
+            left[key] -= 1
+            yield row
+
+
+READINGS = (
+    Reading(
+        name="a cell keeps its value if the new one differs in the sign of zeros only",
+        phase=Phase.REPAIR,
+        apply=_equal_values_kept,
+    ),
+    Reading(name="added columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_added)),
+    Reading(
+        name="NOT NULL columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_not_null)
+    ),
+    Reading(
+        name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text
+    ),
+    Reading(
+        name="a copied row is written once for every source row that matches it",
+        phase=Phase.REPAIR,
+        apply=_copies_per_match,
+    ),
+    Reading(name="of a copied and an inserted row one may be lost", phase=Phase.REPAIR, apply=_colliding_rows_lost),
+)

@@ -1,0 +1,160 @@
+"""Readings of the statement: the engine merges as another statement says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mergecheck.harness.core.merge_text import ClauseText
+
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
+_MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
+_BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
+_ZERO = re.compile(r"-?0*[.]?0*(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def with_statement(now: Judged, sql: str) -> Judged | None:
+    """Take the engine to have run another statement; None if it is the same."""
+    return None if sql == now.case.sql else now.with_case(replace(now.case, sql=sql))
+
+
+def rewritten(sql: str, change: Callable[[exp.Expr], exp.Expr]) -> str:
+    """Change nodes of a statement's tree; the text stays as it is if no node changes, or if it cannot be read."""
+    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", sql)
+    try:
+        tree = read_sql(plain)
+        before = tree.sql(dialect=SparkDialect)
+        after = tree.copy().transform(change).sql(dialect=SparkDialect)
+    except SqlglotError:
+        return sql
+    if after == before:
+        return sql
+    return re.sub(r"^\s*MERGE\b", "MERGE WITH SCHEMA EVOLUTION", after) if num_evolutions else after
+
+
+def _conditions_cast(now: Judged) -> Judged | None:
+    text = cut_merge(now.case.sql)
+    if text.condition is None:
+        return None
+    clauses = tuple(_with_condition(clause, "CAST(({}) AS BOOLEAN)") for clause in text.clauses)
+    return with_statement(now, replace(text, condition=f"CAST(({text.condition}) AS BOOLEAN)", clauses=clauses).sql())
+
+
+def _conditions_unread(now: Judged) -> Judged | None:
+    text = cut_merge(now.case.sql)
+    clauses = tuple(
+        _with_condition(clause, "({}) IS NOT NULL") if _MATCHED.match(clause.when) else clause
+        for clause in text.clauses
+    )
+    found = with_statement(now, replace(text, clauses=clauses).sql())
+    if found is None or found.reference.trace.matches is None or found.reference.trace.matches.pairs:
+        return None
+    return found
+
+
+def _with_condition(clause: ClauseText, form: str) -> ClauseText:
+    return clause if clause.condition is None else replace(clause, condition=form.format(clause.condition))
+
+
+def _clauses_unread(now: Judged) -> Judged | None:
+    """Leave out what needs a row of the source, if it has none."""
+    if now.case.source is None or now.case.source.rows:
+        return None
+    text = cut_merge(now.case.sql)
+    by_source = tuple(clause for clause in text.clauses if _BY_SOURCE.search(clause.when))
+    if not now.case.target.rows:
+        by_source = ()
+    kept = by_source or (replace(text.clauses[0], when="WHEN MATCHED", condition=None, action="DELETE"),)
+    return with_statement(now, replace(text, clauses=kept).sql())
+
+
+def _zeros_alike(now: Judged) -> Judged | None:
+    return with_statement(now, rewritten(now.case.sql, _only_zero))
+
+
+def _only_zero(node: exp.Expr) -> exp.Expr:
+    """Drop the last branches of a CASE that are zeros like its ELSE; IF between zeros is its first value."""
+    if isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
+        true, false = node.args.get("true"), node.args.get("false")
+        return true if _is_zero(true) and _is_zero(false) else node  # type: ignore[return-value] # both are there
+    if not isinstance(node, exp.Case) or not _is_zero(node.args.get("default")):
+        return node
+    branches = list(node.args["ifs"])
+    while branches and _is_zero(branches[-1].args["true"]):
+        branches.pop()
+    if not branches:
+        return node.args["default"]  # type: ignore[no-any-return] # sqlglot's arguments have no types
+    node.set("ifs", branches)
+    return node
+
+
+def _is_zero(node: exp.Expr | None) -> bool:
+    """Tell whether a node is a constant 0.0 or -0.0."""
+    if isinstance(node, exp.Cast | exp.Paren | exp.Neg):
+        return _is_zero(node.this)
+    if not isinstance(node, exp.Literal):
+        return False
+    return "0" in node.name and _ZERO.fullmatch(node.name) is not None
+
+
+def _in_lists_intersected(now: Judged) -> Judged | None:
+    return with_statement(now, rewritten(now.case.sql, _intersected))
+
+
+def _intersected(node: exp.Expr) -> exp.Expr:
+    """Make one list of the IN lists of an expression that AND joins, if one of them holds a column."""
+    if not isinstance(node, exp.And) or isinstance(node.parent, exp.And):
+        return node
+    parts = list(node.flatten())
+    lists = [_in_list(part) for part in parts]
+    for name in {found[0] for found in lists if found is not None}:
+        own = [(place, found[1]) for place, found in enumerate(lists) if found is not None and found[0] == name]
+        if len(own) < 2 or not any(item.find(exp.Column) for _, items in own for item in items):  # noqa: PLR2004
+            continue
+        common = set.intersection(*({item.sql(dialect=SparkDialect) for item in items} for _, items in own))
+        kept = [item for item in own[0][1] if item.sql(dialect=SparkDialect) in common]
+        first, *others = (place for place, _ in own)
+        subject = read_sql(name)
+        parts[first] = exp.In(this=subject, expressions=kept) if kept else exp.false()
+        for place in others:
+            parts[place] = exp.true()
+    return exp.and_(*parts, wrap=True) if parts != list(node.flatten()) else node
+
+
+def _in_list(node: exp.Expr) -> tuple[str, Sequence[exp.Expr]] | None:
+    """Read ``x IN (...)``, or ``x = a OR x = b``: the text of x, and the members."""
+    bare = node.unnest()
+    if isinstance(bare, exp.In) and bare.expressions:
+        return bare.this.sql(dialect=SparkDialect), bare.expressions
+    if isinstance(bare, exp.Or):
+        equal = [part.unnest() for part in bare.flatten()]
+        subjects = {part.this.sql(dialect=SparkDialect) for part in equal if isinstance(part, exp.EQ)}
+        if len(subjects) == 1 and all(isinstance(part, exp.EQ) for part in equal):
+            return subjects.pop(), [part.expression for part in equal]
+    return None
+
+
+READINGS = (
+    Reading(name="conditions are cast to BOOLEAN", phase=Phase.REWRITE, apply=_conditions_cast),
+    Reading(
+        name="conditions of MATCHED are not looked at if no row matches", phase=Phase.REWRITE, apply=_conditions_unread
+    ),
+    Reading(
+        name="clauses that need a source row are not looked at if there is none",
+        phase=Phase.REWRITE,
+        apply=_clauses_unread,
+    ),
+    Reading(name="of a conditional between zeros one branch is left", phase=Phase.REWRITE, apply=_zeros_alike),
+    Reading(name="IN lists are intersected by their texts", phase=Phase.REWRITE, apply=_in_lists_intersected),
+)

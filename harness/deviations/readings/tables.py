@@ -1,0 +1,101 @@
+"""Readings of the tables, and of what several matches mean: the engine merges as if they were others."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.schema_json import as_nullable
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference import evaluate
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.types.data_types import Schema, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mergecheck.reference.types.data_types import DataType
+
+
+def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | None]:
+    """Let several source rows match a target row, if no more of them act than an engine allows."""
+
+    def apply(now: Judged) -> Judged | None:
+        found = evaluate(now.case, several_matches=several_matches)
+        return replace(now, reference=found) if isinstance(found.answer, Prediction) else None
+
+    return apply
+
+
+def _forgets_not_null(now: Judged) -> Judged | None:
+    """Take NOT NULL from the target's columns that the source has and that the new schema lets be NULL.
+
+    A schema that changes makes a version.
+    """
+    target, source, found = now.case.target, now.reference.trace.source, now.result
+    if source is None or not isinstance(found, Outcome) or not now.reference.trace.evolution:
+        return None
+    of_source = {name.lower() for name in source.schema.names}
+    nullable = {column.name for column in found.schema.columns if column.nullable and column.name.lower() in of_source}
+    columns = tuple(
+        replace(column, nullable=column.nullable or column.name in nullable) for column in target.schema.columns
+    )
+    if columns == target.schema.columns:
+        return None
+    after = now.with_case(replace(now.case, target=replace(target, schema=Schema(columns))))
+    answer = after.reference.answer
+    if not isinstance(answer, Prediction):
+        return None
+    return replace(after, reference=replace(after.reference, answer=replace(answer, committed=True)))
+
+
+def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
+    """Demand of a NOT NULL field that it is not NULL, or that its struct is."""
+    target = now.case.target
+    if now.reference.trace.evolution:
+        return None
+    demands = [demand for column in target.schema.columns for demand in _demands(column.type, (column.name,))]
+    names = (f"delta.constraints.mergecheck_{number}" for number in itertools.count())
+    columns = tuple(
+        replace(as_nullable(Schema((column,))).columns[0], nullable=column.nullable) for column in target.schema.columns
+    )
+    properties = {**target.properties, **dict(zip(names, demands, strict=False))}
+    loose = replace(target, schema=Schema(columns), properties=properties)
+    reference = evaluate(replace(now.case, target=loose))
+    if not demands or not isinstance(reference.answer, Prediction):
+        return None
+    return replace(now, reference=replace(reference, answer=replace(reference.answer, schema=target.schema)))
+
+
+def _demands(data_type: DataType, path: tuple[str, ...]) -> Iterator[str]:
+    if not isinstance(data_type, StructType):
+        return
+    for field in data_type.fields:
+        own = (*path, field.name)
+        if not field.nullable:
+            yield f"{_quoted(path)} IS NULL OR {_quoted(own)} IS NOT NULL"
+        yield from _demands(field.type, own)
+
+
+def _quoted(path: tuple[str, ...]) -> str:
+    return ".".join(f"`{name.replace('`', '``')}`" for name in path)
+
+
+READINGS = (
+    Reading(
+        name="of several source rows that match a target row one may act",
+        phase=Phase.REWRITE,
+        apply=_may_act(SeveralMatches.ONE_MAY_ACT),
+    ),
+    Reading(
+        name="of several source rows that match a target row one may update it",
+        phase=Phase.REWRITE,
+        apply=_may_act(SeveralMatches.ONE_MAY_UPDATE),
+    ),
+    Reading(name="columns of the source are not NOT NULL any more", phase=Phase.REWRITE, apply=_forgets_not_null),
+    Reading(
+        name="a NULL struct breaks no NOT NULL of its fields", phase=Phase.REWRITE, apply=_null_struct_breaks_nothing
+    ),
+)
