@@ -7,7 +7,6 @@ R-251). Partition columns get small values only.
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -19,17 +18,8 @@ from mergecheck.strategies.expression.nested_conditions import struct_constant
 from mergecheck.strategies.expression.scopes import constants_of, draw_reference
 from mergecheck.strategies.expression.slots import Slot, divisors, draw_partial, field_slot, fitting_fields
 from mergecheck.strategies.features import Feature
+from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.columns import Column, Domain
-from mergecheck.strategies.syntax.expressions import (
-    NULL,
-    ArrayCall,
-    CaseWhen,
-    Cast,
-    Coalesce,
-    Literal,
-    NamedStruct,
-    Sum,
-)
 from mergecheck.strategies.syntax.literals import writable
 from mergecheck.strategies.table.domains import domain
 from mergecheck.strategies.table.nested import has_constants
@@ -39,78 +29,49 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.expression.scopes import Candidate
-    from mergecheck.strategies.syntax.expressions import Expression
 
 _FEW_CONSTANTS = 5
 _OF_TWO_ARRAYS = ("array_union", "array_except", "array_intersect")
 
 
-class _Form(Enum):
-    """The shapes of an assigned value, simplest first."""
-
-    NAMESAKE = "the column meant for it"
-    LITERAL = "constant"
-    NULL = "null"
-    COLUMN = "any column that fits"
-    SUM = "sum"
-    CASE = "case"
-    COALESCE = "coalesce"
-    CAST = "cast between integer types"
-    FIELD = "field of a struct"
-    ARRAY = "array function"
-    PARTIAL = "quotient"
-
-
-_PLAIN = (*[_Form.NAMESAKE] * 4, *[_Form.LITERAL] * 2, _Form.NULL)
-_RICH = (
-    _Form.COLUMN,
-    _Form.COLUMN,
-    _Form.SUM,
-    _Form.SUM,
-    _Form.CASE,
-    _Form.COALESCE,
-    _Form.CAST,
-)
-
-
 @st.composite
-def values_for(draw: DrawFn, slot: Slot) -> Expression:
+def values_for(draw: DrawFn, slot: Slot) -> e.Expression:
     """Values that are assigned to a slot; they shrink to the column meant for it."""
-    rich = Feature.EXPRESSIONS in slot.scope.features
-    forms = (*_PLAIN, *_RICH) if rich else _PLAIN
-    if rich and any(True for _ in fitting_fields(slot)):
-        forms = (*forms, *(_Form.FIELD,) * 4)
-    if rich and _array_operands(slot):
-        forms = (*forms, *(_Form.ARRAY,) * 6)
+    forms = [*[_namesake] * 4, *[_constant] * 2, _null]
+    if Feature.EXPRESSIONS in slot.scope.features:
+        forms += [_column, _column, _sum, _sum, _case, _coalesce, _cast]
+        forms += [_field] * 4 if any(True for _ in fitting_fields(slot)) else []
+        forms += [_array_call] * 6 if _array_operands(slot) else []
     if Feature.PARTIAL_VALUES in slot.scope.features and divisors(slot):
-        forms = (*forms, *(_Form.PARTIAL,) * 8)
-    match draw(st.sampled_from(forms)):
-        case _Form.PARTIAL:
-            return draw_partial(draw, slot, _constant(draw, slot))
-        case _Form.NULL:
-            return NULL if slot.nullable else _constant(draw, slot)
-        case _Form.SUM:
-            return _sum(draw, slot)
-        case _Form.CAST:
-            return _cast(draw, slot)
-        case _Form.CASE:
-            condition = draw(conditions_over(slot.scope, depth=1))
-            return CaseWhen(condition, *_two(draw, slot))
-        case _Form.COALESCE:
-            return Coalesce(*_two(draw, slot))
-        case _Form.ARRAY:
-            return _array_call(draw, slot)
-        case _Form.FIELD:
-            return draw(st.sampled_from(tuple(fitting_fields(slot)))).access
-        case _Form.COLUMN:
-            return _column(draw, slot)
-        case _Form.LITERAL:
-            return _constant(draw, slot)
-        case _Form.NAMESAKE:
-            return draw_reference(draw, slot.scope, slot.namesake) if slot.namesake else _constant(draw, slot)
+        forms += [_partial] * 8
+    return draw(st.sampled_from(forms))(draw, slot)
 
 
-def _two(draw: DrawFn, slot: Slot) -> tuple[Expression, Expression]:
+def _namesake(draw: DrawFn, slot: Slot) -> e.Expression:
+    return draw_reference(draw, slot.scope, slot.namesake) if slot.namesake else _constant(draw, slot)
+
+
+def _null(draw: DrawFn, slot: Slot) -> e.Expression:
+    return e.NULL if slot.nullable else _constant(draw, slot)
+
+
+def _case(draw: DrawFn, slot: Slot) -> e.Expression:
+    return e.CaseWhen(draw(conditions_over(slot.scope, depth=1)), *_two(draw, slot))
+
+
+def _coalesce(draw: DrawFn, slot: Slot) -> e.Expression:
+    return e.Coalesce(*_two(draw, slot))
+
+
+def _field(draw: DrawFn, slot: Slot) -> e.Expression:
+    return draw(st.sampled_from(tuple(fitting_fields(slot)))).access
+
+
+def _partial(draw: DrawFn, slot: Slot) -> e.Expression:
+    return draw_partial(draw, slot, _constant(draw, slot))
+
+
+def _two(draw: DrawFn, slot: Slot) -> tuple[e.Expression, e.Expression]:
     """Draw two values of one type, or of integer types."""
     alike = [
         found
@@ -121,42 +82,42 @@ def _two(draw: DrawFn, slot: Slot) -> tuple[Expression, Expression]:
     if draw(st.booleans()) and alike:
         return first, draw_reference(draw, slot.scope, draw(st.sampled_from(alike)))
     # CASE and COALESCE have no common type for structs whose fields have another order
-    return first, NULL if slot.column.nested else _constant(draw, slot)
+    return first, e.NULL if slot.column.nested else _constant(draw, slot)
 
 
-def _column(draw: DrawFn, slot: Slot) -> Expression:
+def _column(draw: DrawFn, slot: Slot) -> e.Expression:
     if not slot.fitting:
         return _constant(draw, slot)
     return draw_reference(draw, slot.scope, draw(st.sampled_from(slot.fitting)))
 
 
-def _constant(draw: DrawFn, slot: Slot) -> Expression:
+def _constant(draw: DrawFn, slot: Slot) -> e.Expression:
     """Draw a constant: a value of some row or a small one; a struct, but NULL for an array or a map."""
     column = slot.column
     if isinstance(column.type, StructType):
         return _struct(draw, slot, column.type)
     if column.nested:
-        return NULL
+        return e.NULL
     observed = constants_of(slot.fitting, column.type)
     small = domain(column.type)[:_FEW_CONSTANTS]
-    return Literal(draw(st.sampled_from((*small, *observed[:_FEW_CONSTANTS]))), column.type)
+    return e.Literal(draw(st.sampled_from((*small, *observed[:_FEW_CONSTANTS]))), column.type)
 
 
-def _struct(draw: DrawFn, slot: Slot, struct: StructType) -> Expression:
+def _struct(draw: DrawFn, slot: Slot, struct: StructType) -> e.Expression:
     """Draw ``NAMED_STRUCT`` with all fields, also in another order (R-242); NULL if a field has no constant."""
     if not has_constants(struct) or (Feature.NESTED_UPDATE not in slot.scope.features and slot.nullable):
-        return NULL
+        return e.NULL
     fields = struct.fields if draw(st.booleans()) else struct.fields[::-1]
-    values: list[Expression] = []
+    values: list[e.Expression] = []
     for field in fields:
         inner = field_slot(slot.scope, Column(name=field.name, type=field.type, domain=Domain.WIDE))
         # all parts have types: a struct inside is written out, an atomic NULL gets a cast
         null = not isinstance(field.type, StructType) and chance(draw, 30)
-        values.append(Literal(None, field.type) if null else _constant(draw, replace(inner, nullable=False)))
-    return NamedStruct(tuple(field.name for field in fields), tuple(values))
+        values.append(e.Literal(None, field.type) if null else _constant(draw, replace(inner, nullable=False)))
+    return e.NamedStruct(tuple(field.name for field in fields), tuple(values))
 
 
-def _sum(draw: DrawFn, slot: Slot) -> Expression:
+def _sum(draw: DrawFn, slot: Slot) -> e.Expression:
     found = [candidate for candidate in slot.scope.candidates if candidate.column.summable]
     if Feature.STRICT_POLICY in slot.scope.features:
         # a sum is an INT or a BIGINT, and STRICT narrows nothing (R-251)
@@ -166,18 +127,18 @@ def _sum(draw: DrawFn, slot: Slot) -> Expression:
     if not found or not slot.column.is_integer:
         return _column(draw, slot)
     left = draw_reference(draw, slot.scope, draw(st.sampled_from(found)))
-    right: Expression = Literal(draw(st.sampled_from((1, 2, 10))), INT)
+    right: e.Expression = e.Literal(draw(st.sampled_from((1, 2, 10))), INT)
     if draw(st.booleans()):
         right = draw_reference(draw, slot.scope, draw(st.sampled_from(found)))
-    return Sum(left=left, right=right, minus=chance(draw, 30))
+    return e.Sum(left=left, right=right, minus=chance(draw, 30))
 
 
-def _cast(draw: DrawFn, slot: Slot) -> Expression:
+def _cast(draw: DrawFn, slot: Slot) -> e.Expression:
     found = [fit for fit in slot.fitting if fit.column.is_integer and fit.column.domain is Domain.SMALL]
     if not found or not slot.column.is_integer:
         return _column(draw, slot)
     wide = slot.column.type if Feature.STRICT_POLICY in slot.scope.features else BIGINT
-    return Cast(
+    return e.Cast(
         draw_reference(draw, slot.scope, draw(st.sampled_from(found))), draw(st.sampled_from((slot.column.type, wide)))
     )
 
@@ -191,7 +152,7 @@ def _array_operands(slot: Slot) -> tuple[Candidate, ...]:
     )
 
 
-def _array_call(draw: DrawFn, slot: Slot) -> ArrayCall:
+def _array_call(draw: DrawFn, slot: Slot) -> e.Expression:
     """Draw an array function over the columns that fit a slot (R-246); shrinks to ``array_distinct``.
 
     Both arrays have one type, so that only the assignment casts.
@@ -204,14 +165,14 @@ def _array_call(draw: DrawFn, slot: Slot) -> ArrayCall:
         alike = [found for found in operands if found.column.type == first.column.type]
         across = [found for found in alike if found.side is not first.side]
         other = draw(st.sampled_from((*across, *alike)))
-        return ArrayCall(function, (column, draw_reference(draw, slot.scope, other)))
+        return e.ArrayCall(function, (column, draw_reference(draw, slot.scope, other)))
     elements = _elements(first) if function == "array_remove" else ()
     if not elements:
-        return ArrayCall("array_distinct", (column,))
-    return ArrayCall(function, (column, draw(st.sampled_from(elements))))
+        return e.ArrayCall("array_distinct", (column,))
+    return e.ArrayCall(function, (column, draw(st.sampled_from(elements))))
 
 
-def _elements(candidate: Candidate) -> tuple[Expression, ...]:
+def _elements(candidate: Candidate) -> tuple[e.Expression, ...]:
     """Return the elements of the column's arrays as constants, without NULL, which would make the result NULL."""
     array = candidate.column.type
     if not isinstance(array, ArrayType):
@@ -221,7 +182,7 @@ def _elements(candidate: Candidate) -> tuple[Expression, ...]:
     if isinstance(kind, StructType):
         structs = (struct_constant(element, kind) for element in found.values())
         return tuple(struct for struct in structs if struct is not None)
-    return tuple(Literal(element, kind) for element in found.values() if writable(element))
+    return tuple(e.Literal(element, kind) for element in found.values() if writable(element))
 
 
 def _plainly_equal(data_type: DataType) -> bool:

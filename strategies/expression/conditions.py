@@ -20,23 +20,7 @@ from mergecheck.strategies.expression.scopes import (
     whole_scope,
 )
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
-from mergecheck.strategies.syntax.expressions import (
-    FALSE,
-    TRUE,
-    UNKNOWN,
-    And,
-    Between,
-    CaseWhen,
-    Coalesce,
-    Comparison,
-    In,
-    IsNull,
-    Literal,
-    Not,
-    Operator,
-    Or,
-    Sum,
-)
+from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.statement import ClauseKind
 from mergecheck.strategies.table.rows import tables_with
 from mergecheck.strategies.table.schemas import schemas_with
@@ -44,22 +28,21 @@ from mergecheck.strategies.table.schemas import schemas_with
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.strategies.syntax.expressions import Expression
 
 _DEPTH = 2
 _MAX_OPTIONS = 3
-_TRUE_OR_FALSE = st.sampled_from((TRUE, FALSE))
-TRUTH_VALUES = st.sampled_from((TRUE, FALSE, UNKNOWN))
+_TRUE_OR_FALSE = st.sampled_from((e.TRUE, e.FALSE))
+TRUTH_VALUES = st.sampled_from((e.TRUE, e.FALSE, e.UNKNOWN))
 _SUM_LIMITS = st.sampled_from((2, 0, 1, 3, 5))
 _OPERATORS = st.sampled_from(
     (
-        Operator.EQUAL,
-        Operator.GREATER,
-        Operator.LESS_OR_EQUAL,
-        Operator.LESS,
-        Operator.GREATER_OR_EQUAL,
-        Operator.NOT_EQUAL,
-        Operator.NULL_SAFE_EQUAL,
+        e.Operator.EQUAL,
+        e.Operator.GREATER,
+        e.Operator.LESS_OR_EQUAL,
+        e.Operator.LESS,
+        e.Operator.GREATER_OR_EQUAL,
+        e.Operator.NOT_EQUAL,
+        e.Operator.NULL_SAFE_EQUAL,
     )
 )
 
@@ -89,7 +72,7 @@ _BRANCHES = (_Form.NOT, _Form.AND, _Form.OR, _Form.COALESCE, _Form.CASE)
 
 
 @st.composite
-def conditions_over(draw: DrawFn, scope: Scope, *, depth: int = _DEPTH) -> Expression:
+def conditions_over(draw: DrawFn, scope: Scope, *, depth: int = _DEPTH) -> e.Expression:
     """Conditions over the columns of a scope; they shrink to TRUE.
 
     At most ``depth`` AND, OR, NOT, COALESCE and CASE are inside each other.
@@ -102,16 +85,16 @@ def conditions_over(draw: DrawFn, scope: Scope, *, depth: int = _DEPTH) -> Expre
     deeper = conditions_over(scope, depth=depth - 1)
     match form:
         case _Form.NOT:
-            return Not(draw(deeper))
+            return e.Not(draw(deeper))
         case _Form.AND:
-            return And(draw(deeper), draw(deeper))
+            return e.And(draw(deeper), draw(deeper))
         case _Form.OR:
-            return Or(draw(deeper), draw(deeper))
+            return e.Or(draw(deeper), draw(deeper))
         case _Form.COALESCE:
-            return Coalesce(draw(deeper), draw(_TRUE_OR_FALSE))
+            return e.Coalesce(draw(deeper), draw(_TRUE_OR_FALSE))
         case _:
             value = draw(_TRUE_OR_FALSE)
-            return CaseWhen(draw(deeper), value, draw(conditions_over(scope, depth=0)))
+            return e.CaseWhen(draw(deeper), value, draw(conditions_over(scope, depth=0)))
 
 
 def _forms(scope: Scope, depth: int) -> tuple[_Form, ...]:
@@ -129,10 +112,10 @@ def _forms(scope: Scope, depth: int) -> tuple[_Form, ...]:
     return (*forms, *_BRANCHES) if depth > 0 else forms
 
 
-def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
+def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> e.Expression:
     if form is _Form.IS_NULL:
         operand = draw_reference(draw, scope, draw(st.sampled_from(scope.candidates)))
-        return IsNull(operand=operand, negated=chance(draw, 50))
+        return e.IsNull(operand=operand, negated=chance(draw, 50))
     if form is _Form.BARE:
         return draw_reference(draw, scope, draw(st.sampled_from(_booleans(scope))))
     if form is _Form.SUM:
@@ -144,29 +127,29 @@ def _leaf(draw: DrawFn, scope: Scope, form: _Form) -> Expression:
     candidate = draw(st.sampled_from(scope.comparable))
     reference = draw_reference(draw, scope, candidate)
     if form is _Form.IN:
-        return In(reference, _options(draw, scope, candidate))
+        return e.In(reference, _options(draw, scope, candidate))
     if form is _Form.BETWEEN:
         low, high = draw_constant(draw, scope, candidate), draw_constant(draw, scope, candidate)
-        return Between(reference, low, high)
+        return e.Between(reference, low, high)
     operator = draw(_OPERATORS)
     others = _partners(scope, candidate)
     if form is _Form.COLUMNS and others:
-        return Comparison(operator, reference, draw_reference(draw, scope, draw(st.sampled_from(others))))
+        return e.Comparison(operator, reference, draw_reference(draw, scope, draw(st.sampled_from(others))))
     return compared(draw, operator, reference, draw_constant(draw, scope, candidate))
 
 
-def compared(draw: DrawFn, operator: Operator, reference: Expression, constant: Expression) -> Comparison:
+def compared(draw: DrawFn, operator: e.Operator, reference: e.Expression, constant: e.Expression) -> e.Comparison:
     """Draw a comparison with a constant, which is on the left now and then."""
     if chance(draw, 35):
-        return Comparison(operator.mirrored, constant, reference)
-    return Comparison(operator, reference, constant)
+        return e.Comparison(operator.mirrored, constant, reference)
+    return e.Comparison(operator, reference, constant)
 
 
-def _options(draw: DrawFn, scope: Scope, candidate: Candidate) -> tuple[Expression, ...]:
+def _options(draw: DrawFn, scope: Scope, candidate: Candidate) -> tuple[e.Expression, ...]:
     size = draw(st.integers(1, _MAX_OPTIONS))
-    options: tuple[Expression, ...] = tuple(draw_constant(draw, scope, candidate) for _ in range(size))
+    options: tuple[e.Expression, ...] = tuple(draw_constant(draw, scope, candidate) for _ in range(size))
     if chance(draw, 15):
-        return (*options, Literal(None, candidate.column.type))
+        return (*options, e.Literal(None, candidate.column.type))
     return options
 
 
@@ -178,11 +161,11 @@ def _partners(scope: Scope, candidate: Candidate) -> tuple[Candidate, ...]:
     return (*across, *alike)
 
 
-def _compare_sum(draw: DrawFn, scope: Scope) -> Expression:
+def _compare_sum(draw: DrawFn, scope: Scope) -> e.Expression:
     found = _summable(scope)
     left, right = (draw_reference(draw, scope, draw(st.sampled_from(found))) for _ in range(2))
-    total = Sum(left=left, right=right, minus=draw(st.booleans()))
-    return Comparison(draw(_OPERATORS), total, Literal(draw(_SUM_LIMITS), found[0].column.type))
+    total = e.Sum(left=left, right=right, minus=draw(st.booleans()))
+    return e.Comparison(draw(_OPERATORS), total, e.Literal(draw(_SUM_LIMITS), found[0].column.type))
 
 
 def _booleans(scope: Scope) -> tuple[Candidate, ...]:
@@ -196,7 +179,7 @@ def _summable(scope: Scope) -> tuple[Candidate, ...]:
 @st.composite
 def conditions(
     draw: DrawFn, *, kind: ClauseKind = ClauseKind.MATCHED, profile: Profile = DEFAULT_PROFILE
-) -> Expression:
+) -> e.Expression:
     """Conditions as a clause of a kind may have them, over drawn tables."""
     features = draw(feature_sets(profile=profile))
     schemas = draw(schemas_with(features))

@@ -11,17 +11,8 @@ from mergecheck.reference.types.data_types import BIGINT, INT, StructType
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.scopes import draw_reference
 from mergecheck.strategies.features import Feature
+from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.columns import Column, Domain, assignable
-from mergecheck.strategies.syntax.expressions import (
-    CaseWhen,
-    Comparison,
-    Literal,
-    Operator,
-    Quotient,
-    Reference,
-    Side,
-    conjunction,
-)
 from mergecheck.strategies.table.casts import is_up_cast
 from mergecheck.strategies.table.nested import fields_below
 
@@ -32,11 +23,10 @@ if TYPE_CHECKING:
 
     from mergecheck.strategies.expression.scopes import Candidate, Scope
     from mergecheck.strategies.syntax.columns import Schemas
-    from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Clause
     from mergecheck.strategies.table.nested import Leaf
 
-_ZERO = Literal(0, INT)
+_ZERO = e.Literal(0, INT)
 _DIVIDENDS = st.sampled_from((12, 7))
 
 
@@ -70,8 +60,8 @@ def draw_slot(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> S
     to_partition = column.name in schemas.partition_by
     fitting = tuple(found for found in scope.candidates if _fits(found.column, column, scope, to_partition))
     meant = schemas.namesake(column.name) or column
-    sources = [found for found in fitting if found.side is Side.SOURCE and found.column == meant]
-    own = [found for found in fitting if found.side is Side.TARGET and found.column == column]
+    sources = [found for found in fitting if found.side is e.Side.SOURCE and found.column == meant]
+    own = [found for found in fitting if found.side is e.Side.TARGET and found.column == column]
     return Slot(
         column=column,
         scope=scope,
@@ -103,7 +93,7 @@ def fitting_fields(slot: Slot) -> Iterator[Leaf]:
     for candidate in slot.scope.candidates:
         if isinstance(candidate.column.type, StructType) and candidate.column.feeds is None:
             # always qualified: an unqualified ``column.field`` could be read as ``alias.column``
-            base = Reference(side=candidate.side, name=candidate.column.name)
+            base = e.Reference(side=candidate.side, name=candidate.column.name)
             for leaf in fields_below(base, candidate.column.type):
                 origin = Column(name=leaf.path[-1], type=leaf.type, domain=Domain.WIDE)
                 if _fits(origin, slot.column, slot.scope, slot.to_partition):
@@ -116,7 +106,7 @@ def divisors(slot: Slot) -> tuple[Candidate, ...]:
     return tuple(found for found in slot.scope.candidates if found.column.summable and 0 in found.cells) if fits else ()
 
 
-def draw_partial(draw: DrawFn, slot: Slot, otherwise: Expression) -> Expression:
+def draw_partial(draw: DrawFn, slot: Slot, otherwise: e.Expression) -> e.Expression:
     """Draw a quotient, alone or in a CASE that has another value if the divisor is zero or NULL (R-254).
 
     An engine that computes a clause's values for other rows than those on which it fires, or both branches of a CASE,
@@ -124,13 +114,13 @@ def draw_partial(draw: DrawFn, slot: Slot, otherwise: Expression) -> Expression:
     """
     divisor = draw_reference(draw, slot.scope, draw(st.sampled_from(divisors(slot))))
     numbers = [found for found in slot.scope.candidates if found.column.summable]
-    dividend: Expression = Literal(draw(_DIVIDENDS), INT)
+    dividend: e.Expression = e.Literal(draw(_DIVIDENDS), INT)
     if draw(st.booleans()):
         dividend = draw_reference(draw, slot.scope, draw(st.sampled_from(numbers)))
-    quotient = Quotient(dividend, divisor)
+    quotient = e.Quotient(dividend, divisor)
     # a quotient is a BIGINT: in a narrower column the cast could fail too (R-252)
     if slot.column.type != BIGINT or draw(st.booleans()):
-        return CaseWhen(_is_not_zero(divisor), quotient, otherwise)
+        return e.CaseWhen(_is_not_zero(divisor), quotient, otherwise)
     return quotient
 
 
@@ -138,10 +128,10 @@ def guarded(clause: Clause) -> Clause:
     """Let a clause fire only on rows for which no quotient divides by zero."""
     condition = clause.condition
     for assignment in clause.assignments:
-        if isinstance(assignment.value, Quotient):
-            condition = conjunction(condition, _is_not_zero(assignment.value.right))
+        if isinstance(assignment.value, e.Quotient):
+            condition = e.conjunction(condition, _is_not_zero(assignment.value.right))
     return replace(clause, condition=condition)
 
 
-def _is_not_zero(divisor: Reference) -> Expression:
-    return Comparison(Operator.NOT_EQUAL, divisor, _ZERO)
+def _is_not_zero(divisor: e.Reference) -> e.Expression:
+    return e.Comparison(e.Operator.NOT_EQUAL, divisor, _ZERO)

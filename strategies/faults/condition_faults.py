@@ -31,19 +31,24 @@ NOWHERE = "no_such_column"
 _WRONG_SIDES = {ClauseKind.NOT_MATCHED: Side.TARGET, ClauseKind.NOT_MATCHED_BY_SOURCE: Side.SOURCE}
 
 
-def _with_condition(draw: DrawFn, statement: Statement, text: Callable[[str], Expression]) -> Statement:
-    """Add a conjunct to ON or to the condition of some clause; ``text`` gets the alias of a table in scope there."""
+def _conditioned(
+    draw: DrawFn, statement: Statement, changed: Callable[[Side, Expression | None], Expression]
+) -> Statement:
+    """Change ON or the condition of some clause; ``changed`` gets a side in scope there."""
     place = draw(st.sampled_from((None, *range(len(statement.clauses)))))
     if place is None:
-        return replace(statement, condition=And(statement.condition, text(qualifier(Side.TARGET, statement.aliases))))
+        return replace(statement, condition=changed(Side.TARGET, statement.condition))
     clause = statement.clauses[place]
-    condition = conjunction(clause.condition, text(qualifier(clause.side, statement.aliases)))
-    return statement.with_clause(place, replace(clause, condition=condition))
+    return statement.with_clause(place, replace(clause, condition=changed(clause.side, clause.condition)))
 
 
 def unresolved_condition(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Use a column that does not exist in ON or in a condition (R-117)."""
-    return _with_condition(draw, statement, lambda name: Verbatim(f"({name}.{NOWHERE} = 1)"))
+
+    def changed(side: Side, condition: Expression | None) -> Expression:
+        return conjunction(condition, Verbatim(f"({qualifier(side, statement.aliases)}.{NOWHERE} = 1)"))
+
+    return _conditioned(draw, statement, changed)
 
 
 def ambiguous(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
@@ -74,24 +79,21 @@ def condition_of(text: str) -> Break:
 
     def breaks(draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement:
         names = dict(zip((Side.TARGET, Side.SOURCE), map(quote, schemas.keys[0]), strict=True))
-        columns = {qualifier(side, statement.aliases): name for side, name in names.items()}
         table = Side.TARGET if statement.self_merge else Side.SOURCE
 
-        def condition(alias: str) -> Expression:
-            column = f"{alias}.{columns[alias]}"
-            return Verbatim(f"({text.format(column=column, other=names[table], table=table.value)})")
+        def changed(side: Side, condition: Expression | None) -> Expression:
+            column = f"{qualifier(side, statement.aliases)}.{names[side]}"
+            tested = text.format(column=column, other=names[table], table=table.value)
+            return conjunction(condition, Verbatim(f"({tested})"))
 
-        return _with_condition(draw, statement, condition)
+        return _conditioned(draw, statement, changed)
 
     return breaks
 
 
 def not_boolean(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
     """Replace a condition by a number (R-135)."""
-    place = draw(st.sampled_from((None, *range(len(statement.clauses)))))
-    if place is None:
-        return replace(statement, condition=Literal(5, INT))
-    return statement.with_clause(place, replace(statement.clauses[place], condition=Literal(5, INT)))
+    return _conditioned(draw, statement, lambda _side, _condition: Literal(5, INT))
 
 
 def duplicate_source_columns(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:

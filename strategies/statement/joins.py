@@ -15,25 +15,13 @@ from mergecheck.strategies.expression.file_predicates import file_predicates
 from mergecheck.strategies.expression.scopes import draw_reference, same_class
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
-from mergecheck.strategies.syntax.expressions import (
-    FALSE,
-    And,
-    Between,
-    Comparison,
-    In,
-    Literal,
-    Operator,
-    Or,
-    Side,
-    Sum,
-)
+from mergecheck.strategies.syntax import expressions as e
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.strategies.expression.scopes import Candidate, Scope
     from mergecheck.strategies.syntax.columns import Schemas
-    from mergecheck.strategies.syntax.expressions import Expression
 
 
 class OnForm(Enum):
@@ -50,26 +38,26 @@ class OnForm(Enum):
 
 
 _UNEQUAL = st.sampled_from(
-    (Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.LESS, Operator.GREATER, Operator.NOT_EQUAL)
+    (e.Operator.LESS_OR_EQUAL, e.Operator.GREATER_OR_EQUAL, e.Operator.LESS, e.Operator.GREATER, e.Operator.NOT_EQUAL)
 )
-_ONE = Literal(1, INT)
+_ONE = e.Literal(1, INT)
 
 
 @st.composite
-def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, Expression]:
+def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, e.Expression]:
     """ON conditions with their forms; they shrink to ``t.id = s.id``."""
     keys = [
-        (_candidate(scope, Side.TARGET, target), _candidate(scope, Side.SOURCE, source))
+        (_candidate(scope, e.Side.TARGET, target), _candidate(scope, e.Side.SOURCE, source))
         for target, source in schemas.keys
     ]
     form = draw(st.sampled_from(_forms(scope.features, keys)))
     condition = _main(draw, scope, keys, form)
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
-        condition = And(condition, draw(conditions_over(scope.of_side(Side.TARGET), depth=1)))
+        condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1)))
     if uses(draw, scope.features, Feature.FILE_PRUNING, percent=60):
-        condition = And(condition, draw(file_predicates(scope)))
+        condition = e.And(condition, draw(file_predicates(scope)))
     if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
-        condition = And(condition, draw(conditions_over(scope.of_side(Side.SOURCE), depth=1)))
+        condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1)))
     return form, condition
 
 
@@ -85,13 +73,13 @@ def _forms(features: frozenset[Feature], keys: list[tuple[Candidate, Candidate]]
     return [OnForm.EQUALITY, *(form for feature, some in forms.items() if feature in features for form in some)]
 
 
-def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], form: OnForm) -> Expression:
+def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], form: OnForm) -> e.Expression:
     if form is OnForm.CONSTANT:
         return draw(TRUTH_VALUES)
     if form is OnForm.TARGET_SIDE:
-        return draw(conditions_over(scope.of_side(Side.TARGET), depth=1))
+        return draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1))
     if form is OnForm.SOURCE_SIDE:
-        return draw(conditions_over(scope.of_side(Side.SOURCE), depth=1))
+        return draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1))
     first, rest = keys[0], keys[1:]
     if form is OnForm.KEY_EXPRESSION:
         first = next(pair for pair in keys if _summable([pair]))
@@ -100,61 +88,61 @@ def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], f
     if form is OnForm.NON_EQUI:
         return _joined(_unequal(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
     if form is OnForm.EITHER:
-        return Or(_equality(draw, scope, first), _second(draw, scope, rest))
+        return e.Or(_equality(draw, scope, first), _second(draw, scope, rest))
     main = _equality(draw, scope, first, operator=_operator(draw, form))
     return _joined(main, [_equality(draw, scope, pair, operator=_operator(draw, form)) for pair in rest])
 
 
-def _operator(draw: DrawFn, form: OnForm) -> Operator:
+def _operator(draw: DrawFn, form: OnForm) -> e.Operator:
     if form is OnForm.NULL_SAFE and chance(draw, 80):
-        return Operator.NULL_SAFE_EQUAL
-    return Operator.EQUAL
+        return e.Operator.NULL_SAFE_EQUAL
+    return e.Operator.EQUAL
 
 
-def _joined(condition: Expression, others: list[Expression]) -> Expression:
-    return reduce(And, others, condition)
+def _joined(condition: e.Expression, others: list[e.Expression]) -> e.Expression:
+    return reduce(e.And, others, condition)
 
 
-def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]]) -> Expression:
+def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]]) -> e.Expression:
     if rest:
         return _equality(draw, scope, rest[0])
     pairs = [
         (one, other)
-        for one in scope.of_side(Side.TARGET).comparable
-        for other in scope.of_side(Side.SOURCE).comparable
+        for one in scope.of_side(e.Side.TARGET).comparable
+        for other in scope.of_side(e.Side.SOURCE).comparable
         if same_class(one.column, other.column)
     ]
-    return _equality(draw, scope, draw(st.sampled_from(pairs))) if pairs else FALSE
+    return _equality(draw, scope, draw(st.sampled_from(pairs))) if pairs else e.FALSE
 
 
 def _equality(
-    draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate], *, operator: Operator = Operator.EQUAL
-) -> Expression:
+    draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate], *, operator: e.Operator = e.Operator.EQUAL
+) -> e.Expression:
     left, right = (draw_reference(draw, scope, candidate) for candidate in pair)
     if chance(draw, 25):
         left, right = right, left
-    return Comparison(operator, left, right)
+    return e.Comparison(operator, left, right)
 
 
-def _shifted(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> Expression:
+def _shifted(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> e.Expression:
     target, source = (draw_reference(draw, scope, candidate) for candidate in pair)
-    shifted = Sum(left=source, right=_ONE, minus=draw(st.booleans()))
-    return Comparison(Operator.EQUAL, target, shifted)
+    shifted = e.Sum(left=source, right=_ONE, minus=draw(st.booleans()))
+    return e.Comparison(e.Operator.EQUAL, target, shifted)
 
 
-def _unequal(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> Expression:
+def _unequal(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> e.Expression:
     target, source = (draw_reference(draw, scope, candidate) for candidate in pair)
     if _summable([pair]) and chance(draw, 40):
-        near = Sum(left=source, right=_ONE)
+        near = e.Sum(left=source, right=_ONE)
         if draw(st.booleans()):
-            return In(target, (source, near))
-        return Between(target, source, near)
-    return Comparison(draw(_UNEQUAL), target, source)
+            return e.In(target, (source, near))
+        return e.Between(target, source, near)
+    return e.Comparison(draw(_UNEQUAL), target, source)
 
 
 def _summable(keys: list[tuple[Candidate, Candidate]]) -> bool:
     return any(target.column.summable and source.column.summable for target, source in keys)
 
 
-def _candidate(scope: Scope, side: Side, name: str) -> Candidate:
+def _candidate(scope: Scope, side: e.Side, name: str) -> Candidate:
     return next(found for found in scope.candidates if found.side is side and found.column.name == name)

@@ -14,20 +14,8 @@ from mergecheck.reference.types.data_types import BIGINT, BOOLEAN, DATE, INT, ST
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
+from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.columns import Check, Column, Domain
-from mergecheck.strategies.syntax.expressions import (
-    Cast,
-    Coalesce,
-    Comparison,
-    IsNull,
-    Literal,
-    Operator,
-    Or,
-    Reference,
-    Side,
-    Sum,
-    nodes,
-)
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.domains import domain
 from mergecheck.strategies.table.nested import has_constants
@@ -40,7 +28,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.strategies.syntax.columns import Schemas
-    from mergecheck.strategies.syntax.expressions import Expression
 
 # beyond every sum of two small numbers
 _BOUND = 100
@@ -74,7 +61,7 @@ def _constrained_column(draw: DrawFn, column: Column, features: frozenset[Featur
     small = column.type in _DEFAULTABLE and column.domain is Domain.SMALL
     if Feature.COLUMN_DEFAULTS in features and small and not is_key and chance(draw, 60):
         value = draw(st.sampled_from([value for value in domain(column.type)[:5] if value != "it's"]))
-        column = replace(column, default=Literal(value, column.type))
+        column = replace(column, default=e.Literal(value, column.type))
     return column
 
 
@@ -96,23 +83,23 @@ def _with_checks(
     return columns, tuple(checks)
 
 
-def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tuple[Expression, bool]:
+def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tuple[e.Expression, bool]:
     """Draw a condition over a column, and whether the column must not be NULL.
 
     Rows of the source break it if ``violated``, and only a NULL does if ``by_null``: a CHECK must be TRUE (R-742).
     """
     reference = _own(column)
     bound = draw(_TIGHT_BOUNDS) if violated and not by_null else _BOUND
-    limit = Literal(-bound, column.type), Literal(bound, column.type)
-    operator, constant = draw(st.sampled_from(((Operator.GREATER, limit[0]), (Operator.LESS_OR_EQUAL, limit[1]))))
-    comparison = Comparison(operator, reference, constant)
+    limit = e.Literal(-bound, column.type), e.Literal(bound, column.type)
+    operator, constant = draw(st.sampled_from(((e.Operator.GREATER, limit[0]), (e.Operator.LESS_OR_EQUAL, limit[1]))))
+    comparison = e.Comparison(operator, reference, constant)
     match "plain" if by_null else draw(_CHECK_FORMS):
         case "guarded":
-            return Or(IsNull(operand=reference), comparison), False
+            return e.Or(e.IsNull(operand=reference), comparison), False
         case "plain":
             return comparison, not violated
         case _:
-            return Comparison(operator, Coalesce(reference, Literal(0, column.type)), constant), False
+            return e.Comparison(operator, e.Coalesce(reference, e.Literal(0, column.type)), constant), False
 
 
 def _with_generated(draw: DrawFn, columns: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -120,49 +107,49 @@ def _with_generated(draw: DrawFn, columns: tuple[Column, ...]) -> tuple[Column, 
     if not bases:
         return columns
     base = draw(st.sampled_from(bases))
-    options: list[tuple[DataType, Expression]] = [
-        (base.type, Sum(left=_own(base), right=Literal(1, INT))),
-        (base.type, Sum(left=_own(base), right=_own(base))),
-        (BIGINT, Cast(_own(base), BIGINT)),
-        (base.type, Coalesce(_own(base), Literal(-1, base.type))),
-        (STRING, Cast(_own(base), STRING)),
+    options: list[tuple[DataType, e.Expression]] = [
+        (base.type, e.Sum(left=_own(base), right=e.Literal(1, INT))),
+        (base.type, e.Sum(left=_own(base), right=_own(base))),
+        (BIGINT, e.Cast(_own(base), BIGINT)),
+        (base.type, e.Coalesce(_own(base), e.Literal(-1, base.type))),
+        (STRING, e.Cast(_own(base), STRING)),
     ]
     others = [column for column in bases if column is not base and column.type == base.type]
     if others:
         options += [
-            (base.type, Sum(left=_own(base), right=_own(draw(st.sampled_from(others))), minus=draw(st.booleans())))
+            (base.type, e.Sum(left=_own(base), right=_own(draw(st.sampled_from(others))), minus=draw(st.booleans())))
         ] * 2
     data_type, computed = draw(st.sampled_from(options))
-    used = {node.name for node in nodes(computed) if isinstance(node, Reference)}
+    used = {node.name for node in e.nodes(computed) if isinstance(node, e.Reference)}
     bounded = tuple(replace(c, bounded=True) if c.name in used else c for c in columns)
     return (*bounded, Column(name="g", type=data_type, computed=computed))
 
 
-def _own(column: Column) -> Reference:
-    return Reference(side=Side.TARGET, name=column.name, qualified=False)
+def _own(column: Column) -> e.Reference:
+    return e.Reference(side=e.Side.TARGET, name=column.name, qualified=False)
 
 
-def substituted(expression: Expression, given: Mapping[str, Expression]) -> Expression:
+def substituted(expression: e.Expression, given: Mapping[str, e.Expression]) -> e.Expression:
     """Return an expression with its references replaced, by column name; other references stay."""
     match expression:
-        case Reference(name=name):
+        case e.Reference(name=name):
             return given.get(name, expression)
-        case Sum(left=left, right=right, minus=minus):
-            return Sum(left=substituted(left, given), right=substituted(right, given), minus=minus)
-        case Cast(operand, data_type):
-            return Cast(substituted(operand, given), data_type)
-        case Coalesce(first, second):
-            return Coalesce(substituted(first, given), substituted(second, given))
+        case e.Sum(left=left, right=right, minus=minus):
+            return e.Sum(left=substituted(left, given), right=substituted(right, given), minus=minus)
+        case e.Cast(operand, data_type):
+            return e.Cast(substituted(operand, given), data_type)
+        case e.Coalesce(first, second):
+            return e.Coalesce(substituted(first, given), substituted(second, given))
         case _:
             return expression
 
 
-def computed_in_source(computed: Expression, namesakes: Mapping[str, Column]) -> Expression | None:
+def computed_in_source(computed: e.Expression, namesakes: Mapping[str, Column]) -> e.Expression | None:
     """Return a generation expression over the source's columns, None if the source lacks one of them."""
-    used = {node.name for node in nodes(computed) if isinstance(node, Reference)}
+    used = {node.name for node in e.nodes(computed) if isinstance(node, e.Reference)}
     if not used.issubset(namesakes):
         return None
-    return substituted(computed, {name: Reference(side=Side.SOURCE, name=namesakes[name].name) for name in used})
+    return substituted(computed, {name: e.Reference(side=e.Side.SOURCE, name=namesakes[name].name) for name in used})
 
 
 def with_computed(rows: Sequence[Row], columns: tuple[Column, ...]) -> tuple[Row, ...]:
