@@ -41,7 +41,8 @@ def generate_precomputed_conditions_and_df(
 ) -> tuple[DataFrame, tuple[PrecomputedClause, ...]]:
     """Add a boolean column per clause condition, each evaluated once per row and on every row (R-312, R-423)."""
     precomputed = precompute_clauses(clauses)
-    conditions = condition_columns(precomputed)
+    kept = [(clause.condition_column, clause.clause.condition) for clause in precomputed]
+    conditions = [f"({condition.sql}) AS {name}" for name, condition in kept if condition is not None]
     return frame.selectExpr("*", *conditions) if conditions else frame, precomputed
 
 
@@ -62,11 +63,6 @@ def rewrite_condition(clause: ResolvedClause, *, position: int, num_conditions: 
     """
     name = None if clause.condition is None else f"_{clause_type(clause)}_condition_{num_conditions}_"
     return PrecomputedClause(clause=clause, position=position, condition_column=name)
-
-
-def condition_columns(clauses: Sequence[PrecomputedClause]) -> list[str]:
-    """Write the select list that evaluates the conditions."""
-    return [f"({c.clause.condition.sql}) AS {c.condition_column}" for c in clauses if c.clause.condition is not None]
 
 
 def generate_clause_output_exprs(clauses: Sequence[PrecomputedClause], *, otherwise: str) -> str:

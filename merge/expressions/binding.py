@@ -14,7 +14,7 @@ from mergecheck.merge.syntax.dialect import parse_expression, span, without_fina
 from mergecheck.merge.types.fields import field_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql.types import DataType
 
@@ -52,7 +52,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
         else:
             chain.top.replace(renamed)
     return ResolvedExpression(
-        sql=_apply(without_final_comment(text), edits),
+        sql=edited(without_final_comment(text), edits),
         tree=tree,
         target_columns=frozenset(m.column.index for m in matches if m.column.side is Side.TARGET),
         source_columns=frozenset(m.column.index for m in matches if m.column.side is Side.SOURCE),
@@ -109,7 +109,8 @@ def _positional_tree(match: Match, fields: tuple[exp.Expr, ...]) -> exp.Expr:
     return tree
 
 
-def _apply(text: str, edits: list[tuple[int, int, str]]) -> str:
+def edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Replace pieces of a text, given by start and end (excluded)."""
     pieces, at = [], 0
     for start, end, replacement in sorted(edits):
         pieces += [text[at:start], replacement]

@@ -12,7 +12,7 @@ from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionE
 from mergecheck.merge.syntax.dialect import MergeDialect, parse_expression, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
@@ -60,14 +60,9 @@ def spark_condition(error: PySparkException) -> str | None:
     """Name Spark's own condition of an exception; None if it has none."""
     condition = error.getCondition()
     if condition in {None, "USER_RAISED_EXCEPTION"}:
-        return _condition_in(str(error)) or condition
+        quoted = [name for name in _CONDITION.findall(str(error)) if name != "USER_RAISED_EXCEPTION"]
+        return quoted[-1] if quoted else condition  # the innermost cause is the last
     return condition
-
-
-def _condition_in(text: str) -> str | None:
-    """Find the condition that an exception's text quotes; the innermost cause is the last."""
-    found = [name for name in _CONDITION.findall(text) if name != "USER_RAISED_EXCEPTION"]
-    return found[-1] if found else None
 
 
 def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> PySparkException | MergeError:
@@ -84,7 +79,8 @@ def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedM
     found = _FROM_TO.search(text) or _DECIMAL.search(text)
     to = found["to"].upper() if found else _ANY_DECIMAL if _TOO_MANY_DIGITS.search(text) else ""
     columns = _columns_cast_to(to, merge) if to else []
-    if len(columns) <= _count(to, _written_values(statement)):
+    written = (assignment.value for clause in statement.clauses for assignment in clause.assignments)
+    if len(columns) <= _count(to, written):
         condition = spark_condition(error) or known.error_class
         return ExecutionError(condition, text.removeprefix(f"[{condition}]").strip())
     origin = f' of "{found["from"]}" type' if found and "from" in found.groupdict() else ""
@@ -104,10 +100,6 @@ def _columns_cast_to(to: str, merge: ResolvedMerge) -> list[str]:
         for name, value in zip(merge.final_schema.names, clause.values, strict=False)
         for _ in range(_count(to, [value]))
     ]
-
-
-def _written_values(statement: MergeStatement) -> Iterator[str]:
-    return (assignment.value for clause in statement.clauses for assignment in clause.assignments)
 
 
 def _count(to: str, texts: Iterable[str]) -> int:

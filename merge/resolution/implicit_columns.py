@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot.tokens import TokenType
 
 from mergecheck.merge.errors import UnsupportedStatementError
-from mergecheck.merge.expressions.binding import bind
+from mergecheck.merge.expressions.binding import bind, edited
 from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_functions, subqueries
 from mergecheck.merge.expressions.resolved import ResolvedExpression, target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
@@ -83,13 +83,9 @@ def generated_value(generated: ResolvedExpression, new_values: Mapping[int, str]
 
 def substitute(sql: str, replacements: Mapping[str, str]) -> str:
     """Replace positional column names by expressions, but not in strings and quoted names."""
-    pieces, at = [], 0
-    for token in tokenize(sql):
-        replacement = replacements.get(token.text)
-        if replacement is not None and token.token_type not in {TokenType.STRING, TokenType.IDENTIFIER}:
-            pieces += [sql[at : token.start], replacement if replacement.isidentifier() else f"({replacement})"]
-            at = token.end + 1
-    return "".join((*pieces, sql[at:]))
+    names = [token for token in tokenize(sql) if token.token_type not in {TokenType.STRING, TokenType.IDENTIFIER}]
+    found = [(token, replacements[token.text]) for token in names if token.text in replacements]
+    return edited(sql, ((t.start, t.end + 1, new if new.isidentifier() else f"({new})") for t, new in found))
 
 
 def _is_random(sql: str) -> bool:

@@ -87,14 +87,14 @@ def key_pairs(merge: ResolvedMerge) -> tuple[tuple[int, int], ...]:
 def _pair(merge: ResolvedMerge, node: exp.Expr) -> Iterator[tuple[int, int]]:
     if not isinstance(node, exp.EQ):
         return
+    targets = {target_column(i): i for i in merge.condition.target_columns}
+    sources = {source_column(i): i for i in merge.condition.source_columns}
     sides = (_plain(node.left), _plain(node.right))
     for one, other in (sides, sides[::-1]):
-        for target in merge.condition.target_columns:
-            for source in merge.condition.source_columns:
-                if (one, other) == (target_column(target), source_column(source)) and _is_ordered(
-                    merge.target_schema.fields[target].dataType, merge.source_schema.fields[source].dataType
-                ):
-                    yield target, source
+        if one in targets and other in sources:
+            target, source = targets[one], sources[other]
+            if _is_ordered(merge.target_schema.fields[target].dataType, merge.source_schema.fields[source].dataType):
+                yield target, source
 
 
 def _plain(node: exp.Expr) -> str | None:

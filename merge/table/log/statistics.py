@@ -69,8 +69,8 @@ class StatisticsCollector:
             _put(nulls, leaf.path, leaf.null_count)
             if leaf.minimum is None or leaf.has_nan:
                 continue
-            _put(lower, leaf.path, _lower_bound(leaf.minimum, leaf.type))
-            _put(upper, leaf.path, _upper_bound(leaf.maximum, leaf.type))
+            _put(lower, leaf.path, _bound(leaf.minimum, leaf.type, upper=False))
+            _put(upper, leaf.path, _bound(leaf.maximum, leaf.type, upper=True))
         return json.dumps(
             {"numRecords": self.num_records, "minValues": lower, "maxValues": upper, "nullCount": nulls},
             separators=(",", ":"),
@@ -121,27 +121,14 @@ def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:  # no
     tree[path[-1]] = value
 
 
-def _lower_bound(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - by the column's type
+def _bound(value: Any, data_type: pa.DataType, *, upper: bool) -> Any:  # noqa: ANN401 - by the column's type
+    """Write a bound; one that JSON cannot hold exactly becomes wider, or None."""
     if pa.types.is_string(data_type):
-        return value[:MAX_STRING_LENGTH]
+        return truncated_maximum(value) if upper else value[:MAX_STRING_LENGTH]
     if pa.types.is_timestamp(data_type):
-        return _timestamp(value // _MICROS_PER_MILLI, data_type)
+        return _timestamp(-(-value // _MICROS_PER_MILLI) if upper else value // _MICROS_PER_MILLI, data_type)
     if pa.types.is_floating(data_type):
-        return _floating(value, data_type, zero=-0.0)
-    return _exact_bound(value, data_type)
-
-
-def _upper_bound(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - by the column's type
-    if pa.types.is_string(data_type):
-        return truncated_maximum(value)
-    if pa.types.is_timestamp(data_type):
-        return _timestamp(-(-value // _MICROS_PER_MILLI), data_type)  # rounded up: bounds may be wide, not narrow
-    if pa.types.is_floating(data_type):
-        return _floating(value, data_type, zero=0.0)
-    return _exact_bound(value, data_type)
-
-
-def _exact_bound(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - by the column's type
+        return _floating(value, data_type, zero=0.0 if upper else -0.0)
     if pa.types.is_date32(data_type):
         return _iso(dt.timedelta(days=value), "%Y-%m-%d")
     return _decimal(value) if pa.types.is_decimal(data_type) else value

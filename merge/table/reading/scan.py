@@ -166,21 +166,13 @@ def _inline_partition_value(snapshot: Snapshot, files: Sequence[DataFile], posit
 
 def _partition_relation(spark: SparkSession, snapshot: Snapshot, files: Sequence[DataFile]) -> DataFrame:
     fields = [snapshot.schema.fields[i] for i in snapshot.partition_positions]
-    types = [field.dataType.simpleString() for field in fields]
-    rows = (
-        ", ".join(
-            [
-                sql_string(file.location),
-                *(
-                    sql_literal(file.partition_values.get(field.name), sql_type)
-                    for field, sql_type in zip(fields, types, strict=True)
-                ),
-            ]
-        )
-        for file in files
-    )
+    types = {field.name: field.dataType.simpleString() for field in fields}
+    rows = []
+    for file in files:
+        values = (sql_literal(file.partition_values.get(name), sql_type) for name, sql_type in types.items())
+        rows.append(f"({', '.join([sql_string(file.location), *values])})")
     names = ", ".join([_JOIN_KEY, *(target_column(i) for i in snapshot.partition_positions)])
-    return spark.sql(f"SELECT * FROM VALUES {', '.join(f'({row})' for row in rows)} AS files({names})")
+    return spark.sql(f"SELECT * FROM VALUES {', '.join(rows)} AS files({names})")
 
 
 def _empty(spark: SparkSession, snapshot: Snapshot, positions: Sequence[int], constants: Sequence[str]) -> DataFrame:

@@ -30,11 +30,6 @@ CREDENTIAL_SETTINGS: Mapping[str, str] = {
     "AWS_SESSION_TOKEN": "session.token",
 }
 """Variables that hold credentials, and S3A's names for them."""
-_ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
-    _ENDPOINT: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
-    _REGION: ("AWS_REGION", "AWS_DEFAULT_REGION"),
-}
-"""Variables that name a value besides the credentials, the more special one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +57,7 @@ class StoreAccess:
             return settings
         endpoint = self.endpoint if self.path_style else self.endpoint.replace("://", f"://{bucket}.", 1)
         # The first name goes before the second, which a variable of a worker might set.
-        settings |= {"AWS_ENDPOINT_URL_S3": endpoint, _ENDPOINT: endpoint}
+        settings |= {f"{_ENDPOINT}_S3": endpoint, _ENDPOINT: endpoint}
         return {**settings, "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(not self.path_style).lower()}
 
     def log_reader_settings(self, bucket: str) -> dict[str, str]:
@@ -78,8 +73,8 @@ class StoreAccess:
 def access_by_environment(environment: Mapping[str, str]) -> StoreAccess:
     """Read the standard variables of AWS."""
     return StoreAccess(
-        endpoint=_first(environment, _ENVIRONMENT[_ENDPOINT]),
-        region=_first(environment, _ENVIRONMENT[_REGION]),
+        endpoint=environment.get(f"{_ENDPOINT}_S3") or environment.get(_ENDPOINT) or None,
+        region=environment.get(_REGION) or environment.get("AWS_DEFAULT_REGION") or None,
         credentials=_known({name: environment.get(name) for name in CREDENTIAL_SETTINGS}),
     )
 
@@ -130,7 +125,3 @@ def _is_address(endpoint: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((environment[name] for name in names if environment.get(name)), None)
