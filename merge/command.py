@@ -20,11 +20,23 @@ from mergecheck.merge.executors.run import (
     pruning_predicate,
     uses_insert_only_path,
 )
-from mergecheck.merge.executors.source import MaterializeReason, MergeSource, materialization_reason, prepare_source
-from mergecheck.merge.executors.validation import check_source_is_stable, log_metric_invariants
+from mergecheck.merge.executors.source import (
+    MaterializeReason,
+    MergeSource,
+    check_source_is_stable,
+    materialization_reason,
+    prepare_source,
+)
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.spark_errors import explain, from_spark
-from mergecheck.merge.metrics import ExecutionPath, PathResult, Stopwatch, TimedPart, merge_metrics
+from mergecheck.merge.metrics import (
+    ExecutionPath,
+    PathResult,
+    Stopwatch,
+    TimedPart,
+    log_metric_invariants,
+    merge_metrics,
+)
 from mergecheck.merge.plan import execute, joins
 from mergecheck.merge.resolution.resolve import resolve
 from mergecheck.merge.syntax.source_query import repeated_columns
@@ -139,7 +151,7 @@ class _Command:
         try:
             run = self._prepare(snapshot, merge, writer, stopwatch, attempt)
             result = execute(run)
-            check_source_is_stable(run, result)
+            check_source_is_stable(self.conf, result)
             return self._commit(run, result)
         except UncertainCommitError:
             raise  # a commit may mention the files
@@ -180,13 +192,8 @@ class _Command:
                 insert_only_path=uses_insert_only_path(merge, self.conf),
                 source_is_delta=self.source.is_delta,
             )
-            source = prepare_source(
-                self.source,
-                merge,
-                reason,
-                attempt=attempt,
-                in_one_task=self.conf.one_task and shuffles_to_one_task(self.spark),
-            )
+            in_one_task = self.conf.one_task and shuffles_to_one_task(self.spark)
+            source = prepare_source(self.source, merge, reason, attempt=attempt, in_one_task=in_one_task)
         return MergeRun(
             spark=self.spark,
             conf=self.conf,

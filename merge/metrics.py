@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
     from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
+
+_logger = logging.getLogger(__name__)
 
 
 class ExecutionPath(Enum):
@@ -161,3 +164,15 @@ def _internal_metrics(result: PathResult, snapshot: Snapshot, candidates: Sequen
 def _num_partitions(snapshot: Snapshot, files: Sequence[DataFile] | Sequence[WrittenFile]) -> int:
     columns = snapshot.partition_columns
     return len({tuple(repr(f.partition_values.get(name)) for name in columns) for f in files}) if columns else 0
+
+
+def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
+    """Log metrics that contradict the record counts of the files (R-721)."""
+    m = metrics.operation
+    changed = m["numTargetRowsUpdated"] + m["numTargetRowsCopied"]
+    added = sum(file.num_records for file in result.written.data_files)
+    if m["numTargetRowsInserted"] + changed != added:
+        _logger.warning("%d rows were added to files, but the metrics say %d", added, m["numOutputRows"])
+    counts = [file.statistics.num_records for file in result.removed]
+    if None not in counts and changed + m["numTargetRowsDeleted"] != sum(c for c in counts if c is not None):
+        _logger.warning("The rows of the removed files are not those that were updated, deleted or copied: %s", dict(m))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 
 from mergecheck.merge.conf import MaterializeSource
+from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.expressions.resolved import source_column
 from mergecheck.merge.table.reading.scan import not_pushed_down, schema_with_nullability
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.expressions.resolved import ResolvedMerge
+    from mergecheck.merge.metrics import PathResult
     from mergecheck.merge.table.log.snapshot import Snapshot
 
 SOURCE_ROW_PRESENT = "_source_row_present_"
@@ -145,3 +148,23 @@ def prepare_source(
     return PreparedSource(
         frame=frame, reason=reason, num_rows=num_rows, is_stable=source.is_delta or reason.materializes
     )
+
+
+def check_source_is_stable(conf: MergeConf, result: PathResult) -> None:
+    """Compare the two scans of the source (R-456).
+
+    Raises:
+        ExecutionError: they saw different numbers of rows and ``merge.failIfSourceChanged`` is on.
+    """
+    second = result.num_source_rows_in_second_scan
+    if second is None or second == result.num_source_rows:
+        return
+    _logger.warning(
+        "Merge source has %d rows in initial scan but %d rows in second scan", result.num_source_rows, second
+    )
+    if conf.fail_if_source_changed:
+        raise ExecutionError(
+            "UNSUPPORTED_OPERATION",
+            "Cannot perform Merge because the source dataset is not deterministic. Write the source to a table first, "
+            "or set spark.databricks.delta.merge.materializeSource to auto.",
+        )

@@ -34,7 +34,6 @@ class ExpressionTypes(Protocol):
         Raises:
             AnalysisError: an expression is wrong; the class is that of the engine.
         """
-        ...
 
 
 class SparkExpressionTypes:

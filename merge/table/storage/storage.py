@@ -28,15 +28,12 @@ class NewFile(Protocol):
 
     def begin(self) -> str:
         """Return the local path at which the file is written; its directory exists."""
-        ...
 
     def finish(self) -> int:
         """Move the file to its place in the table, and return its size in bytes."""
-        ...
 
     def discard(self) -> None:
         """Remove the file, finished or not, as far as that is possible."""
-        ...
 
 
 class Storage(Protocol):
@@ -44,22 +41,18 @@ class Storage(Protocol):
 
     def new_file(self, relative: str) -> NewFile:
         """Plan a file by its decoded path in the table; nothing is done before it begins."""
-        ...
 
     def local_copy(self, location: str) -> AbstractContextManager[str]:
         """Give the local path of a data file: its own, or that of a copy which is deleted afterwards."""
-        ...
 
     def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
         """Delete data and change files whose name contains a text, but not those whose decoded relative paths are kept.
 
         Returns why files could not be deleted, by their paths.
         """
-        ...
 
     def client(self) -> LocalStore | S3Store:
         """Return a client of the table's directory whose methods are the same for both places."""
-        ...
 
 
 def open_storage(location: str, access: StoreAccess | None) -> Storage:
