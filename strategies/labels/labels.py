@@ -13,19 +13,18 @@ from mergecheck.strategies.labels.content_labels import (
 )
 from mergecheck.strategies.settings import insert_only_optimised
 from mergecheck.strategies.statement.matches import is_multi_matched, match_matrix, units
-from mergecheck.strategies.syntax.expressions import And, Reference, Side, nodes
-from mergecheck.strategies.syntax.statement import Action, Clause, ClauseKind
+from mergecheck.strategies.syntax.expressions import TRUE, And, Reference, Side, nodes
+from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.rows import visible_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from mergecheck.reference.case.model import Case, Row
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Statement
-    from mergecheck.strategies.syntax.truth import Evaluator
 
 _TRUTH = {True: "true", False: "false", None: "null"}
 
@@ -172,10 +171,8 @@ def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tup
     """Return the pairs on which some MATCHED clause fires; ON alone decides whether a match is ambiguous (R-321)."""
     found = places(merge.schemas.target, merge.schemas.source)
     target, source = merge.tables.target, _source_rows(merge)
-    tests = [
-        (lambda _target, _source: True) if clause.condition is None else evaluator(clause.condition, found)
-        for clause in merge.statement.of_kind(ClauseKind.MATCHED)
-    ]
+    matched = merge.statement.of_kind(ClauseKind.MATCHED)
+    tests = [evaluator(clause.condition or TRUE, found) for clause in matched]
     return tuple(
         tuple(t for t in row if any(test(target[t], source[s]) is True for test in tests))
         for s, row in enumerate(matrix)
@@ -187,22 +184,15 @@ def _outcome_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> I
     found = places(merge.schemas.target, merge.schemas.source)
     target, source = merge.tables.target, _source_rows(merge)
     for kind, rows in units(target, source, matrix).items():
-        clauses = merge.statement.of_kind(kind)
-        tests = [None if clause.condition is None else evaluator(clause.condition, found) for clause in clauses]
-        yield from _fired(clauses, tests, rows)
-
-
-def _fired(
-    clauses: tuple[Clause, ...], tests: list[Evaluator | None], rows: Iterable[tuple[Row, Row]]
-) -> Iterator[str]:
-    for target, source in rows:
-        for clause, test in zip(clauses, tests, strict=True):
-            result = True if test is None else test(target, source)
-            if test is not None:
-                yield f"condition:{_TRUTH[result]}"
-            if result is True:
-                yield f"fires:{clause.kind.value}/{clause.action.value}"
-                break
+        clauses = [(clause, evaluator(clause.condition or TRUE, found)) for clause in merge.statement.of_kind(kind)]
+        for pair in rows:
+            for clause, test in clauses:
+                result = test(*pair)
+                if clause.condition is not None:
+                    yield f"condition:{_TRUTH[result]}"
+                if result is True:
+                    yield f"fires:{clause.kind.value}/{clause.action.value}"
+                    break
 
 
 def _size(rows: int) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.case.model import Row, Value
     from mergecheck.strategies.statement.merges import DrawnMerge
     from mergecheck.strategies.syntax.columns import Column
     from mergecheck.strategies.table.rows import Tables
@@ -57,17 +57,10 @@ def draw_large_tables(draw: DrawFn, features: frozenset[Feature], merge: DrawnMe
     num_rows = draw(_NUM_ROWS)
     matches = draw(st.sampled_from(Matches))
     key, source_key = schemas.keys[0]
-    fixed = frozenset(schemas.partition_by)
-    added = keeping_checks(
-        _numbered(draw(st.sampled_from(tables.files[0])), schemas.target, key, range(num_rows), fixed=fixed), schemas
-    )
-    source = _numbered(
-        draw(st.sampled_from(tables.source)),
-        schemas.source,
-        source_key,
-        _matching(matches, num_rows),
-        fixed=frozenset(),
-    )
+    template, fixed = draw(st.sampled_from(tables.files[0])), frozenset(schemas.partition_by)
+    added = keeping_checks(_numbered(template, schemas.target, key, range(num_rows), fixed=fixed), schemas)
+    template = draw(st.sampled_from(tables.source))
+    source = _numbered(template, schemas.source, source_key, _matching(matches, num_rows), fixed=frozenset())
     return replace(tables, files=((*tables.files[0], *added), *tables.files[1:]), source=(*tables.source, *source))
 
 
@@ -87,24 +80,14 @@ def _numbered(
     template: Row, columns: tuple[Column, ...], key: str, numbers: Iterable[int], *, fixed: frozenset[str]
 ) -> tuple[Row, ...]:
     """Repeat a row once per number: the number makes its key, and the small numbers of other columns vary with it."""
-    key_place = next(place for place, column in enumerate(columns) if column.name == key)
-    varied = [
-        place
-        for place, column in enumerate(columns)
-        if column.summable
-        and not column.bounded
-        and column.computed is None
-        and column.name not in fixed
-        and place != key_place
-    ]
-    computed = [place for place, column in enumerate(columns) if column.computed is not None]
-    rows = []
-    for number in numbers:
-        cells = list(template)
-        for place in computed:
-            cells[place] = None
-        for place in varied:
-            cells[place] = number % _NUM_VALUES
-        cells[key_place] = _FIRST_KEY + number
-        rows.append(tuple(cells))
+    varied = {c.name for c in columns if c.summable and not c.bounded and c.computed is None and c.name not in fixed}
+
+    def cell(column: Column, value: Value, number: int) -> Value:
+        if column.name == key:
+            return _FIRST_KEY + number
+        if column.computed is not None:
+            return None
+        return number % _NUM_VALUES if column.name in varied else value
+
+    rows = [tuple(cell(c, v, number) for c, v in zip(columns, template, strict=True)) for number in numbers]
     return with_computed(rows, columns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.slots import guarded
-from mergecheck.strategies.syntax.expressions import And
+from mergecheck.strategies.syntax.expressions import TRUE, And
 from mergecheck.strategies.syntax.statement import ClauseKind
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.rows import visible_source
@@ -36,12 +36,8 @@ def match_matrix(
 
 def is_multi_matched(matrix: tuple[tuple[int, ...], ...]) -> bool:
     """Tell whether some target row has two or more matching source rows (R-004)."""
-    seen: set[int] = set()
-    for matched in matrix:
-        if not seen.isdisjoint(matched):
-            return True
-        seen.update(matched)
-    return False
+    matched = [place for row in matrix for place in row]
+    return len(set(matched)) < len(matched)
 
 
 def disambiguated(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
@@ -112,8 +108,8 @@ def roused(
     rows = units(target, source, match_matrix(statement.condition, schemas, target, source))
     found = places(schemas.target, schemas.source)
     for clause in statement.clauses:
-        test = None if clause.condition is None else evaluator(clause.condition, found)
-        if any(test is None or test(*pair) is True for pair in rows[clause.kind]):
+        test = evaluator(clause.condition or TRUE, found)
+        if any(test(*pair) is True for pair in rows[clause.kind]):
             return statement
     last = {clause.kind: place for place, clause in enumerate(statement.clauses)}
     clauses = tuple(
