@@ -51,10 +51,9 @@ def _columns_moved(now: Judged) -> Judged | None:
     wanted, found, target = now.reference.answer, now.result, now.given.target
     if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not now.reference.trace.evolution:
         return None
-    partitions = [name for name in target.schema.names if name in target.partition_by]
     others = [name for name in target.schema.names if name not in target.partition_by]
-    kept = len(others) + len(partitions)
-    if list(found.schema.names[:kept]) != [*others, *partitions] or found.schema.names == wanted.schema.names:
+    kept = [*others, *target.partition_by]
+    if list(found.schema.names[: len(kept)]) != kept or found.schema.names == wanted.schema.names:
         return None
     rows, schema = in_columns_of(wanted.schema, found.rows, found.schema)
     feed = None

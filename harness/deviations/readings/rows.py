@@ -135,45 +135,63 @@ def _unsigned(value: Value, data_type: DataType) -> Value:
     return 0.0 if data_type in (FLOAT, DOUBLE) and value == 0 else value
 
 
-def _filled_from_source(chosen: Callable[[Judged], set[str]]) -> Callable[[Judged], Judged | None]:
-    """Fill columns from the source in every row that has a source row, in change rows too."""
+def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judged], Judged | None]:
+    """Fill columns from the source in every row that has a source row, in change rows too; some sets or all at once."""
 
     def apply(now: Judged) -> Judged | None:
         sides = _sides(now)
         if sides is None or sides.trace.source is None:
             return None
-        names, source = chosen(now), sides.trace.source
-        places = {name.lower(): place for place, name in enumerate(source.schema.names)}
-        fillings = []
-        for place, column in enumerate(sides.wanted.schema.columns):
-            given = places.get(column.name.lower())
-            if column.name.lower() in names and given is not None:
-                convert = _cell_converter(source.schema.columns[given], column)
-                if convert is not None:
-                    fillings.append((place, given, convert))
-
-        def filled(row: Row, sid: int) -> Row:
-            cells = list(row)
-            for place, given, convert in fillings:
-                cells[place] = convert(source.rows[sid][given])
-            return tuple(cells)
-
-        effects = sides.effects
-        inserts = [(filled(row, sid), row) for sid, row in effects.inserted.items()]
-        rows, changes = [*inserts], [((*wrong, "insert"), (*right, "insert")) for wrong, right in inserts]
-        for sid, rid in sides.matches.pairs:
-            old, new = effects.old[rid], effects.updated.get(rid)
-            if new is not None:
-                rows.append((filled(new, sid), new))
-                changes.append(((*filled(new, sid), "update_postimage"), (*new, "update_postimage")))
-                changes.append(((*filled(old, sid), _OLD), (*old, _OLD)))
-            elif rid in effects.deleted:
-                changes.append(((*filled(old, sid), "delete"), (*old, "delete")))
-            else:
-                rows.append((filled(old, sid), old))
-        return _with_exchanged(now, sides, rows, changes) if fillings else None
+        rows, changes = [], []
+        for choose in chosen:
+            names = choose(now)
+            if _known_places(names, sides):
+                images = list(_images_filled(names, sides))
+                rows += [(wrong, right) for wrong, right, change in images if change not in (_OLD, "delete")]
+                changes += [((*wrong, change), (*right, change)) for wrong, right, change in images if change]
+        return _with_exchanged(now, sides, rows, changes) if rows or changes else None
 
     return apply
+
+
+def _images_filled(names: set[str], sides: _Sides) -> Iterator[tuple[Row, Row, str | None]]:
+    """Give every row that has a source row with columns of it filled in, as it should be, and its change type."""
+    source, effects = sides.trace.source, sides.effects
+    assert source is not None, "the caller has looked"  # noqa: S101 - tells mypy
+    places = _known_places(names, sides)
+
+    def filled(row: Row, sid: int) -> Row:
+        cells = list(row)
+        for place, given, convert in places:
+            cells[place] = convert(source.rows[sid][given])
+        return tuple(cells)
+
+    for sid, row in effects.inserted.items():
+        yield filled(row, sid), row, "insert"
+    for sid, rid in sides.matches.pairs:
+        old, new = effects.old[rid], effects.updated.get(rid)
+        if new is not None:
+            yield filled(new, sid), new, "update_postimage"
+            yield filled(old, sid), old, _OLD
+        elif rid in effects.deleted:
+            yield filled(old, sid), old, "delete"
+        else:
+            yield filled(old, sid), old, None
+
+
+def _known_places(names: set[str], sides: _Sides) -> list[tuple[int, int, Callable[[Value], Value]]]:
+    """Find columns in the table and in the source, and how a value of the one becomes one of the other."""
+    source = sides.trace.source
+    if source is None:
+        return []
+    of_source = {name.lower(): place for place, name in enumerate(source.schema.names)}
+    found = []
+    for place, column in enumerate(sides.wanted.schema.columns):
+        given = of_source.get(column.name.lower())
+        convert = None if given is None else _cell_converter(source.schema.columns[given], column)
+        if column.name.lower() in names and given is not None and convert is not None:
+            found.append((place, given, convert))
+    return found
 
 
 def _cell_converter(given: Field, wanted: Field) -> Callable[[Value], Value] | None:
@@ -282,7 +300,9 @@ READINGS = (
     ),
     Reading(name="added columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_added)),
     Reading(
-        name="NOT NULL columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_not_null)
+        name="NOT NULL columns are filled from the source",
+        phase=Phase.REPAIR,
+        apply=_filled_from_source(_not_null, lambda now: _not_null(now) | _added(now)),
     ),
     Reading(
         name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text
