@@ -95,7 +95,7 @@ class MergeConf:
     """The settings of one merge. Field names follow the last words of the flags; defaults are Delta's.
 
     Attributes:
-        preserve_null_source_structs_update_star: for ``UPDATE *``; by default as the former (R-244).
+        preserve_null_source_structs_update_star: for ``UPDATE *``; off if the former is (R-244).
         resolve_merge_update_structs_by_name: structs are matched by field name, not by position (R-242).
         fix_case_sensitive_duplicate_columns: see R-225.
         drop_null_columns: no VOID column may be in the final schema (R-144).
@@ -186,8 +186,8 @@ class MergeConf:
                         f"{name} is {settings[name]!r}, but must be {f.metadata['allowed']}. "
                         "Set it with spark.conf.set, or unset it for the default.",
                     ) from None
-        if "preserve_null_source_structs" in values:
-            values.setdefault("preserve_null_source_structs_update_star", values["preserve_null_source_structs"])
+        if not values.get("preserve_null_source_structs", True):
+            values["preserve_null_source_structs_update_star"] = False
         return cls(**values)
 
     @classmethod

@@ -58,6 +58,7 @@ class Effects:
     Attributes:
         candidates: the units of each kind.
         old: every row of the target before the merge, converted to the final schema (R-610), by rid.
+        stored: the same as it is shown if its file is not rewritten; NULL structs may differ (R-244).
         updated: the new rows of updated rows, by rid.
         deleted: the rids of deleted rows.
         inserted: the inserted rows, by the sid of the source row that they are made of.
@@ -67,6 +68,7 @@ class Effects:
 
     candidates: Mapping[Kind, tuple[Candidate, ...]]
     old: tuple[Row, ...]
+    stored: tuple[Row, ...]
     updated: Mapping[int, Row]
     deleted: frozenset[int]
     inserted: Mapping[int, Row]

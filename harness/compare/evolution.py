@@ -81,6 +81,23 @@ def row_converter(old: Schema, new: Schema) -> Callable[[Row], Row] | None:
     return _members(old.columns, new.columns)
 
 
+def null_structs_expanded(values: Sequence[Value], fields: Sequence[Field]) -> Row:
+    """Make every NULL struct one of NULLs, on all levels, in arrays and maps too."""
+    return tuple(_expanded(value, field.type) for value, field in zip(values, fields, strict=True))
+
+
+def _expanded(value: Value, data_type: DataType) -> Value:
+    if isinstance(data_type, StructType):
+        return null_structs_expanded(value or (None,) * len(data_type.fields), data_type.fields)
+    if value is None:
+        return None
+    if isinstance(data_type, ArrayType):
+        return tuple(_expanded(item, data_type.element) for item in value)
+    if isinstance(data_type, MapType):
+        return tuple((_expanded(key, data_type.key), _expanded(item, data_type.value)) for key, item in value)
+    return value
+
+
 def _members(old: Sequence[Field], new: Sequence[Field]) -> Callable[[Row], Row] | None:
     places = {field.name: place for place, field in enumerate(old)}
     if not places.keys() <= {field.name for field in new}:

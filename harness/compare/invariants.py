@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.evolution import evolution_faults, row_converter
+from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import fit, row_text
 from mergecheck.harness.verdict import Check, Mismatch
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case, Row, Target
     from mergecheck.reference.outcome import Outcome
-    from mergecheck.reference.types.data_types import Schema
 
 AGAINST = "itself"
 """``Mismatch.against`` of these checks: the engine's answer contradicts itself."""
+
+PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
 _INSERTED = "numTargetRowsInserted"
 _UPDATED = "numTargetRowsUpdated"
@@ -52,7 +53,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
     found = [
         *_schema_laws(case.target, outcome),
         *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
-        *_feed_laws(case.target.schema, before, outcome),
+        *_feed_laws(case, before, outcome),
         *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
     ]
     return tuple(found)
@@ -151,15 +152,25 @@ def _clause_laws(
         yield broken_law("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
 
 
-def _feed_laws(schema: Schema, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
+def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
     """Laws about the change feed; its balance is left out if the old schema does not evolve to the new one."""
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
     yield from feed_counts(counts, outcome.metrics)
-    convert = row_converter(schema, outcome.schema)
-    if convert is not None and counts.keys() <= _REMOVING | _ADDING:
-        yield from _feed_balance([convert(row) for row in before], outcome)
+    convert = row_converter(case.target.schema, outcome.schema)
+    if convert is None or not counts.keys() <= _REMOVING | _ADDING:
+        return
+    held = [convert(row) for row in before]
+    if case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "true" or outcome.schema == case.target.schema:
+        yield from _feed_balance(held, outcome)
+        return
+    # R-244: a NULL struct of a row that is only copied may become one of NULLs, in rows and change rows.
+    columns = outcome.schema.columns
+    feed = tuple((*null_structs_expanded(row[:-1], columns), row[-1]) for row in outcome.cdf)
+    rows = tuple(null_structs_expanded(row, columns) for row in outcome.rows)
+    held = [null_structs_expanded(row, columns) for row in held]
+    yield from _feed_balance(held, replace(outcome, rows=rows, cdf=feed))
 
 
 def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:

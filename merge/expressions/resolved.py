@@ -75,6 +75,7 @@ class ResolvedMerge:
         target_schema: the table's columns now. source_schema: the source's.
         final_schema: the table's columns after the merge (R-233); equal to ``target_schema`` without evolution.
         matched, not_matched, not_matched_by_source: the clauses by kind in statement order.
+        keep_null_structs: a NULL struct of an old row stays NULL if its type gains fields (R-244).
         old_values: the Spark SQL of each column of the final schema before the merge: a column of the table, with its
             new fields if it gains some, or a typed NULL (R-241, R-610).
     """
@@ -86,13 +87,18 @@ class ResolvedMerge:
     matched: tuple[ResolvedClause, ...]
     not_matched: tuple[ResolvedClause, ...]
     not_matched_by_source: tuple[ResolvedClause, ...]
+    keep_null_structs: bool = True
     old_values: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute the old values once; they follow from the two schemas."""
         old = self.target_schema.fields
         values = tuple(
-            widen(TypedSql(sql=target_column(i), type=old[i].dataType), new.dataType)
+            widen(
+                TypedSql(sql=target_column(i), type=old[i].dataType),
+                new.dataType,
+                keep_null_structs=self.keep_null_structs,
+            )
             if i < len(old)
             else null_of(new.dataType)
             for i, new in enumerate(self.final_schema.fields)

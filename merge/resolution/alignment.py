@@ -62,6 +62,8 @@ class Alignment:
     def _updated(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
         """Return a column's value in an UPDATE: unassigned columns keep their value (R-211), new ones are NULL."""
         column, old = self.final_schema.fields[index], None
+        if index >= len(self.target_schema.fields) and not given and not self.conf.preserve_null_source_structs:
+            return Assigned(sql=_of_nulls(column.dataType))  # R-244: Delta assigns NULL to each field
         if index < len(self.target_schema.fields):
             old = TypedSql(sql=target_column(index), type=self.target_schema.fields[index].dataType)
         return self._nested(old, column.dataType, given, depth=0)
@@ -84,7 +86,7 @@ class Alignment:
         A NULL or new struct becomes a struct whose unassigned fields are NULL (R-213).
         """
         if not given:
-            return Assigned(sql=null_of(kind) if old is None else widen(old, kind))
+            return Assigned(sql=null_of(kind) if old is None else self._kept(old, kind))
         if len(given[0].path.fields) == depth:
             return self._whole(given[0], kind, old=old)
         assert isinstance(kind, StructType)  # noqa: S101 - check_update_paths has refused all else
@@ -96,9 +98,12 @@ class Alignment:
             parts.append(f"{quote_string(field.name)}, {value.sql}")
         return Assigned(sql=f"named_struct({', '.join(parts)})", certain=certain)
 
+    def _kept(self, old: TypedSql, kind: DataType) -> str:
+        return widen(old, kind, keep_null_structs=self.conf.preserve_null_source_structs)
+
     def _whole(self, assignment: BoundAssignment, kind: DataType, *, old: TypedSql | None) -> Assigned:
         preserve = assignment.target_only_fields is TargetOnlyFields.PRESERVE
-        casting = self._casting(update_star=preserve)
+        casting = self._casting()
         value = assignment.value
         repeatable = value.reference is not None or bool(subqueries(value.text))
         return self._cast(value.sql, kind, casting, repeatable=repeatable, preserved=old if preserve else None)
@@ -118,14 +123,13 @@ class Alignment:
         inside = ", ".join(operand.sql for operand in operands)
         return Assigned(sql=f"{call.name}({inside})", certain=all(operand.certain for operand in operands))
 
-    def _casting(self, *, update_star: bool = False) -> Casting:
+    def _casting(self) -> Casting:
         rule = FieldRule.BY_NAME_WITH_NULLS if self.evolution else FieldRule.BY_NAME
         conf = self.conf
-        keeps = conf.preserve_null_source_structs_update_star if update_star else conf.preserve_null_source_structs
         return Casting(
             conf=conf,
             fields=rule if conf.resolve_merge_update_structs_by_name else FieldRule.BY_POSITION,
-            keep_null_structs=keeps,
+            keep_null_structs=conf.preserve_null_source_structs,
         )
 
     def _under(self, assignments: Sequence[BoundAssignment], name: str, *, depth: int) -> list[BoundAssignment]:
@@ -152,3 +156,11 @@ def check_assignments(
 
 def _are_arrays_of_structs(*types: DataType) -> bool:
     return all(isinstance(kind, ArrayType) and isinstance(kind.elementType, StructType) for kind in types)
+
+
+def _of_nulls(kind: DataType) -> str:
+    """Write a struct whose fields are NULL, on every level; NULL for any other type."""
+    if not isinstance(kind, StructType):
+        return null_of(kind)
+    fields = (f"{quote_string(field.name)}, {_of_nulls(field.dataType)}" for field in kind.fields)
+    return f"named_struct({', '.join(fields)})"

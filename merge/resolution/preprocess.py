@@ -75,6 +75,7 @@ def preprocess_table_merge(
         matched=tuple(c for c in resolved if c.kind is ClauseKind.MATCHED),
         not_matched=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED),
         not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+        keep_null_structs=conf.preserve_null_source_structs,
     )
 
 

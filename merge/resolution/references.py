@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from mergecheck.merge.expressions.binding import bind
@@ -19,8 +20,6 @@ from mergecheck.merge.syntax.statement import ActionType, Clause, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from pyspark.sql.types import StructType
 
     from mergecheck.merge.expressions.clock import StatementClock
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
@@ -69,7 +68,12 @@ class BoundMerge:
 
 
 def resolve_references_and_schema(
-    merge: DeltaMergeInto, *, case_sensitive: bool, clock: StatementClock, types: ExpressionTypes
+    merge: DeltaMergeInto,
+    *,
+    case_sensitive: bool,
+    clock: StatementClock,
+    types: ExpressionTypes,
+    by_field: bool = False,
 ) -> BoundMerge:
     """Resolve ON, then the clauses kind by kind, then the schema (R-113).
 
@@ -80,7 +84,14 @@ def resolve_references_and_schema(
     scope = Scope(relations=(merge.target, merge.source), case_sensitive=case_sensitive)
     on = _condition(merge.condition, scope, where=SEARCH_CONDITION, clock=clock, types=types)
     clauses = tuple(
-        resolve_clause(clause, scope, evolution=merge.with_schema_evolution, clock=clock, types=types)
+        resolve_clause(
+            clause,
+            scope,
+            evolution=merge.with_schema_evolution,
+            by_field=by_field,
+            clock=clock,
+            types=types,
+        )
         for clause in merge.clauses
     )
     return BoundMerge(
@@ -89,12 +100,18 @@ def resolve_references_and_schema(
 
 
 def resolve_clause(
-    clause: Clause, scope: Scope, *, evolution: bool, clock: StatementClock, types: ExpressionTypes
+    clause: Clause,
+    scope: Scope,
+    *,
+    evolution: bool,
+    clock: StatementClock,
+    types: ExpressionTypes,
+    by_field: bool = False,
 ) -> BoundClause:
     """Resolve one clause: its actions first, its condition second (R-113, R-115).
 
     With evolution, names of UPDATE and INSERT that the target lacks may be the source's (R-231), and stars assign what
-    the source has (R-202, R-203).
+    the source has (R-202, R-203). ``by_field``: ``UPDATE SET *`` assigns each field of a struct by itself then (R-244).
 
     Raises:
         AnalysisError: a name does not resolve (R-117) or is ambiguous (R-118).
@@ -104,6 +121,8 @@ def resolve_clause(
     where = f"{clause.action.name} clause"
     if clause.star:
         assignments = tuple(_expand_star(clause, scope, where=where, evolution=evolution, clock=clock))
+        if by_field and evolution and clause.action is ActionType.UPDATE:
+            assignments = tuple(leaf for one in assignments for leaf in _leaves(one))
     else:
         target = scope.only(Side.TARGET)
         # R-230: not matched by source clauses add nothing.
@@ -160,6 +179,25 @@ def _expand_star(
             ),
             target_only_fields=keeps,
         )
+
+
+def _leaves(assignment: BoundAssignment) -> Iterator[BoundAssignment]:
+    """Assign every field of a struct by itself, on every level, so that the struct is never NULL (R-244)."""
+    path, value = assignment.path, assignment.value
+    if not isinstance(value.reference, StructType):
+        yield assignment
+        return
+    for field in value.reference.fields:
+        name = quote_name(field.name)
+        part = replace(
+            value,
+            sql=f"{value.sql}.{name}",
+            tree=exp.Dot(this=value.tree.copy(), expression=exp.to_identifier(field.name, quoted=True)),
+            text=f"{value.text}.{name}",
+            reference=field.dataType,
+        )
+        inner = replace(path, fields=(*path.fields, field.name))
+        yield from _leaves(replace(assignment, path=inner, value=part))
 
 
 def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case_sensitive: bool) -> StructType:

@@ -67,7 +67,13 @@ def resolve(
         with_schema_evolution=evolution,
     )
     clock = clock or StatementClock.start()
-    bound = resolve_references_and_schema(merge, case_sensitive=conf.case_sensitive, clock=clock, types=types)
+    bound = resolve_references_and_schema(
+        merge,
+        case_sensitive=conf.case_sensitive,
+        clock=clock,
+        types=types,
+        by_field=not conf.preserve_null_source_structs_update_star,
+    )
     resolved = preprocess_table_merge(
         bound,
         target_schema=target_schema,

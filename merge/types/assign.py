@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
@@ -48,12 +47,10 @@ class Casting:
     keep_null_structs: bool = True
 
 
-_WIDENING: Final = Casting(conf=MergeConf(), fields=FieldRule.BY_NAME_WITH_NULLS)
-
-
-def widen(old: TypedSql, final: DataType) -> str:
-    """Convert a value of the table to the final schema: new fields are NULL, NULL structs stay NULL (R-241)."""
-    return _convert(old.sql, old.type, final, _WIDENING)
+def widen(old: TypedSql, final: DataType, *, keep_null_structs: bool) -> str:
+    """Convert a value of the table to the final schema: new fields are NULL, NULL structs as R-244 says (R-241)."""
+    casting = Casting(conf=MergeConf(), fields=FieldRule.BY_NAME_WITH_NULLS, keep_null_structs=keep_null_structs)
+    return _convert(old.sql, old.type, final, casting)
 
 
 def null_of(data_type: DataType) -> str:
@@ -133,7 +130,7 @@ def _struct(
             path = f"{sql}.{quote_name(given.name)}"
             value = _convert(path, given.dataType, wanted.dataType, casting, depth=depth, preserved=kept)
         else:
-            value = null_of(wanted.dataType) if kept is None else widen(kept, wanted.dataType)
+            value = null_of(wanted.dataType) if kept is None else widen(kept, wanted.dataType, keep_null_structs=True)
         parts.append(f"{quote_string(wanted.name)}, {value}")
     rebuilt = f"named_struct({', '.join(parts)})"
     if not casting.keep_null_structs:

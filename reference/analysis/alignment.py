@@ -40,7 +40,7 @@ class Aligner:
     Attributes:
         evolution: a struct may lack fields that its column has (R-243).
         preserve_null_structs: ``merge.preserveNullSourceStructs``: a NULL struct stays NULL (R-244).
-        preserve_null_structs_of_star: the same for ``UPDATE SET *`` with evolution.
+        preserve_null_structs_of_star: ``UPDATE SET *`` with evolution assigns structs as a whole, not field by field.
     """
 
     policy: StoreAssignmentPolicy = StoreAssignmentPolicy.ANSI
@@ -131,8 +131,6 @@ class Aligner:
             return f"({sql}) IS NULL"
         if old is None:
             return f"({sql}) IS NULL" if self.preserve_null_structs else "FALSE"
-        if not self.preserve_null_structs_of_star:
-            return "FALSE"
         return f"({sql}) IS NULL AND ({old}) IS NULL" if has_target_only_fields(given, wanted) else f"({sql}) IS NULL"
 
     def _map(self, sql: str, given: MapType, wanted: MapType, depth: int) -> str:

@@ -58,6 +58,7 @@ class Resolved:
             without columns, so that an executor can join by keys.
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
+        stored: the same as readers show it, if its file is not rewritten.
     """
 
     on: Typed
@@ -66,6 +67,7 @@ class Resolved:
     clauses: tuple[ResolvedClause, ...]
     final_schema: Schema
     old: tuple[Typed, ...]
+    stored: tuple[Typed, ...]
 
     def of(self, kind: Kind) -> tuple[ResolvedClause, ...]:
         """Return the clauses of one kind, in statement order."""
@@ -121,8 +123,14 @@ class Resolver:
             if clause.condition is not None:
                 place = f"{clause.action.value.upper()} condition of MERGE operation"
                 check_condition(clause.condition, place, self._tables)
-        old = self._old_row(final)
-        values = RowValues(schema=final, old=old, aligner=self.aligner, case_sensitive=self.names.case_sensitive)
+        old = self._old_row(final, preserve_null_structs=self.aligner.preserve_null_structs)
+        values = RowValues(
+            schema=final,
+            num_old=len(self.names.target.schema.columns),
+            old=old,
+            aligner=self.aligner,
+            case_sensitive=self.names.case_sensitive,
+        )
         on = Translator(on_scope, clock=self.clock)
         resolved = Resolved(
             on=on.condition(statement.on),
@@ -131,6 +139,7 @@ class Resolver:
             clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
             final_schema=final,
             old=old,
+            stored=self._old_row(final, preserve_null_structs=True),
         )
         self.names.check_void_columns(evolved)
         return resolved
@@ -140,11 +149,11 @@ class Resolver:
         """The table names that a subquery may mention."""
         return tuple(self.subqueries.tables)
 
-    def _old_row(self, final: Schema) -> tuple[Typed, ...]:
-        """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241)."""
+    def _old_row(self, final: Schema, *, preserve_null_structs: bool) -> tuple[Typed, ...]:
+        """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241, R-244)."""
         target = self.names.target
         present = [target.typed(index) for index in range(len(target.schema.columns))]
-        convert = Aligner(evolution=True)
+        convert = Aligner(evolution=True, preserve_null_structs=preserve_null_structs)
         existing = [convert.align(old, c.type) for old, c in zip(present, final.columns, strict=False)]
         new = [Typed(sql=typed_null(c.type), type=c.type) for c in final.columns[len(present) :]]
         return (*existing, *new)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.column_values import default_value, generated_value
 from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import Typed, identifier
+from mergecheck.reference.types.typed import Typed, identifier, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,11 @@ class RowValues:
     Attributes:
         schema: the final schema.
         old: the row before the merge in the final schema (R-610).
+        num_old: the columns that the table had before.
     """
 
     schema: Schema
+    num_old: int
     old: tuple[Typed, ...]
     aligner: Aligner
     case_sensitive: bool
@@ -34,8 +36,12 @@ class RowValues:
     def updated(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
         """Give the new row of an UPDATE; a column that is not assigned keeps its value (R-211)."""
         values: list[Typed | None] = []
-        for column, old in zip(self.schema.columns, self.old, strict=True):
+        assigned = [leaf for one in assigned for leaf in self._leaves(one)]
+        for index, (column, old) in enumerate(zip(self.schema.columns, self.old, strict=True)):
             here = [(a.path[1:], a) for a in assigned if self._same(a.path[0], column.name)]
+            if not here and index >= self.num_old and not self.aligner.preserve_null_structs:
+                values.append(Typed(sql=_of_nulls(column.type), type=column.type))
+                continue
             computed = column.generated is not None and not here
             values.append(None if computed else Typed(sql=self._updated(old.sql, column.type, here), type=column.type))
         return self._with_generated(values)
@@ -52,6 +58,24 @@ class RowValues:
             else:
                 values.append(default_value(column))
         return self._with_generated(values)
+
+    def _leaves(self, one: Assigned) -> list[Assigned]:
+        """Take a struct that ``UPDATE SET *`` assigns apart, if the switch says so: it is never NULL then (R-244)."""
+        value = one.value
+        if not one.preserves or self.aligner.preserve_null_structs_of_star or not isinstance(value.type, StructType):
+            return [one]
+        fields = (
+            Typed(
+                sql=f"({value.sql}).{identifier(field.name)}",
+                type=field.type,
+                sides=value.sides,
+                partial=value.partial,
+            )
+            for field in value.type.fields
+        )
+        names = (field.name for field in value.type.fields)
+        parts = (replace(one, path=(*one.path, name), value=field) for name, field in zip(names, fields, strict=True))
+        return [leaf for part in parts for leaf in self._leaves(part)]
 
     def _with_generated(self, values: Sequence[Typed | None]) -> tuple[Typed, ...]:
         """Compute the generated columns that have no value from the row's new values ``c<i>`` (R-222, R-223)."""
@@ -80,3 +104,11 @@ class RowValues:
 
     def _same(self, left: str, right: str) -> bool:
         return left == right if self.case_sensitive else left.lower() == right.lower()
+
+
+def _of_nulls(data_type: DataType) -> str:
+    """Write a struct whose fields are NULL, on every level; NULL for any other type."""
+    if not isinstance(data_type, StructType):
+        return typed_null(data_type)
+    fields = (f"{identifier(field.name)} := {_of_nulls(field.type)}" for field in data_type.fields)
+    return f"struct_pack({', '.join(fields)})"

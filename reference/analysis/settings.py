@@ -100,7 +100,8 @@ def read_settings(case: Case) -> Settings:
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         preserve_null_structs=preserve_null_structs,
-        preserve_null_structs_of_star=_flag(case, f"{_NULL_STRUCTS}.updateStar", default=preserve_null_structs),
+        preserve_null_structs_of_star=preserve_null_structs
+        and _flag(case, f"{_NULL_STRUCTS}.updateStar", default=True),
     )
 
 

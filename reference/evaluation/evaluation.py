@@ -149,7 +149,7 @@ class Evaluation:
         feed = self._feed(effects)
         return Prediction(
             schema=final,
-            rows=self._result(effects),
+            rows=self._result(effects, touched),
             metrics=self._metrics(matches, effects, copied, feed, path),
             cdf=feed if target.change_data_feed else None,
             committed=self._commits(effects, path),
@@ -178,7 +178,8 @@ class Evaluation:
         )
         return Effects(
             candidates=candidates,
-            old=tables.old_rows(),
+            old=tables.old_rows(self.merge.old),
+            stored=tables.old_rows(self.merge.stored),
             updated=updated,
             deleted=frozenset(deleted),
             inserted=inserted,
@@ -226,9 +227,12 @@ class Evaluation:
         if path is MergePath.D and self.settings.append_only:  # R-743
             raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
 
-    def _result(self, effects: Effects) -> tuple[Row, ...]:
+    def _result(self, effects: Effects, touched: frozenset[int]) -> tuple[Row, ...]:
         """List the rows after the merge (R-304)."""
-        return (*effects.unchanged.values(), *effects.updated.values(), *effects.inserted.values())
+        unchanged = (
+            row if self.files[rid] in touched else effects.stored[rid] for rid, row in effects.unchanged.items()
+        )
+        return (*unchanged, *effects.updated.values(), *effects.inserted.values())
 
     def _feed(self, effects: Effects) -> tuple[Row, ...]:
         """List the change rows: one or a pair of images per affected row (R-610, R-611)."""

@@ -24,6 +24,8 @@ from mergecheck.reference.trace import Candidate, Matches
 from mergecheck.reference.types.data_types import STRING, StructType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
@@ -109,9 +111,9 @@ class Tables:
             Candidate(sid=sid, rid=rid, applied=applied, null_condition=is_null) for sid, rid, applied, is_null in found
         )
 
-    def old_rows(self) -> tuple[Row, ...]:
-        """Read all rows of the target before the merge in the final schema (R-610), by rid."""
-        cells = "".join(f", {value.sql} AS c{index}" for index, value in enumerate(self.merge.old))
+    def old_rows(self, values: Sequence[Typed]) -> tuple[Row, ...]:
+        """Read all rows of the target before the merge, by rid; ``values`` convert them to the final schema (R-610)."""
+        cells = "".join(f", {value.sql} AS c{index}" for index, value in enumerate(values))
         return tuple(self._rows(f"SELECT rid{cells} FROM target ORDER BY rid", "rid").values())
 
     def new_rows(self, clause: ResolvedClause, index: int, only: Candidate | None = None) -> dict[int, Row]:

@@ -258,10 +258,15 @@ def test_null_struct_switches(flags: dict[str, str], explicit: object, star: obj
         assert predicted(reference).rows == ((1, new),)
 
 
-def test_null_stays_null_where_types_are_equal() -> None:
-    """R-245: nothing is rebuilt between equal struct types, so the switch does not matter."""
+@pytest.mark.parametrize(
+    ("clauses", "new"),
+    [("WHEN MATCHED THEN UPDATE SET t.s = s.s", None), (UPDATE_STAR, (None, None))],
+    ids=["as-a-whole", "field-by-field"],
+)
+def test_null_stays_null_where_types_are_equal(clauses: str, new: object) -> None:
+    """R-245: equal struct types are not rebuilt, whatever the switch; R-244: with it off, the star assigns fields."""
     reference = merge(
-        UPDATE_STAR,
+        clauses,
         target=[[1, {"y": 2, "z": 2}]],
         source=[[1, None]],
         schema=XYZ,
@@ -270,7 +275,25 @@ def test_null_stays_null_where_types_are_equal() -> None:
         conf={f"{DELTA}merge.preserveNullSourceStructs": "false"},
     )
 
-    assert predicted(reference).rows == ((1, None),)
+    assert predicted(reference).rows == ((1, new),)
+
+
+@pytest.mark.parametrize(("star", "copied"), [("true", (None, None)), ("false", (None, None)), (None, (None, None))])
+def test_the_star_s_switch_does_nothing_alone(star: str | None, copied: object) -> None:
+    """R-244: a copied NULL struct expands if its file is rewritten; on its own the star's switch preserves nothing."""
+    name = f"{DELTA}merge.preserveNullSourceStructs"
+    conf = {name: "false"} if star is None else {name: "false", f"{name}.updateStar": star}
+    reference = merge(
+        UPDATE_STAR,
+        target=[[1, {"a": 1}], [5, None]],
+        source=[[1, None]],
+        schema="k INT, s STRUCT<a: INT>",
+        source_schema="k INT, s STRUCT<a: INT, z: INT>",
+        evolution=True,
+        conf=conf,
+    )
+
+    assert sorted(predicted(reference).rows) == [(1, (None, None)), (5, copied)]
 
 
 def test_structs_in_arrays_and_maps_evolve() -> None:

@@ -63,7 +63,13 @@ class AlignedValues:
         old = tuple(self.names.target.typed(index) for index in range(len(schema.columns)))
         # What computes itself has no value here.
         plain = Schema(tuple(replace(column, generated=None, default=None) for column in schema.columns))
-        values = RowValues(schema=plain, old=old, aligner=self._aligner(), case_sensitive=self.settings.case_sensitive)
+        values = RowValues(
+            schema=plain,
+            num_old=len(old),
+            old=old,
+            aligner=self._aligner(),
+            case_sensitive=self.settings.case_sensitive,
+        )
         if clause.action is Action.UPDATE:
             check_update(assigned, schema, case_sensitive=self.settings.case_sensitive)
             row = values.updated(assigned)

@@ -468,10 +468,17 @@ def test_array_functions_are_found_where_they_are_the_whole_value(sql: str, oper
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
-    [({}, (True, True)), ({"": "false"}, (False, False)), ({"": "false", ".updateStar": "true"}, (False, True))],
+    [
+        ({}, (True, True)),
+        ({".updateStar": "false"}, (True, False)),
+        ({"": "false"}, (False, False)),
+        ({"": "false", ".updateStar": "true"}, (False, False)),
+    ],
 )
-def test_the_setting_for_update_star_follows_the_other(settings: dict[str, str], expected: tuple[bool, bool]) -> None:
-    """R-244: ``preserveNullSourceStructs.updateStar`` is what ``preserveNullSourceStructs`` is, unless it is set."""
+def test_the_setting_for_update_star_counts_only_with_the_other(
+    settings: dict[str, str], expected: tuple[bool, bool]
+) -> None:
+    """R-244: ``preserveNullSourceStructs.updateStar`` does nothing if ``preserveNullSourceStructs`` is off."""
     prefix = "spark.databricks.delta.merge.preserveNullSourceStructs"
     conf = MergeConf.from_settings({prefix + name: value for name, value in settings.items()})
     assert (conf.preserve_null_source_structs, conf.preserve_null_source_structs_update_star) == expected
