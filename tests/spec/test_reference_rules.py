@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reference_cases import CDF, DELTA, bag, merge, predicted, rejected
+from reference_cases import CDF, DELTA, bag, merge, merge_case, predicted, rejected
 
+from mergecheck.reference import evaluate
 from mergecheck.reference.errors import RejectedError
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Bound, MergePath, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
 
@@ -100,6 +102,30 @@ def test_ambiguity_is_not_checked_on_path_a_only() -> None:
 
     assert predicted(merge(clauses, **tables)).path is MergePath.A
     assert rejected(merge(clauses, **tables, conf=conf)) == MULTI_MATCH
+
+
+@pytest.mark.parametrize(
+    ("clauses", "one_may_act", "one_may_update"),
+    [
+        ("WHEN MATCHED AND s.v = 'x' THEN UPDATE SET v = s.v", [(1, "x")], [(1, "x")]),
+        ("WHEN MATCHED THEN UPDATE SET v = s.v", None, None),
+        ("WHEN MATCHED AND s.v < 'z' THEN DELETE", None, []),
+        ("WHEN MATCHED AND s.v = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'y'", None, None),
+        ("WHEN NOT MATCHED BY SOURCE THEN DELETE", [(1, "a")], [(1, "a")]),
+    ],
+)
+def test_other_meanings_of_several_matches(
+    clauses: str, one_may_act: list[Any] | None, one_may_update: list[Any] | None
+) -> None:
+    """R-320 is Delta's; the reference also says what comes of a merge that refuses less."""
+    case = merge_case(clauses, target=[[1, "a"]], source=[[1, "x"], [1, "y"]])
+    assert rejected(evaluate(case)) == MULTI_MATCH
+    for meaning, rows in ((SeveralMatches.ONE_MAY_ACT, one_may_act), (SeveralMatches.ONE_MAY_UPDATE, one_may_update)):
+        found = evaluate(case, several_matches=meaning)
+        if rows is None:
+            assert rejected(found) == MULTI_MATCH
+        else:
+            assert list(predicted(found).rows) == rows
 
 
 def test_sole_unconditional_delete_counts_distinct_rows() -> None:

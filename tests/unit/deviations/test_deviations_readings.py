@@ -1,0 +1,215 @@
+"""Readings: what an engine does instead, as other statements, other tables, and answers put right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.deviations.readings.catalogue import READINGS
+from mergecheck.harness.deviations.readings.judged import Judged, judged
+from mergecheck.harness.deviations.readings.rows import exchanged
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.oracles.reference_engine import answered
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.case_file import case_from_json
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+
+_UPSERT = (
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def _case(sql: str = _UPSERT, **changes: Any) -> Case:
+    document = {
+        "format_version": 1,
+        "id": "c",
+        "target": {"schema": "id INT, v INT", "files": [[[1, 1], [2, 2]]]},
+        "source": {"schema": "id INT, v INT", "rows": [[1, 5], [3, 6]]},
+        "sql": sql,
+        **changes,
+    }
+    return case_from_json(document, where="test")
+
+
+def _judged(case: Case, **wrong: Any) -> Judged:
+    """Hold the reference's own answer, with something wrong in it, against the reference."""
+    reference = evaluate(case)
+    result = answered(reference.answer)
+    assert isinstance(result, Outcome | Rejection)
+    if isinstance(result, Outcome):
+        copied, updated = result.metrics["numTargetRowsCopied"], result.metrics["numTargetRowsUpdated"]
+        counts = {
+            "num_records_added": result.metrics["numOutputRows"],
+            "num_records_removed": copied + updated + result.metrics["numTargetRowsDeleted"],
+        }
+        shown = {name: getattr(result, name) for name in ("schema", "rows", "metrics", "cdf", "committed", "path")}
+        result = TableOutcome(**{**shown, **counts, **wrong})
+    return Judged(given=case, case=case, reference=reference, result=result)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_no_repair_changes_a_right_answer(name: str) -> None:
+    """A rewrite may ask another question, but it may not touch the answer; a repair finds nothing to do."""
+    now = _judged(_case())
+    after = READINGS[name].apply(now)
+    assert after is None or after.result == now.result
+
+
+_MERGE = "MERGE INTO target t USING source s ON"
+_READ = "MERGE INTO target AS t USING source AS s ON"
+_ZEROS, _LISTS = "of a conditional between zeros one branch is left", "IN lists are intersected by their texts"
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "rewritten"),
+    [
+        (
+            "conditions are cast to BOOLEAN",
+            f"{_MERGE} t.id WHEN MATCHED AND 5 THEN DELETE",
+            f"{_MERGE} CAST((t.id) AS BOOLEAN) WHEN MATCHED AND CAST((5) AS BOOLEAN) THEN DELETE",
+        ),
+        (
+            _ZEROS,
+            f"{_MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = CASE WHEN t.v = 2 THEN 3 WHEN TRUE THEN 0.0 ELSE -0.0 END",
+            f"{_READ} TRUE WHEN MATCHED THEN UPDATE SET v = CASE WHEN t.v = 2 THEN 3 ELSE -0.0 END",
+        ),
+        (
+            _ZEROS,
+            f"{_MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = IF(t.v > 1, 0.0, -0.0)".replace(
+                "E I", "E WITH SCHEMA EVOLUTION I"
+            ),
+            f"{_READ} TRUE WHEN MATCHED THEN UPDATE SET v = 0.0".replace("E I", "E WITH SCHEMA EVOLUTION I"),
+        ),
+        (
+            _LISTS,
+            f"{_MERGE} t.id IN (s.id, 8) AND t.id IN (-1, 8) WHEN MATCHED THEN DELETE",
+            f"{_READ} t.id IN (8) AND TRUE WHEN MATCHED THEN DELETE",
+        ),
+        (
+            _LISTS,
+            f"{_MERGE} t.id IN (s.id) AND (t.id = 1 OR t.id = 8) WHEN MATCHED THEN DELETE",
+            f"{_READ} FALSE AND TRUE WHEN MATCHED THEN DELETE",
+        ),
+    ],
+)
+def test_a_statement_is_rewritten(name: str, sql: str, rewritten: str) -> None:
+    after = READINGS[name].apply(_judged(_case(sql)))
+    assert after is not None
+    assert after.case.sql == rewritten
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        (
+            "of a conditional between zeros one branch is left",
+            _UPSERT.replace("SET *", "SET v = IF(t.v > 1, 0.0, 0.07)"),
+        ),
+        ("IN lists are intersected by their texts", _UPSERT.replace("t.id = s.id", "t.id IN (1) AND t.id IN (1, 8)")),
+        ("clauses that need a source row are not looked at if there is none", _UPSERT),
+        (
+            "conditions of MATCHED are not looked at if no row matches",
+            _UPSERT.replace("MATCHED THEN U", "MATCHED AND 5 THEN U"),
+        ),
+    ],
+)
+def test_a_statement_without_the_cause_is_left_alone(name: str, sql: str) -> None:
+    """Other values than zeros, literals only, a source with rows, a row that matches."""
+    assert READINGS[name].apply(_judged(_case(sql))) is None
+
+
+def test_a_field_of_a_null_struct_is_read_from_a_column_of_its_own() -> None:
+    """Nested structs below the NULL are there too; where the struct is not NULL, nothing changes."""
+    sql = (
+        "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.n.m.a)"
+    )
+    source = {
+        "schema": "id INT, n STRUCT<m: STRUCT<a: INT>>",
+        "rows": [[7, None], [8, {"m": None}], [9, {"m": {"a": None}}], [10, {"m": {"a": 3}}]],
+    }
+    after = READINGS["fields of NULL structs are zeros in values"].apply(_judged(_case(sql, source=source)))
+    assert after is not None
+    assert isinstance(after.reference.answer, Prediction)
+    assert sorted(after.reference.answer.rows, key=str) == [(1, 1), (10, 3), (2, 2), (7, 0), (8, 0), (9, None)]
+    assert READINGS["fields of NULL structs are zeros in ON"].apply(_judged(_case(sql, source=source))) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "after"),
+    [
+        ([(1, 0), (2, 0)], [(2, 0), (1, 9)]),  # the wrong row instead of the right one
+        ([(1, 9), (2, 0)], None),  # nothing is wrong
+        ([(1, 9), (1, 0), (2, 0)], None),  # a row too many
+        ([(1, 8), (2, 0)], None),  # another wrong row
+    ],
+)
+def test_a_wrong_row_is_exchanged_only_if_it_stands_for_the_right_one(
+    found: list[tuple[int, int]], after: list[tuple[int, int]] | None
+) -> None:
+    rows = exchanged(found, [(1, 9), (2, 0)], [((1, 0), (1, 9))], parse_schema("id INT, v INT"))
+    assert rows == (None if after is None else tuple(after))
+
+
+@pytest.mark.parametrize(("number", "known"), [(4, True), (0, False), (3, False), (1002, False)])
+def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: bool) -> None:
+    now = _judged(_case(_UPSERT.replace("t.id = s.id", "t.id >= s.id AND t.id <= s.id")))
+    assert isinstance(now.result, Outcome)
+    wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
+    after = READINGS["without keys to join by source rows count twice, or never"].apply(wrong)
+    assert (after is not None) is known
+    assert after is None or after.result == now.result
+
+
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        ("maxValues 9223372036854775807 of d, but the file holds 99999999999999999999", True),
+        ("minValues -9.999999999999998E+19 of d, but the file holds -99999999999999999999", True),
+        ("maxValues 5 of d, but the file holds 6", False),
+        ("maxValues 9223372036854775807 of v, but the file holds 99999999999999999999", False),
+        ("numRecords 3, but the file has 2 rows", False),
+    ],
+)
+def test_a_decimal_bound_is_known_by_its_value_and_its_column(fault: str, *, known: bool) -> None:
+    target = {
+        "schema": "id INT, v INT, d DECIMAL(20,0)",
+        "files": [[[1, 1, "99999999999999999999"], [2, 2, "-99999999999999999999"]]],
+    }
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
+    now = _judged(_case(sql, target=target), file_faults=(fault,))
+    after = READINGS["bounds of decimals are 64-bit integers or binary fractions"].apply(now)
+    assert (after is not None) is known
+
+
+def test_an_expectation_that_the_reference_fulfils_is_left_out() -> None:
+    """What its author says of the rows is the reference's answer; an engine is not held against it a second time."""
+    fulfilled = _case(expect={"rows": [[1, 5], [2, 2], [3, 6]]})
+    other = _case(expect={"rows": [[1, 5], [2, 2]]})
+    for case, kept in ((fulfilled, False), (other, True)):
+        now = _judged(case)
+        report = CaseReport(
+            case=case,
+            engine="e",
+            engine_version="1",
+            verdict=Verdict.MISMATCH,
+            reference=now.reference,
+            result=now.result,
+        )
+        found = judged(report)
+        assert found is not None
+        assert (found.case.expect is not None) is kept
+        assert bool(found.mismatches(Capabilities(metrics=False))) is kept
+
+
+def test_names_of_readings_are_in_the_documentation() -> None:
+    text = Path("docs/deviations.md").read_text(encoding="utf-8")
+    assert [name for name in READINGS if f"| {name} |" not in text] == []
