@@ -68,9 +68,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         merges_with(enabled, profile, insert_only_optimised=insert_only_optimised(conf), auto_merge=auto_merges(conf))
     )
     tables = draw_large_tables(draw, enabled, merge)
-    broken = draw_broken(draw, enabled, merge.statement, merge.schemas)
-    statement = merge.statement if broken is None else broken.statement
-    breaks = None if broken is None else broken.rule
+    statement, breaks = draw_broken(draw, enabled, merge.statement, merge.schemas)
     source = _source(merge, tables)
     if source is not None and merge.query is None:
         source = draw_twins(draw, enabled, source)

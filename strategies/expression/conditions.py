@@ -34,17 +34,7 @@ _MAX_OPTIONS = 3
 _TRUE_OR_FALSE = st.sampled_from((e.TRUE, e.FALSE))
 TRUTH_VALUES = st.sampled_from((e.TRUE, e.FALSE, e.UNKNOWN))
 _SUM_LIMITS = st.sampled_from((2, 0, 1, 3, 5))
-_OPERATORS = st.sampled_from(
-    (
-        e.Operator.EQUAL,
-        e.Operator.GREATER,
-        e.Operator.LESS_OR_EQUAL,
-        e.Operator.LESS,
-        e.Operator.GREATER_OR_EQUAL,
-        e.Operator.NOT_EQUAL,
-        e.Operator.NULL_SAFE_EQUAL,
-    )
-)
+_OPERATORS = st.sampled_from([e.Operator(sign) for sign in ("=", ">", "<=", "<", ">=", "<>", "<=>")])
 
 
 class _Form(Enum):

@@ -5,7 +5,6 @@ Each fault is put into a valid drawn statement, so that everything around it var
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -29,30 +28,23 @@ _TRIES = 4
 _NARROWED = assignments.assigned("CAST(1 AS BIGINT)", to=lambda column: column.is_integer and column.type != BIGINT)
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A statement that must be refused, and the number of the rule that it breaks."""
+def draw_broken(
+    draw: DrawFn, features: frozenset[Feature], statement: Statement, schemas: Schemas
+) -> tuple[Statement, str | None]:
+    """Draw a fault and break one rule of a valid statement; give its number, or None without a fault.
 
-    statement: Statement
-    rule: str
-
-
-def draw_broken(draw: DrawFn, features: frozenset[Feature], statement: Statement, schemas: Schemas) -> Broken | None:
-    """Draw a fault and break one rule of a valid statement; None without a fault, to which it shrinks.
-
-    Some drawn faults find nothing to break, so several are tried.
+    It shrinks to the valid statement. Some drawn faults find nothing to break, so several are tried.
     """
     # only the STRICT policy refuses this, which few cases have
     if chance(draw, 20 if Feature.STRICT_POLICY in features else 0):
         narrowed = _NARROWED(draw, statement, schemas)
-        return None if narrowed is None else Broken(narrowed, "R-251")
-    tries = _TRIES if uses(draw, features, Feature.INVALID) else 0
-    for _ in range(tries):
+        return (statement, None) if narrowed is None else (narrowed, "R-251")
+    for _ in range(_TRIES if uses(draw, features, Feature.INVALID) else 0):
         rule, faults = draw(_WEIGHTED_FAULTS)
         broken = draw(st.sampled_from(faults))(draw, statement, schemas)
         if broken is not None:
-            return Broken(broken, rule)
-    return None
+            return broken, rule
+    return statement, None
 
 
 _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (

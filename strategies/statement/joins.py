@@ -37,9 +37,7 @@ class OnForm(Enum):
     CONSTANT = "constant"
 
 
-_UNEQUAL = st.sampled_from(
-    (e.Operator.LESS_OR_EQUAL, e.Operator.GREATER_OR_EQUAL, e.Operator.LESS, e.Operator.GREATER, e.Operator.NOT_EQUAL)
-)
+_UNEQUAL = st.sampled_from([e.Operator(sign) for sign in ("<=", ">=", "<", ">", "<>")])
 _ONE = e.Literal(1, INT)
 
 

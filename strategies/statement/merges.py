@@ -39,10 +39,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.expressions import Expression
 
 _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
-    ClauseKind.MATCHED: (
-        (Feature.MATCHED_UPDATE, Action.UPDATE),
-        (Feature.MATCHED_DELETE, Action.DELETE),
-    ),
+    ClauseKind.MATCHED: ((Feature.MATCHED_UPDATE, Action.UPDATE), (Feature.MATCHED_DELETE, Action.DELETE)),
     ClauseKind.NOT_MATCHED: ((Feature.INSERT, Action.INSERT),),
     ClauseKind.NOT_MATCHED_BY_SOURCE: (
         (Feature.BY_SOURCE_UPDATE, Action.UPDATE),

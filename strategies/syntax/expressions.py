@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from mergecheck.reference.types.data_types import BOOLEAN
 
@@ -192,12 +192,7 @@ class NamedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """SQL text as it is, of an invalid expression or of the statement's time.
-
-    Attributes:
-        text: the text.
-        value: its value; None for an invalid text.
-    """
+    """SQL text as it is, of an invalid expression or of the statement's time, and its value; None if it is invalid."""
 
     text: str
     value: Value = None
@@ -248,11 +243,7 @@ def conjunction(condition: Expression | None, other: Expression) -> Expression:
     return other if condition is None else And(condition, other)
 
 
-_NODES = (
-    *(Literal, Reference, FieldAccess, Comparison, And, Or, Not),
-    *(IsNull, In, Between, CaseWhen, Coalesce, Sum, Quotient, Cast, NamedStruct, Verbatim, ArrayCall),
-)
-
+_NODES = get_args(Expression)
 TRUE = Literal(True, BOOLEAN)  # noqa: FBT003 - the first field is the SQL constant, not a switch
 FALSE = Literal(False, BOOLEAN)  # noqa: FBT003 - the same
 UNKNOWN = Literal(None, BOOLEAN)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mergecheck.reference.types.data_types import STRING, StructType
 from mergecheck.strategies.choices import or_null, weighted
 from mergecheck.strategies.features import Feature
-from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
+from mergecheck.strategies.syntax.columns import Column, Domain
 from mergecheck.strategies.table.domains import FRESH, domain, neighbour, small_values
 from mergecheck.strategies.table.nested import feeding
 from mergecheck.strategies.table.values import LONG_TEXTS
@@ -24,12 +24,13 @@ _PARTITION_SPAN = 3
 _MANY_VALUES = 12
 
 
-def cells(column: Column, features: frozenset[Feature], schemas: Schemas, *, span: int) -> SearchStrategy[Value]:
-    """Return a strategy of the cells of a target column; they shrink to the simplest value and not to NULL.
+def cells(
+    column: Column, features: frozenset[Feature], *, is_key: bool, is_partition: bool, span: int
+) -> SearchStrategy[Value]:
+    """Return a strategy of the cells of a column; they shrink to the simplest value and not to NULL.
 
     A key has ``span`` different values.
     """
-    is_key = column.name in {name for name, _ in schemas.keys}
     nullable = (Feature.NULL_KEYS if is_key else Feature.NULL_VALUES) in features and not column.required
     if column.computed is not None:
         # None is filled in later
@@ -37,7 +38,7 @@ def cells(column: Column, features: frozenset[Feature], schemas: Schemas, *, spa
     if column.domain is not Domain.SMALL:
         present = st.sampled_from(LONG_TEXTS) if column.domain is Domain.LONG else _wide(column)
         return or_null(present) if nullable else present
-    if column.name in schemas.partition_by:
+    if is_partition:
         awkward = Feature.AWKWARD_PARTITIONS in features
         if awkward and column.type == STRING and not is_key and not column.required:
             # the empty text is stored as NULL (R-744)

@@ -31,7 +31,6 @@ _MOMENTS = (
     datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
     datetime(2019, 12, 31, tzinfo=UTC),
 )
-_BYTES = (b"a", b"b", b"", b"\x00", b"\xff", b"ab")
 
 FRESH = 3
 """How many values at the end of a domain are kept for source keys that the target does not have."""
@@ -43,26 +42,23 @@ def domain(data_type: t.DataType) -> tuple[Value, ...]:
     Raises:
         ValueError: for a nested type, which is never the type of a key.
     """
-    if data_type in t.INTEGER_BITS:
-        return _INTEGERS
     if isinstance(data_type, t.DecimalType):
         return _decimals(data_type)
-    if data_type == t.TIMESTAMP_NTZ:
-        return tuple(moment.replace(tzinfo=None) for moment in _MOMENTS)
-    for types, found in _DOMAINS:
-        if data_type in types:
-            return found
-    raise ValueError(f"{data_type.ddl()} has no small domain; keys and partition values are atomic")
+    if data_type not in _DOMAINS:
+        raise ValueError(f"{data_type.ddl()} has no small domain; keys and partition values are atomic")
+    return _DOMAINS[data_type]
 
 
-_DOMAINS: tuple[tuple[tuple[t.DataType, ...], tuple[Value, ...]], ...] = (
-    ((t.STRING,), _STRINGS),
-    ((t.FLOAT, t.DOUBLE), _FLOATS),
-    ((t.DATE,), _DATES),
-    ((t.TIMESTAMP,), _MOMENTS),
-    ((t.BOOLEAN,), (False, True)),
-    ((t.BINARY,), _BYTES),
-)
+_DOMAINS: dict[t.DataType, tuple[Value, ...]] = {
+    **dict.fromkeys(t.INTEGER_BITS, _INTEGERS),
+    **dict.fromkeys((t.FLOAT, t.DOUBLE), _FLOATS),
+    t.STRING: _STRINGS,
+    t.DATE: _DATES,
+    t.TIMESTAMP: _MOMENTS,
+    t.TIMESTAMP_NTZ: tuple(moment.replace(tzinfo=None) for moment in _MOMENTS),
+    t.BOOLEAN: (False, True),
+    t.BINARY: (b"a", b"b", b"", b"\x00", b"\xff", b"ab"),
+}
 
 
 def _decimals(data_type: t.DecimalType) -> tuple[Value, ...]:

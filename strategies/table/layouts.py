@@ -78,6 +78,4 @@ def _string_type(draw: DrawFn, features: frozenset[Feature]) -> StringType:
 
 
 def _rows_per_part(draw: DrawFn, num_rows: int) -> int:
-    if num_rows > _MANY_ROWS:
-        return -(-num_rows // draw(_PARTS))
-    return draw(_FEW_ROWS)
+    return -(-num_rows // draw(_PARTS)) if num_rows > _MANY_ROWS else draw(_FEW_ROWS)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
-from mergecheck.strategies.syntax.columns import Column, Schemas
 from mergecheck.strategies.syntax.truth import evaluator, places
 from mergecheck.strategies.table.cells import cells, source_keys
 from mergecheck.strategies.table.constraints import keeping_checks, with_computed
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from mergecheck.reference.case.model import Row, Value
+    from mergecheck.strategies.syntax.columns import Column, Schemas
 
 _KEY_SPANS = st.sampled_from((4, 8, 24))
 _NOT_EMPTY_PERCENT = 96
@@ -98,7 +98,13 @@ def _draw_files(
 ) -> tuple[tuple[Row, ...], ...]:
     if Feature.EMPTY_TARGET in features:
         return ()
-    by_place = dict(enumerate(cells(column, features, schemas, span=span) for column in schemas.target))
+    keys = {name for name, _ in schemas.keys}
+    by_place = {
+        place: cells(
+            column, features, is_key=column.name in keys, is_partition=column.name in schemas.partition_by, span=span
+        )
+        for place, column in enumerate(schemas.target)
+    }
     partition = {
         place: by_place.pop(place) for place in (_place(schemas.target, name) for name in schemas.partition_by)
     }
@@ -178,8 +184,11 @@ def _draw_source(
     present = tuple(tuple(rescaled(row[place], column.type) for place, column in keys) for row in target)
     columns = tuple(column for _, column in keys)
     places = [_place(schemas.source, column.name) for column in columns]
+    in_partition = {source for name, source in schemas.namesakes if name in schemas.partition_by}
     others = [
-        cells(column, features, _as_target(schemas), span=span) for column in schemas.source if column not in columns
+        cells(column, features, is_key=False, is_partition=column.name in in_partition, span=span)
+        for column in schemas.source
+        if column not in columns
     ]
     row = st.tuples(source_keys(columns, features, present=present, span=span), *others)
     repeats = Feature.DUPLICATE_SOURCE_KEYS in features
@@ -189,18 +198,6 @@ def _draw_source(
     rows = [_completed(rest, dict(zip(places, key, strict=True))) for key, *rest in drawn]
     seen: set[tuple[str, ...]] = set()
     return tuple(row for row in rows if repeats or _is_first(row, places, seen))
-
-
-def _as_target(schemas: Schemas) -> Schemas:
-    """Return the source's columns as a target's, with the namesakes of partition columns as partition columns."""
-    names = dict(schemas.namesakes)
-    return Schemas(
-        target=schemas.source,
-        source=schemas.source,
-        keys=tuple((source, source) for _, source in schemas.keys),
-        namesakes=(),
-        partition_by=tuple(names[name] for name in schemas.partition_by if name in names),
-    )
 
 
 def _place(columns: tuple[Column, ...], name: str) -> int:

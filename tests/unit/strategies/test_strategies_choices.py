@@ -14,7 +14,7 @@ from mergecheck.reference.types.data_types import INT, Field, StructType
 from mergecheck.strategies import Feature, Profile, Stream, feature_sets, samples
 from mergecheck.strategies.choices import chance, draw_some, or_null, weighted
 from mergecheck.strategies.features import CONFLICTS, NEEDS
-from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
+from mergecheck.strategies.syntax.columns import Column, Domain
 from mergecheck.strategies.table.cells import cells
 
 QUICK = settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -66,8 +66,7 @@ def test_one_value_in_five_is_null() -> None:
 def test_a_struct_of_nulls_is_no_null_struct() -> None:
     """It comes now and then, beside NULL (R-806)."""
     column = Column(name="n", type=StructType((Field("a", INT), Field("b", INT))), domain=Domain.WIDE)
-    schemas = Schemas(target=(column,), source=(), keys=(), namesakes=())
-    counts = drawn(cells(column, frozenset({Feature.NULL_VALUES}), schemas, span=4))
+    counts = drawn(cells(column, frozenset({Feature.NULL_VALUES}), is_key=False, is_partition=False, span=4))
     assert 0.08 < counts[None, None] / counts.total() < 0.2
     assert counts[None] > 0
 
