@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.merge.table.log.snapshot import total_records
 from mergecheck.merge.table.writing.rows import DELETES, UPDATES, RowAction
 
 if TYPE_CHECKING:
@@ -173,6 +174,6 @@ def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
     added = sum(file.num_records for file in result.written.data_files)
     if m["numTargetRowsInserted"] + changed != added:
         _logger.warning("%d rows were added to files, but the metrics say %d", added, m["numOutputRows"])
-    counts = [file.statistics.num_records for file in result.removed]
-    if None not in counts and changed + m["numTargetRowsDeleted"] != sum(c for c in counts if c is not None):
+    removed = total_records(result.removed)
+    if removed is not None and changed + m["numTargetRowsDeleted"] != removed:
         _logger.warning("The rows of the removed files are not those that were updated, deleted or copied: %s", dict(m))

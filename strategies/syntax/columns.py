@@ -92,14 +92,14 @@ class Schemas:
     """The columns of both tables.
 
     Attributes:
-        source: the target's own columns where the target is merged into itself.
+        source: the target's own columns if the target is merged into itself.
         keys: names of the key columns, (target, source).
         namesakes: target column name to the name of the source column meant for it; star actions need all (R-201).
         partition_by: the target's partition columns, in the order of partitioning.
         checks: the target's CHECK constraints.
         evolves: whether schema evolution is on.
         case_sensitive: whether names of columns that differ in case are different names (R-120).
-        self_filter: which of its own rows the target is merged with, where a query is the source; None for all.
+        self_filter: which of its own rows the target is merged with if a query is the source; None for all.
     """
 
     target: tuple[Column, ...]
@@ -122,7 +122,7 @@ class Schemas:
         return next(column for column in self.source if column.name == name)
 
     def namesake(self, target_name: str) -> Column | None:
-        """Return the source column meant for a target column, None where the source has none."""
+        """Return the source column meant for a target column, None if the source has none."""
         found = dict(self.namesakes).get(target_name)
         return None if found is None else self.source_column(found)
 

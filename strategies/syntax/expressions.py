@@ -176,7 +176,7 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """``CAST(operand AS type)`` where every value fits."""
+    """``CAST(operand AS type)``, if every value fits."""
 
     operand: Expression
     type: DataType

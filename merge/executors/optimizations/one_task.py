@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SMALL_SOURCE_ROWS = 100_000
 SMALL_BYTES = 16 * 2**20
 
-# How Spark packs files into scan tasks: so many bytes each, where opening a file counts like reading some.
+# How Spark packs files into scan tasks: so many bytes each; opening a file counts like reading some.
 SPLIT_SETTING = "spark.sql.files.maxPartitionBytes"
 DEFAULT_SPLIT_BYTES = 128 * 2**20
 OPEN_COST_BYTES = 4 * 2**20

@@ -10,6 +10,7 @@ from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, E
 from mergecheck.merge.table.commit.actions import add_action, change_action, commit_info, remove_action
 from mergecheck.merge.table.commit.conflicts import check_conflicts
 from mergecheck.merge.table.commit.new_schema import schema_actions
+from mergecheck.merge.table.log.snapshot import total_records
 from mergecheck.merge.table.storage.log_store import LogStore
 
 if TYPE_CHECKING:
@@ -119,17 +120,12 @@ def validate_record_counts(pending: PendingCommit, *, has_inserts: bool, has_del
     Raises:
         ExecutionError: rows were gained or lost: a defect of this program. If not ``enabled``, this is only logged.
     """
-    counts = [file.statistics.num_records for file in pending.read.removed]
-    if any(count is None for count in counts):
-        return
-    removed = sum(count for count in counts if count is not None)
+    removed = total_records(pending.read.removed)
     added = sum(file.num_records for file in pending.written.data_files)
-    missing = None
-    if not has_inserts and added > removed:
-        missing = "INSERT"
-    elif not has_deletes and removed > added:
-        missing = "DELETE"
-    if missing is None:
+    if removed is None or added == removed:
+        return
+    missing, allowed = ("INSERT", has_inserts) if added > removed else ("DELETE", has_deletes)
+    if allowed:
         return
     message = (
         f"Failed to validate the number of records in MERGE without {missing} clauses. Added {added} records and "

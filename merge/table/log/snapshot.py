@@ -23,6 +23,8 @@ from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, 
 from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
@@ -58,6 +60,12 @@ class DataFile:
     size: int
     partition_values: Mapping[str, PartitionValue] = field(default_factory=dict)
     statistics: FileStatistics = field(default_factory=FileStatistics)
+
+
+def total_records(files: Sequence[DataFile]) -> int | None:
+    """Count the rows of files by their statistics; None if these do not tell."""
+    counts = [file.statistics.num_records for file in files if file.statistics.num_records is not None]
+    return sum(counts) if len(counts) == len(files) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +108,7 @@ class Snapshot:
     @property
     def num_records(self) -> int | None:
         """Rows of the table by its log; None if the log does not count the rows of every file."""
-        counts = [file.statistics.num_records for file in self.files]
-        return None if None in counts else sum(count for count in counts if count is not None)
+        return total_records(self.files)
 
     def flag(self, name: str) -> bool:
         """Read a boolean table property; absent means false."""
@@ -113,11 +120,8 @@ def read_snapshot(
 ) -> Snapshot:
     """Read the snapshot of the table at a path, the latest unless ``version`` is given.
 
-    Args:
-        path: directory of the table, also as ``file:`` URI, or its URI in a store.
-        version: None for the latest.
-        app_id: the application whose last transaction is wanted (R-715).
-        access: how the store is reached; without it, by the environment alone.
+    The path may be a ``file:`` URI, or a URI in a store; without ``access`` the store is reached by the environment
+    alone. ``app_id`` is the application whose last transaction is wanted (R-715).
 
     Raises:
         AnalysisError: there is no Delta table at the path (R-140).
