@@ -71,23 +71,22 @@ def _find(parts: tuple[str, ...], scope: Scope, *, where: str) -> AssignedPath:
     return AssignedPath(column=match.column.name, written=parts[match.consumed - 1], fields=fields)
 
 
-def check_update_paths(paths: Sequence[AssignedPath], schema: StructType, *, case_sensitive: bool) -> None:
-    """Check that the paths of one UPDATE exist, lead through structs and do not overlap.
-
-    Raises:
-        AnalysisError: ``DELTA_MISSING_SET_COLUMN`` (R-216), ``DELTA_CONFLICT_SET_COLUMN`` (R-210),
-            ``DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE`` (R-214).
-    """
-    _check_level(paths, schema, depth=0, case_sensitive=case_sensitive)
-
-
 def same_name(left: str, right: str, *, case_sensitive: bool) -> bool:
     """Compare two names under the session's case rule (R-120)."""
     return left == right if case_sensitive else left.lower() == right.lower()
 
 
-def _check_level(paths: Sequence[AssignedPath], schema: StructType, *, depth: int, case_sensitive: bool) -> None:
-    """Check paths that lead into one struct, field by field in its order."""
+def check_update_paths(
+    paths: Sequence[AssignedPath], schema: StructType, *, case_sensitive: bool, depth: int = 0
+) -> None:
+    """Check that the paths of one UPDATE exist, lead through structs and do not overlap, field by field of a schema.
+
+    At a depth, the schema is that of a struct into which all of the paths lead.
+
+    Raises:
+        AnalysisError: ``DELTA_MISSING_SET_COLUMN`` (R-216), ``DELTA_CONFLICT_SET_COLUMN`` (R-210),
+            ``DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE`` (R-214).
+    """
 
     def under(field: StructField) -> list[AssignedPath]:
         return [p for p in paths if same_name(p.parts[depth], field.name, case_sensitive=case_sensitive)]
@@ -110,7 +109,7 @@ def _check_level(paths: Sequence[AssignedPath], schema: StructType, *, depth: in
             )
         if inside and not whole:
             struct = _require_struct(inside[0], field.dataType)
-            _check_level(inside, struct, depth=depth + 1, case_sensitive=case_sensitive)
+            check_update_paths(inside, struct, case_sensitive=case_sensitive, depth=depth + 1)
 
 
 def _require_struct(path: AssignedPath, reached: DataType) -> StructType:

@@ -63,12 +63,11 @@ def files_with_source_keys(run: MergeRun) -> tuple[DataFile, ...]:
     """Keep the candidates into whose key ranges some source row falls; all of them if that is unknown."""
     if not _is_worthwhile(run):
         return run.candidates
-    pairs = [pair for pair in key_pairs(run.merge) if _has_bounds(run, pair)]
-    if not pairs:
+    keys = {pair: ranges for pair in key_pairs(run.merge) if (ranges := _ranges(run, pair)) is not None}
+    if not keys:
         return run.candidates
-    keys = [_ranges(run, pair) for pair in pairs]
-    frame = run.source.frame.selectExpr(*(_key(run.merge, source, i) for i, (_, source) in enumerate(pairs)))
-    rows = run_in_workers(frame, functools.partial(hit_positions, keys), POSITION_DDL).collect()
+    frame = run.source.frame.selectExpr(*(_key(run.merge, source, i) for i, (_, source) in enumerate(keys)))
+    rows = run_in_workers(frame, functools.partial(hit_positions, list(keys.values())), POSITION_DDL).collect()
     hits = {row["position"] for row in rows}
     _logger.debug("files_with_source_keys: %d of %d candidates", len(hits), len(run.candidates))
     return tuple(file for position, file in enumerate(run.candidates) if position in hits)
@@ -117,10 +116,6 @@ def _is_worthwhile(run: MergeRun) -> bool:
     )
 
 
-def _has_bounds(run: MergeRun, pair: tuple[int, int]) -> bool:
-    return any(_range(run, file, pair[0]) != (_LEAST, _MOST) for file in run.candidates)
-
-
 def _range(run: MergeRun, file: DataFile, position: int) -> tuple[int, int]:
     """Return the least and the greatest key of a file, or two numbers in the wrong order if it has no key."""
     field = run.merge.target_schema.fields[position]
@@ -136,9 +131,12 @@ def _whole(value: int | dt.date) -> int:
     return (value - _EPOCH).days if isinstance(value, dt.date) else value
 
 
-def _ranges(run: MergeRun, pair: tuple[int, int]) -> KeyRanges:
+def _ranges(run: MergeRun, pair: tuple[int, int]) -> KeyRanges | None:
+    """Return the ranges of a pair of columns in the candidates; None if no file has bounds."""
     target, source = pair
     ranges = [_range(run, file, target) for file in run.candidates]
+    if all(found == (_LEAST, _MOST) for found in ranges):
+        return None
     is_double = isinstance(run.merge.source_schema.fields[source].dataType, t.DoubleType)
     as_key = _rounded if is_double else int
     return KeyRanges(
@@ -149,9 +147,7 @@ def _ranges(run: MergeRun, pair: tuple[int, int]) -> KeyRanges:
 
 
 def _rounded(value: int) -> float:
-    if value in {_LEAST, _MOST}:
-        return math.copysign(math.inf, value)
-    return float(value)
+    return math.copysign(math.inf, value) if value in {_LEAST, _MOST} else float(value)
 
 
 def _key(merge: ResolvedMerge, source: int, number: int) -> str:

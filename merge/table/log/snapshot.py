@@ -107,7 +107,7 @@ class Snapshot:
 
     @property
     def num_records(self) -> int | None:
-        """Rows of the table by its log; None if the log does not count the rows of every file."""
+        """Rows of the table; None if the log does not count them."""
         return total_records(self.files)
 
     def flag(self, name: str) -> bool:
