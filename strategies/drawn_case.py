@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from mergecheck.strategies.features import Feature
     from mergecheck.strategies.table.rows import Tables
 
-_NUM_ID_BYTES = 5
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnCase:
@@ -105,7 +103,7 @@ def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
 def with_id(case: Case) -> Case:
     """Return a case with an id made from its contents, so that equal cases have one id wherever they are drawn."""
     contents = repr((case.target, case.source, case.sql, dict(case.conf)))
-    digest = blake2b(contents.encode(errors="surrogatepass"), digest_size=_NUM_ID_BYTES).hexdigest()
+    digest = blake2b(contents.encode(errors="surrogatepass"), digest_size=5).hexdigest()
     return replace(case, id=f"drawn-{digest}")
 
 

@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case
 
-_SOME_PERCENT = 55
-_WANTED = 2
-_MAX_PERCENT = 90
-
 
 def with_settings(cases: SearchStrategy[Case], conf_domain: Mapping[str, tuple[str, ...]]) -> SearchStrategy[Case]:
     """Return a strategy of cases with a few settings of an engine; they shrink to cases without these settings.
 
-    Args:
-        cases: the cases; a setting that a case already has stays as it is.
-        conf_domain: the values of each setting that the engine declares, simplest first.
+    The domain has the values of each setting, simplest first. A setting that a case already has stays as it is.
 
     Raises:
         ValueError: for a setting without values.
@@ -43,7 +37,7 @@ def _with_settings(draw: DrawFn, cases: SearchStrategy[Case], domain: tuple[tupl
     """Cases with some settings of a domain."""
     case = draw(cases)
     # about two of them at a time, however many there are
-    percent = min(_MAX_PERCENT, 100 * _WANTED / len(domain)) if chance(draw, _SOME_PERCENT) else 0
+    percent = min(90, 200 / len(domain)) if chance(draw, 55) else 0
     wanted = [(name, values) for name, values in domain if chance(draw, percent) and name not in case.conf]
     added = {name: draw(st.sampled_from(values)) for name, values in wanted}
     return with_id(replace(case, conf={**case.conf, **added})) if added else case

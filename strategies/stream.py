@@ -1,10 +1,9 @@
 """Case number ``index`` of seed ``seed``: a reproducible stream of cases outside of ``@given``.
 
-Hypothesis' own loop is made to falsify one property quickly: it runs small mutations of each input, starts small, and
-draws one in twenty integers from constants found in the modules that happen to be loaded, so that ``@seed`` promises
-the same cases only under the same imports. A fuzz run wants fresh cases and a number that always means
-the same one. Hence the public hook for fuzzers, ``fuzz_one_input``: the bytes that it reads are made from ``(seed,
-index)`` alone. Shrinking is Hypothesis' own, started from those bytes through an in-memory example database.
+Hypothesis' own loop starts small, mutates its inputs, and draws one in twenty integers from constants of the modules
+that happen to be loaded, so that ``@seed`` promises the same cases only under the same imports. Here the public hook
+for fuzzers, ``fuzz_one_input``, reads bytes that are made from ``(seed, index)`` alone. Shrinking is Hypothesis' own,
+started from those bytes through an in-memory example database.
 
 The same number means the same case as long as Hypothesis, the strategies and the profile stay the same; keep the
 case file, not the number.

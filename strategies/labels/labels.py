@@ -150,21 +150,19 @@ def _name_labels(merge: DrawnMerge) -> Iterator[str]:
 
 
 def _match_labels(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...], *, optimised: bool) -> Iterator[str]:
-    statement = merge.statement
-    matched = {place for row in matrix for place in row}
-    if matched:
-        yield "matches:some"
-    if any(len(row) > 1 for row in matrix):
-        yield "matches:one-source-many-targets"
-    if not is_multi_matched(matrix):
-        return
-    yield "matches:multi"
-    if statement.sole_unconditional_delete or (statement.insert_only and optimised):
-        yield "outcome:multi-match-allowed"
-        return
-    yield "outcome:ambiguous"
-    if not is_multi_matched(_firing_pairs(merge, matrix)):
-        yield "outcome:ambiguous-by-on-alone"
+    statement, multiple = merge.statement, is_multi_matched(matrix)
+    allowed = statement.sole_unconditional_delete or (statement.insert_only and optimised)
+    ambiguous = multiple and not allowed
+    yield from those_that_hold(
+        {
+            "matches:some": any(matrix),
+            "matches:one-source-many-targets": any(len(row) > 1 for row in matrix),
+            "matches:multi": multiple,
+            "outcome:multi-match-allowed": multiple and allowed,
+            "outcome:ambiguous": ambiguous,
+            "outcome:ambiguous-by-on-alone": ambiguous and not is_multi_matched(_firing_pairs(merge, matrix)),
+        }
+    )
 
 
 def _firing_pairs(merge: DrawnMerge, matrix: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

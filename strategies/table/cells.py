@@ -77,26 +77,21 @@ def source_keys(
         repeated = 3
     return weighted(
         (5, st.sampled_from(present)),
-        (1, _near_misses(columns, present)),
+        (1, _changed(present, columns)),
         (3, fresh),
         (1, small),
-        (nulls, _with_null(present)),
+        (nulls, _changed(present)),
         (repeated, st.just(present[0])),
     )
 
 
 @st.composite
-def _near_misses(draw: DrawFn, columns: tuple[Column, ...], present: tuple[Row, ...]) -> Row:
-    """Keys of the target, one value of each replaced by its neighbour."""
+def _changed(draw: DrawFn, present: tuple[Row, ...], columns: tuple[Column, ...] | None = None) -> Row:
+    """Keys of the target, one value of each replaced by its neighbour in the domain; by NULL without columns."""
     key = list(draw(st.sampled_from(present)))
-    changed = draw(st.integers(0, len(columns) - 1))
-    key[changed] = neighbour(key[changed], columns[changed].type, step=draw(st.sampled_from((1, -1))))
-    return tuple(key)
-
-
-@st.composite
-def _with_null(draw: DrawFn, present: tuple[Row, ...]) -> Row:
-    """Keys of the target, one value of each replaced by NULL."""
-    key = list(draw(st.sampled_from(present)))
-    key[draw(st.integers(0, len(key) - 1))] = None
+    place = draw(st.integers(0, len(key) - 1))
+    if columns is None:
+        key[place] = None
+    else:
+        key[place] = neighbour(key[place], columns[place].type, step=draw(st.sampled_from((1, -1))))
     return tuple(key)

@@ -117,14 +117,14 @@ def _extra_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, 
     options = (*_EXTRA, *_EXTRA_NESTED) if evolves else _EXTRA
     # evolution adds it to the target as nullable even so
     filled = chance(draw, 40)
-    extra = [replace(_extra(draw(st.sampled_from(options))), required=filled, not_null=filled)]
-    if Feature.RESERVED_NAMES in features and evolves and draw(st.booleans()):
-        # a table with a change feed cannot have a column of this name
-        extra = [replace(extra[0], name="_commit_timestamp")]
-    if chance(draw, 40):
-        extra.append(Column(name="more", type=t.BIGINT))
-    return tuple(extra)
-
-
-def _extra(data_type: t.DataType) -> Column:
-    return Column(name="extra", type=data_type, domain=Domain.SMALL if data_type in _EXTRA else Domain.WIDE)
+    kind = draw(st.sampled_from(options))
+    # a table with a change feed cannot have a column of the first name
+    reserved = Feature.RESERVED_NAMES in features and evolves and draw(st.booleans())
+    extra = Column(
+        name="_commit_timestamp" if reserved else "extra",
+        type=kind,
+        domain=Domain.SMALL if kind in _EXTRA else Domain.WIDE,
+        required=filled,
+        not_null=filled,
+    )
+    return (extra, Column(name="more", type=t.BIGINT)) if chance(draw, 40) else (extra,)
