@@ -5,34 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from mergecheck.reference.types.data_types import STRING, quote
-from mergecheck.strategies.syntax.expressions import (
-    And,
-    ArrayCall,
-    Between,
-    CaseWhen,
-    Cast,
-    Coalesce,
-    Comparison,
-    FieldAccess,
-    In,
-    IsNull,
-    Literal,
-    NamedStruct,
-    Not,
-    Or,
-    Quotient,
-    Reference,
-    Side,
-    Sum,
-    Verbatim,
-)
+from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.literals import literal
 from mergecheck.strategies.syntax.statement import Action, Aliases, ClauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.strategies.syntax.expressions import Expression
     from mergecheck.strategies.syntax.statement import Assignment, Clause, Statement
 
 _WHEN = {
@@ -40,19 +19,19 @@ _WHEN = {
     ClauseKind.NOT_MATCHED: "WHEN NOT MATCHED",
     ClauseKind.NOT_MATCHED_BY_SOURCE: "WHEN NOT MATCHED BY SOURCE",
 }
-_BETWEEN: Mapping[type, str] = {And: "AND", Or: "OR", Quotient: "DIV"}
-_ATOMS = (Literal, Reference, FieldAccess, Coalesce, Cast, CaseWhen, NamedStruct, ArrayCall)
+_BETWEEN: Mapping[type, str] = {e.And: "AND", e.Or: "OR", e.Quotient: "DIV"}
+_ATOMS = (e.Literal, e.Reference, e.FieldAccess, e.Coalesce, e.Cast, e.CaseWhen, e.NamedStruct, e.ArrayCall)
 
 
 def statement_text(statement: Statement) -> str:
     """Write a MERGE statement as one line of Spark SQL (R-101)."""
     aliases = statement.aliases
-    source = Side.TARGET if statement.self_merge else Side.SOURCE
+    source = e.Side.TARGET if statement.self_merge else e.Side.SOURCE
     relation = source.value if statement.source_query is None else f"({statement.source_query})"
     evolution = "WITH SCHEMA EVOLUTION " if statement.with_schema_evolution else ""
     condition = expression_text(statement.condition, aliases)
     head = (
-        f"MERGE {evolution}INTO {_aliased(Side.TARGET.value, aliases.target, aliases)} "
+        f"MERGE {evolution}INTO {_aliased(e.Side.TARGET.value, aliases.target, aliases)} "
         f"USING {_aliased(relation, aliases.source, aliases)} "
         f"ON {f'({condition})' if statement.brackets else condition}"
     )
@@ -65,56 +44,56 @@ def clause_text(clause: Clause, aliases: Aliases) -> str:
     return f"{_WHEN[clause.kind]}{guard} THEN {_action(clause, aliases)}"
 
 
-def qualifier(side: Side, aliases: Aliases) -> str:
+def qualifier(side: e.Side, aliases: Aliases) -> str:
     """Write what qualifies a column of a table: its alias or its name."""
-    alias = aliases.target if side is Side.TARGET else aliases.source
+    alias = aliases.target if side is e.Side.TARGET else aliases.source
     return side.value if alias is None else quote(alias)
 
 
-def expression_text(expression: Expression, aliases: Aliases) -> str:
+def expression_text(expression: e.Expression, aliases: Aliases) -> str:
     """Write an expression; operands that are not atoms get parentheses."""
     match expression:
-        case Literal(value, data_type):
+        case e.Literal(value, data_type):
             return literal(value, data_type)
-        case Reference():
+        case e.Reference():
             return _reference(expression, aliases)
-        case FieldAccess(base, field, _):
+        case e.FieldAccess(base, field, _):
             return f"{expression_text(base, aliases)}.{quote(field)}"
-        case Comparison(operator, left, right):
+        case e.Comparison(operator, left, right):
             return f"{_operand(left, aliases)} {operator.value} {_operand(right, aliases)}"
-        case And(left, right) | Or(left, right) | Quotient(left, right):
+        case e.And(left, right) | e.Or(left, right) | e.Quotient(left, right):
             return f"{_operand(left, aliases)} {_BETWEEN[type(expression)]} {_operand(right, aliases)}"
-        case Not(operand):
+        case e.Not(operand):
             return f"NOT {_operand(operand, aliases)}"
-        case Sum(left=left, right=right, minus=minus):
+        case e.Sum(left=left, right=right, minus=minus):
             return f"{_operand(left, aliases)} {'-' if minus else '+'} {_operand(right, aliases)}"
-        case IsNull():
+        case e.IsNull():
             return f"{_operand(expression.operand, aliases)} IS {'NOT ' if expression.negated else ''}NULL"
-        case In(operand, options):
+        case e.In(operand, options):
             inside = ", ".join(expression_text(option, aliases) for option in options)
             return f"{_operand(operand, aliases)} IN ({inside})"
-        case Between(operand, low, high):
+        case e.Between(operand, low, high):
             return f"{_operand(operand, aliases)} BETWEEN {_operand(low, aliases)} AND {_operand(high, aliases)}"
-        case CaseWhen(condition, value, otherwise):
+        case e.CaseWhen(condition, value, otherwise):
             parts = (expression_text(part, aliases) for part in (condition, value, otherwise))
             return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
-        case Coalesce(first, second):
+        case e.Coalesce(first, second):
             return f"COALESCE({expression_text(first, aliases)}, {expression_text(second, aliases)})"
-        case Cast(operand, data_type):
+        case e.Cast(operand, data_type):
             return f"CAST({expression_text(operand, aliases)} AS {data_type.ddl()})"
-        case NamedStruct(names, values):
+        case e.NamedStruct(names, values):
             pairs = zip(names, values, strict=True)
             inside = ", ".join(f"{literal(name, STRING)}, {expression_text(value, aliases)}" for name, value in pairs)
             return f"NAMED_STRUCT({inside})"
-        case ArrayCall(function, arguments):
+        case e.ArrayCall(function, arguments):
             return f"{function}({', '.join(expression_text(argument, aliases) for argument in arguments)})"
-        case Verbatim(text):
+        case e.Verbatim(text):
             return text
         case _:
             assert_never(expression)
 
 
-def _operand(expression: Expression, aliases: Aliases) -> str:
+def _operand(expression: e.Expression, aliases: Aliases) -> str:
     text = expression_text(expression, aliases)
     return text if isinstance(expression, _ATOMS) else f"({text})"
 
@@ -125,7 +104,7 @@ def _aliased(relation: str, alias: str | None, aliases: Aliases) -> str:
     return f"{relation} AS {quote(alias)}" if aliases.with_as else f"{relation} {quote(alias)}"
 
 
-def _reference(reference: Reference, aliases: Aliases) -> str:
+def _reference(reference: e.Reference, aliases: Aliases) -> str:
     if not reference.qualified:
         return quote(reference.name)
     return f"{qualifier(reference.side, aliases)}.{quote(reference.name)}"
@@ -148,9 +127,9 @@ def _insert(assignments: tuple[Assignment, ...], aliases: Aliases) -> str:
 
 
 def _set(assignment: Assignment, aliases: Aliases) -> str:
-    prefix = f"{qualifier(Side.TARGET, aliases)}." if assignment.qualified else ""
+    prefix = f"{qualifier(e.Side.TARGET, aliases)}." if assignment.qualified else ""
     if assignment.by_source:
-        prefix = f"{qualifier(Side.SOURCE, aliases)}."
+        prefix = f"{qualifier(e.Side.SOURCE, aliases)}."
     return f"{prefix}{_path(assignment)} = {expression_text(assignment.value, aliases)}"
 
 

@@ -11,114 +11,92 @@ import operator
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from mergecheck.reference.types.data_types import STRING
-from mergecheck.strategies.syntax.expressions import (
-    And,
-    ArrayCall,
-    Between,
-    CaseWhen,
-    Cast,
-    Coalesce,
-    Comparison,
-    FieldAccess,
-    In,
-    IsNull,
-    Literal,
-    NamedStruct,
-    Not,
-    Operator,
-    Or,
-    Quotient,
-    Reference,
-    Side,
-    Sum,
-    Verbatim,
-)
+from mergecheck.strategies.syntax import expressions as e
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.strategies.syntax.columns import Column
-    from mergecheck.strategies.syntax.expressions import Expression
 
 Evaluator: TypeAlias = "Callable[[Row, Row], Value]"
-Places: TypeAlias = "Mapping[tuple[Side, str], int]"
+Places: TypeAlias = "Mapping[tuple[e.Side, str], int]"
 
 _RANKS: Mapping[bool | None, int] = {False: 0, None: 1, True: 2}
 """AND is the least of its operands in this order, OR the greatest."""
-_COMPARES: Mapping[Operator, Callable[[Value, Value], bool]] = {
-    Operator.EQUAL: operator.eq,
-    Operator.NULL_SAFE_EQUAL: operator.eq,
-    Operator.NOT_EQUAL: operator.ne,
-    Operator.LESS: operator.lt,
-    Operator.LESS_OR_EQUAL: operator.le,
-    Operator.GREATER: operator.gt,
-    Operator.GREATER_OR_EQUAL: operator.ge,
+_COMPARES: Mapping[e.Operator, Callable[[Value, Value], bool]] = {
+    e.Operator.EQUAL: operator.eq,
+    e.Operator.NULL_SAFE_EQUAL: operator.eq,
+    e.Operator.NOT_EQUAL: operator.ne,
+    e.Operator.LESS: operator.lt,
+    e.Operator.LESS_OR_EQUAL: operator.le,
+    e.Operator.GREATER: operator.gt,
+    e.Operator.GREATER_OR_EQUAL: operator.ge,
 }
 
 
 def places(target: tuple[Column, ...], source: tuple[Column, ...]) -> Places:
     """Map each column, by side and lower-cased name, to its place in a row."""
-    sides = ((Side.TARGET, target), (Side.SOURCE, source))
+    sides = ((e.Side.TARGET, target), (e.Side.SOURCE, source))
     return {(side, column.name.lower()): place for side, columns in sides for place, column in enumerate(columns)}
 
 
-def evaluator(expression: Expression, found: Places) -> Evaluator:
+def evaluator(expression: e.Expression, found: Places) -> Evaluator:
     """Turn an expression into a function of a target row and a source row; NULL is None."""
     match expression:
-        case Literal(value, _):
+        case e.Literal(value, _):
             return lambda _target, _source: value
-        case Reference():
+        case e.Reference():
             place = found[expression.side, expression.name.lower()]
-            if expression.side is Side.TARGET:
+            if expression.side is e.Side.TARGET:
                 return lambda target, _source: target[place]
             return lambda _target, source: source[place]
-        case FieldAccess(base, _, position):
+        case e.FieldAccess(base, _, position):
             struct = evaluator(base, found)
             return lambda target, source: _field(struct(target, source), position)
-        case Cast(operand, data_type):
+        case e.Cast(operand, data_type):
             # between integers nothing changes; of text only that of an integer is ever asked for
             return _strict(str if data_type == STRING else lambda value: value, [operand], found)
-        case NamedStruct(_, values):
+        case e.NamedStruct(_, values):
             parts = [evaluator(value, found) for value in values]
             return lambda target, source: tuple(part(target, source) for part in parts)
-        case Verbatim(_, told):
+        case e.Verbatim(_, told):
             return lambda _target, _source: told
-        case ArrayCall():
+        case e.ArrayCall():
             return lambda _target, _source: None
-        case Sum(left=left, right=right, minus=minus):
+        case e.Sum(left=left, right=right, minus=minus):
             return _strict(operator.sub if minus else operator.add, [left, right], found)
-        case Quotient(left, right):
+        case e.Quotient(left, right):
             return _strict(_divided, [left, right], found)
-        case CaseWhen(condition, value, otherwise):
+        case e.CaseWhen(condition, value, otherwise):
             holds, then, other = (evaluator(part, found) for part in (condition, value, otherwise))
             return lambda target, source: (then if holds(target, source) is True else other)(target, source)
-        case Coalesce(first, second):
+        case e.Coalesce(first, second):
             one, two = evaluator(first, found), evaluator(second, found)
             return lambda target, source: two(target, source) if (v := one(target, source)) is None else v
-        case IsNull(operand=operand, negated=negated):
+        case e.IsNull(operand=operand, negated=negated):
             tested = evaluator(operand, found)
             return lambda target, source: (tested(target, source) is None) != negated
-        case Comparison(compared, left, right):
+        case e.Comparison(compared, left, right):
             one, two = evaluator(left, found), evaluator(right, found)
             return lambda target, source: _compare(compared, one(target, source), two(target, source))
-        case In(item, options):
-            tests = [evaluator(Comparison(Operator.EQUAL, item, option), found) for option in options]
+        case e.In(item, options):
+            tests = [evaluator(e.Comparison(e.Operator.EQUAL, item, option), found) for option in options]
             return lambda target, source: max((test(target, source) for test in tests), key=_RANKS.__getitem__)
-        case Between(item, low, high):
-            above = Comparison(Operator.GREATER_OR_EQUAL, item, low)
-            return evaluator(And(above, Comparison(Operator.LESS_OR_EQUAL, item, high)), found)
-        case Not(operand):
+        case e.Between(item, low, high):
+            above = e.Comparison(e.Operator.GREATER_OR_EQUAL, item, low)
+            return evaluator(e.And(above, e.Comparison(e.Operator.LESS_OR_EQUAL, item, high)), found)
+        case e.Not(operand):
             return _strict(operator.not_, [operand], found)
-        case And(left, right) | Or(left, right):
-            combine = min if isinstance(expression, And) else max
+        case e.And(left, right) | e.Or(left, right):
+            combine = min if isinstance(expression, e.And) else max
             one, two = evaluator(left, found), evaluator(right, found)
             return lambda target, source: combine(one(target, source), two(target, source), key=_RANKS.__getitem__)
         case _:
             assert_never(expression)
 
 
-def _strict(function: Callable[..., Value], operands: Sequence[Expression], found: Places) -> Evaluator:
+def _strict(function: Callable[..., Value], operands: Sequence[e.Expression], found: Places) -> Evaluator:
     """Evaluate a function that is NULL if an operand is."""
     parts = [evaluator(operand, found) for operand in operands]
 
@@ -141,9 +119,9 @@ def _field(struct: tuple[Value, ...] | None, position: int) -> Value:
     return None if struct is None else struct[position]
 
 
-def _compare(compared: Operator, left: Value, right: Value) -> bool | None:
+def _compare(compared: e.Operator, left: Value, right: Value) -> bool | None:
     if left is None or right is None:
-        return left is right if compared is Operator.NULL_SAFE_EQUAL else None
+        return left is right if compared is e.Operator.NULL_SAFE_EQUAL else None
     if isinstance(left, float) and isinstance(right, float):
         # NaN equals itself and is the greatest number (R-801)
         left, right = ((math.isnan(value), 0 if math.isnan(value) else value) for value in (left, right))
