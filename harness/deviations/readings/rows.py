@@ -12,6 +12,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
@@ -259,27 +260,34 @@ def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple
 
 
 def _colliding_rows_lost(now: Judged) -> Judged | None:
-    """Of a copied row and an inserted one whose numbers collide, one is lost; the counts know nothing of it."""
+    """Of a written row of the table and an unmatched source row with the same number one is lost, though counted.
+
+    A source row that is not inserted may take a row of the table with it.
+    """
     sides = _sides(now)
     if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
         return None
     found, wanted, trace = sides.found, sides.wanted, sides.trace
     touched = sides.trace.touched
-    copied = [row for rid, row in sides.effects.unchanged.items() if trace.files[rid] in touched]
-    inserted = list(sides.effects.inserted.values())
+    effects = sides.effects
+    of_table = [row for rid, row in effects.unchanged.items() if trace.files[rid] in touched]
+    of_table += effects.updated.values()
+    num_unmatched = len(effects.candidates[Kind.NOT_MATCHED])
 
     def counted(rows: Iterable[Row]) -> Counter[Hashable]:
         return Counter(row_identity(row, wanted.schema) for row in rows)
 
     missing = counted(wanted.rows) - counted(found.rows)
     num_lost = missing.total()
-    if not 0 < num_lost <= min(len(copied), len(inserted)) or missing - counted([*copied, *inserted]):
+    if not 0 < num_lost <= min(len(of_table), num_unmatched) or missing - counted(
+        [*of_table, *effects.inserted.values()]
+    ):
         return None
     lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
     repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
     if not found.num_records_added:  # then no file was written
         low = {name: wanted.metrics[name].low for name in ("numTargetFilesAdded", "numTargetBytesAdded")}
-        repaired = replace(repaired, metrics={**found.metrics, **{n: low[n] for n in low if found.metrics[n] == 0}})
+        repaired = replace(repaired, metrics={**found.metrics, **{n: low[n] for n in low if found.metrics.get(n) == 0}})
     return replace(now, result=repaired)
 
 
@@ -312,5 +320,9 @@ READINGS = (
         phase=Phase.REPAIR,
         apply=_copies_per_match,
     ),
-    Reading(name="of a copied and an inserted row one may be lost", phase=Phase.REPAIR, apply=_colliding_rows_lost),
+    Reading(
+        name="of a row of the table and an unmatched source row one may be lost",
+        phase=Phase.REPAIR,
+        apply=_colliding_rows_lost,
+    ),
 )

@@ -159,6 +159,26 @@ def test_a_wrong_row_is_exchanged_only_if_it_stands_for_the_right_one(
     assert rows == (None if after is None else tuple(after))
 
 
+@pytest.mark.parametrize(
+    ("lost", "known"),
+    [([(2, 9)], True), ([(3, 7)], True), ([(2, 9), (3, 7)], False)],
+    ids=["updated", "inserted", "both"],
+)
+def test_one_row_is_lost_for_each_unmatched_source_row(lost: list[tuple[int, int]], *, known: bool) -> None:
+    """Of two written rows one stays."""
+    sql = (
+        f"{_MERGE} t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT * "
+        "WHEN NOT MATCHED BY SOURCE AND t.id = 2 THEN UPDATE SET v = 9"
+    )
+    now = _judged(_case(sql, source={"schema": "id INT, v INT", "rows": [[1, 5], [1, 6], [3, 7]]}))
+    assert isinstance(now.result, TableOutcome)
+    rows = tuple(row for row in now.result.rows if row not in lost)
+    num_records = now.result.num_records_added - len(lost)
+    wrong = replace(now, result=replace(now.result, rows=rows, num_records_added=num_records))
+    after = READINGS["of a row of the table and an unmatched source row one may be lost"].apply(wrong)
+    assert (after is not None and after.mismatches(Capabilities()) == now.mismatches(Capabilities())) is known
+
+
 @pytest.mark.parametrize(("number", "known"), [(4, True), (0, False), (3, False), (1002, False)])
 def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: bool) -> None:
     now = _judged(_case(_UPSERT.replace("t.id = s.id", "t.id >= s.id AND t.id <= s.id")))
