@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.outcomes import compare_expectation
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.oracles.prepared_case import PreparedCase
+from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered
-from mergecheck.harness.oracles.reference_oracle import compare_answer
+from mergecheck.harness.oracles.reference_oracle import compare_answer, prepare
 from mergecheck.reference import evaluate
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +40,10 @@ class Judged:
     reference: Reference
     result: Outcome | Rejection
 
-    def with_case(self, case: Case) -> Judged:
-        """Take the engine to have run another case."""
-        return replace(self, case=case, reference=evaluate(case))
+    def with_case(self, case: Case) -> Judged | None:
+        """Take the engine to have run another case; None if the reference does not know what comes of that."""
+        reference = asked(case)
+        return None if isinstance(reference.answer, Unsupported) else replace(self, case=case, reference=reference)
 
     def mismatches(self, capabilities: Capabilities) -> tuple[Mismatch, ...]:
         """Compare the answer, as every answer is compared."""
@@ -48,6 +51,12 @@ class Judged:
         present = () if merge is None else ((clause.kind.value, clause.action.value) for clause in merge.clauses)
         prepared = PreparedCase(self.case, self.reference)
         return compare_answer(prepared, self.result, capabilities=capabilities, present=frozenset(present)).mismatches
+
+
+def asked(case: Case, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+    """Ask the reference; if it fails, it does not know."""
+    reference = partial(evaluate, several_matches=several_matches)
+    return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
 
 class Phase(Enum):

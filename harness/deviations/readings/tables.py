@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.schema_json import as_nullable
-from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.reference import evaluate
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.types.data_types import Schema, StructType
@@ -23,7 +22,7 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
     """Let several source rows match a target row, if no more of them act than an engine allows."""
 
     def apply(now: Judged) -> Judged | None:
-        found = evaluate(now.case, several_matches=several_matches)
+        found = asked(now.case, several_matches)
         return replace(now, reference=found) if isinstance(found.answer, Prediction) else None
 
     return apply
@@ -45,8 +44,7 @@ def _forgets_not_null(now: Judged) -> Judged | None:
     if columns == target.schema.columns:
         return None
     after = now.with_case(replace(now.case, target=replace(target, schema=Schema(columns))))
-    answer = after.reference.answer
-    if not isinstance(answer, Prediction):
+    if after is None or not isinstance(answer := after.reference.answer, Prediction):
         return None
     return replace(after, reference=replace(after.reference, answer=replace(answer, committed=True)))
 
@@ -63,7 +61,7 @@ def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     )
     properties = {**target.properties, **dict(zip(names, demands, strict=False))}
     loose = replace(target, schema=Schema(columns), properties=properties)
-    reference = evaluate(replace(now.case, target=loose))
+    reference = asked(replace(now.case, target=loose))
     if not demands or not isinstance(reference.answer, Prediction):
         return None
     return replace(now, reference=replace(reference, answer=replace(reference.answer, schema=target.schema)))
