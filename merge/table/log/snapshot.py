@@ -34,10 +34,7 @@ AUTO_OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStatistics:
-    """Statistics of one file by column name; structs nest. An absent name or None means: nothing is known.
-
-    ``num_records`` counts physical rows; None if the log does not say.
-    """
+    """Statistics of one file by column name; structs nest. An absent name or None means: nothing is known."""
 
     num_records: int | None = None
     null_count: Mapping[str, Any] = field(default_factory=dict)

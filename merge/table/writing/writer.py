@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.store_access import StoreAccess
     from mergecheck.merge.table.writing.partition_split import PartitionKey
 
-CHANGE_DATA_DIRECTORY = "_change_data"
-CHANGE_TYPE = "_change_type"
+CHANGE_DATA_DIRECTORY, CHANGE_TYPE = "_change_data", "_change_type"
 ROWS_PER_ROW_GROUP = 262_144
 # Larger dictionaries cost most of the writing and make files of many values larger.
 DICTIONARY_BYTES = 64 * 2**10
@@ -101,8 +100,7 @@ def write_tables(task: WriteTask, tables: Iterable[pa.Table]) -> Iterator[pa.Rec
 
 class _TaskOutput:
     def __init__(self, task: WriteTask) -> None:
-        self._task = task
-        self._storage = open_storage(task.location, task.access)
+        self._task, self._storage = task, open_storage(task.location, task.access)
         self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
         self._counts: Counter[int] = Counter()
         self._name = _file_name_prefix(task.write_id)
@@ -170,28 +168,25 @@ class _OpenFile:
     _writer: pq.ParquetWriter | None = None
     _statistics: StatisticsCollector | None = None
     _buffered: list[pa.Table] = field(default_factory=list)
-    _num_buffered: int = 0
     _num_records: int = 0
 
     @classmethod
     def plan(cls, task: WriteTask, storage: Storage, kind: str, key: PartitionKey, *, name: str) -> _OpenFile:
         directories = [directory(*pair) for pair in zip(task.partition_columns, key, strict=True)]
         if kind == CHANGE_FILE:
-            # deltalake 1.6 cannot find change files under paths that need percent-encoding. A directory's name means
-            # nothing: the log has the partition values.
+            # deltalake 1.6 finds no change files whose path needs percent-encoding; the log has the partition values.
             directories = [CHANGE_DATA_DIRECTORY, *(_NOT_PLAIN.sub("_", name) for name in directories)]
         relative = "/".join([*directories, name])
         return cls(task=task, kind=kind, key=key, relative=relative, file=storage.new_file(relative))
 
     def add(self, rows: pa.Table) -> None:
         self._buffered.append(rows)
-        self._num_buffered += rows.num_rows
-        if self._num_buffered >= ROWS_PER_ROW_GROUP:
+        if sum(piece.num_rows for piece in self._buffered) >= ROWS_PER_ROW_GROUP:
             self._flush()
 
     def _flush(self) -> None:
         rows = pa.concat_tables(self._buffered)
-        self._buffered, self._num_buffered = [], 0
+        self._buffered = []
         if self._writer is None:
             self._writer = pq.ParquetWriter(
                 self.file.begin(),
