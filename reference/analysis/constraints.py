@@ -12,6 +12,7 @@ from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceErr
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.dialect import read_sql
+from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.types.data_types import StructType
 from mergecheck.reference.types.typed import Side, identifier
 
@@ -94,8 +95,8 @@ def parsed(text: str) -> exp.Expr:
         UnsupportedByReferenceError: where it is no expression.
     """
     try:
-        return read_sql(text)
-    except SqlglotError:
+        return read_sql(plain_expression(text))
+    except (SqlglotError, RejectedError):
         raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from None
 
 

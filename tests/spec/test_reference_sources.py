@@ -33,7 +33,13 @@ def test_a_query_is_kept_as_a_tree(query: str) -> None:
     assert statement.source_query is not None
 
 
-@pytest.mark.parametrize("using", ["range(5) s", "source VERSION AS OF 1 s", "(source) s", "(SELECT FROM WHERE) s"])
+@pytest.mark.parametrize("using", ["source VERSION AS OF 1 s", "(source) s", "VALUES (1) s", "(SELECT a, FROM b c) s"])
+def test_what_spark_does_not_read_is_a_syntax_error(using: str) -> None:
+    with pytest.raises(RejectedError, match="PARSE_SYNTAX_ERROR"):
+        parsed(using)
+
+
+@pytest.mark.parametrize("using", ["range(5) s", "(SELECT a FROM x TABLESAMPLE (1 ROWS)) s", "(FROM x SELECT a) s"])
 def test_what_cannot_be_read_for_certain_is_unsupported(using: str) -> None:
     """Spark's parser may know more than the reference's."""
     with pytest.raises(UnsupportedByReferenceError):

@@ -1,0 +1,81 @@
+"""The text of a MERGE as Spark's parser reads it, for sqlglot: refused, or written so that it has one reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.grammar import Tree
+from mergecheck.reference.syntax.spark_grammar import BEYOND, SPARK
+from mergecheck.reference.syntax.spark_text import write
+from mergecheck.reference.syntax.spark_tokens import read_tokens
+
+if TYPE_CHECKING:
+    from mergecheck.reference.syntax.spark_tokens import Token
+
+
+def plain_merge(sql: str) -> str:
+    """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source.
+
+    Raises:
+        RejectedError: if Spark's parser refuses the text.
+        UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
+    """
+    tree = _read(sql, "statement")
+    words = [write(part) for part in tree.parts if not isinstance(part, Tree) or part.rule not in ("ctes", "source")]
+    if not tree.trees("clause"):
+        raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
+    del words[words.index("USING") + 1 :]
+    behind = tree.parts[
+        next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source") :
+    ]
+    source = _source(tree)
+    has_alias = bool(tree.trees("source_alias"))
+    if tree.trees("ctes") and not has_alias and not tree.trees("source")[0].has("("):
+        source = f"{source} AS {write(tree.trees('source')[0]).split('.')[-1]}"
+    return " ".join([*words, source, *(write(part) for part in behind[1:])]).rstrip("; ")
+
+
+def plain_expression(sql: str) -> str:
+    """Write one expression with its brackets and quotes.
+
+    Raises:
+        RejectedError: if Spark's parser refuses the text.
+        UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
+    """
+    return write(_read(sql, "expression"))
+
+
+def _read(sql: str, rule: str) -> Tree:
+    tokens = read_tokens(sql)
+    found = SPARK.read(rule, tokens)
+    if isinstance(found, Tree):
+        return found
+    if any(token.key in BEYOND for token in tokens):
+        raise UnsupportedByReferenceError("a statement beyond the reference's grammar")
+    raise RejectedError("PARSE_SYNTAX_ERROR", f"Syntax error at or near {_shown(found)}.")
+
+
+def _shown(token: Token) -> str:
+    return repr(token.text) if token.text else "end of input"
+
+
+def _source(tree: Tree) -> str:
+    (source,) = tree.trees("source")
+    if not tree.trees("ctes"):
+        return write(source)
+    (ctes,) = tree.trees("ctes")
+    names = {write(cte.trees("name")[0]).strip("`").lower() for cte in ctes.trees("cte")}
+    if write(tree.trees("target")[0]).strip("`").lower() in names:
+        raise UnsupportedByReferenceError("a target named like a query of WITH")
+    if any(_holds_query(part) for part in tree.trees("expression", "clause")):
+        raise UnsupportedByReferenceError("a leading WITH beside subqueries")
+    queries = source.trees("query")
+    if queries and queries[0].trees("ctes"):
+        raise UnsupportedByReferenceError("a leading WITH before another")
+    body = write(queries[0]) if queries else f"SELECT * FROM {write(source)}"
+    return f"({write(ctes)} {body})"
+
+
+def _holds_query(tree: Tree) -> bool:
+    return any(isinstance(part, Tree) and (part.rule == "query" or _holds_query(part)) for part in tree.parts)

@@ -1,0 +1,323 @@
+"""Write what Spark's grammar has read so that no other reader can take it otherwise.
+
+Names that could be keywords are quoted, aliases have their AS, and operators are in brackets wherever the precedences
+of Spark and sqlglot may differ. What Spark's parser refuses behind its grammar is refused here.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.dialect import SparkDialect
+from mergecheck.reference.syntax.grammar import Tree
+from mergecheck.reference.syntax.spark_tokens import Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.syntax.grammar import Part
+
+_KEYWORDS = frozenset(word for words in SparkDialect.Tokenizer.KEYWORDS for word in words.split()) | {
+    "CASE",
+    "NOT",
+    "END",
+}
+_BARE = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "DEFAULT"))  # columns, but not always
+_NO_FUNCTIONS = frozenset(
+    [
+        "NOT",
+        "AND",
+        "OR",
+        "IN",
+        "LIKE",
+        "ILIKE",
+        "RLIKE",
+        "REGEXP",
+        "BETWEEN",
+        "IS",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "EXISTS",
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "VALUES",
+        "ON",
+        "USING",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "MINUS",
+        "AS",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "DISTINCT",
+        "ALL",
+        "ANY",
+        "SOME",
+        "WITH",
+        "ORDER",
+        "GROUP",
+        "HAVING",
+        "INTERVAL",
+        "TABLE",
+    ]
+)
+# Rules whose operators have one level: left to right, and those among them that sqlglot reads alike.
+_ALIKE = {
+    "expression": {"OR"},
+    "conjunction": {"AND"},
+    "comparison": set(),
+    "bit_or": set(),
+    "bit_xor": set(),
+    "bit_and": set(),
+    "shift": set(),
+    "sum": {"+", "-"},
+    "product": {"*", "/", "%"},
+}
+_RANK = {"expression": 1, "conjunction": 2, "negated": 3, "predicated": 4, "comparison": 4, "sum": 6, "product": 7}
+_ODD = 0  # nobody's neighbour without brackets
+_ATOM = 9
+_SMALL = {"Y": 7, "S": 15, "L": 63}
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?")
+
+
+def write(part: Part) -> str:
+    """Write a tree or a token.
+
+    Raises:
+        RejectedError: for literals and clauses that Spark's parser refuses although its grammar allows them.
+        UnsupportedByReferenceError: for what sqlglot does not read as Spark does.
+    """
+    if isinstance(part, Token):
+        return _check_number(part)
+    writer = _WRITERS.get(part.rule)
+    return _joined(part) if writer is None else writer(part)
+
+
+def _joined(tree: Tree) -> str:
+    return " ".join(write(part) for part in tree.parts)
+
+
+def _whole(part: Part) -> Part:
+    """Go down to the rule that has read something of its own."""
+    while isinstance(part, Tree) and len(part.parts) == 1 and isinstance(part.parts[0], Tree):
+        part = part.parts[0]
+    return part
+
+
+def _rank(part: Part) -> int:
+    whole = _whole(part)
+    if not isinstance(whole, Tree):
+        return _ATOM
+    if whole.rule in _ALIKE:
+        operators = {_operator(one) for one in whole.parts[1::2]}
+        alike = operators <= _ALIKE[whole.rule] or (
+            whole.rule == "comparison" and len(operators) == len(whole.parts) // 2
+        )
+        return _RANK.get(whole.rule, _ODD) if alike else _ODD
+    if whole.rule == "signed" and isinstance(_whole(whole.parts[1]), Tree) and _rank(whole.parts[1]) == _ATOM:
+        return _ATOM
+    return _ODD if whole.rule in ("signed", "lambda") else _RANK.get(whole.rule, _ATOM)
+
+
+def _operator(part: Part) -> str:
+    return part.key if isinstance(part, Token) else write(part)
+
+
+def _operand(part: Part, above: int, *, may_equal: bool = False) -> str:
+    rank = _rank(part)
+    return write(part) if rank > above or (may_equal and rank == above and rank) else f"({write(part)})"
+
+
+def _operators(tree: Tree) -> str:
+    """Write one level of operators, read from left to right."""
+    first, *rest = tree.parts
+    if not rest:
+        return write(first)
+    alike = {_operator(one) for one in rest[::2]} <= _ALIKE[tree.rule]
+    above = _RANK.get(tree.rule, _ATOM - 1) if alike or tree.rule == "comparison" else _ATOM - 1
+    text = _operand(first, above)
+    for number, (sign, operand) in enumerate(zip(rest[::2], rest[1::2], strict=True)):
+        text = f"({text})" if number and not alike else text
+        text = f"{text} {_operator(sign)} {_operand(operand, above)}"
+    return text
+
+
+def _compared(tree: Tree) -> str:
+    sign = write(tree.parts[0])
+    return {"==": "=", "!=": "<>", "!>": "<=", "!<": ">="}.get(sign, sign)
+
+
+def _predicated(tree: Tree) -> str:
+    value, *predicates = tree.parts
+    above = _RANK["comparison"]
+    return write(value) if not predicates else f"{_operand(value, above)} {write(predicates[0])}"
+
+
+def _predicate(tree: Tree) -> str:
+    words = [_operand(p, _RANK["comparison"]) if _is(p, "comparison") else write(p) for p in tree.parts]
+    return " ".join(words)
+
+
+def _negated(tree: Tree) -> str:
+    if not _is(tree.parts[0], "negation"):
+        return _joined(tree)
+    return f"NOT {_operand(tree.parts[1], _RANK['negated'])}"
+
+
+def _signed(tree: Tree) -> str:
+    if len(tree.parts) == 1:
+        return write(tree.parts[0])
+    return f"{write(tree.parts[0])} {_operand(tree.parts[1], _ATOM - 1)}"
+
+
+def _is(part: Part, rule: str) -> bool:
+    return isinstance(part, Tree) and part.rule == rule
+
+
+def _name(tree: Tree) -> str:
+    token = tree.parts[0]
+    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - tells mypy
+    if token.kind is TokenKind.QUOTED:
+        return token.text
+    return f"`{token.text}`" if token.key in _KEYWORDS or not token.text[:1].isalpha() else token.text
+
+
+def _column(tree: Tree) -> str:
+    (name,) = tree.trees("name")
+    token = name.parts[0]
+    assert isinstance(token, Token), "a name is one token"  # noqa: S101 - tells mypy
+    return token.text if token.key in _BARE else _name(name)
+
+
+def _function(tree: Tree) -> str:
+    names = tree.trees("multipart")[0].trees("name")
+    token = names[0].parts[0]
+    if len(names) == 1 and isinstance(token, Token) and token.kind is not TokenKind.QUOTED:
+        if token.key in _NO_FUNCTIONS:
+            raise UnsupportedByReferenceError("a function that is named like a keyword")
+        return token.text
+    raise UnsupportedByReferenceError("a function with a quoted or qualified name")
+
+
+def _multipart(tree: Tree) -> str:
+    return ".".join(write(name) for name in tree.trees("name"))
+
+
+def _reference(tree: Tree) -> str:
+    if not tree.has("IDENTIFIER"):
+        return _joined(tree)
+    text = _whole(tree.trees("expression")[0])
+    found = re.fullmatch(r"'(\w+(?:\.\w+)*)'", write(text))
+    if found is None:
+        raise UnsupportedByReferenceError("IDENTIFIER of anything but a plain name")
+    return ".".join(f"`{name}`" for name in found.group(1).split("."))
+
+
+def _alias(tree: Tree) -> str:
+    return "AS " + " ".join(write(part) for part in tree.parts if isinstance(part, Tree))
+
+
+def _named(tree: Tree) -> str:
+    value, *rest = (part for part in tree.parts if isinstance(part, Tree))
+    if rest and rest[0].rule == "names":
+        raise UnsupportedByReferenceError("several names of one column")
+    return write(value) if not rest else f"{write(value)} AS {write(rest[0])}"
+
+
+def _typed(tree: Tree) -> str:
+    word, text = (write(part) for part in tree.parts)
+    inner = text[1:-1].strip()
+    if word.upper() == "X":
+        if not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", text[1:-1]):
+            raise RejectedError("INVALID_TYPED_LITERAL", f"{text} is no BINARY")
+        return f"X{text}"
+    try:
+        dt.datetime.fromisoformat(inner)
+    except ValueError:
+        raise UnsupportedByReferenceError(f"an unusual {word.upper()} literal") from None
+    if not _TIMESTAMP.fullmatch(inner):
+        raise UnsupportedByReferenceError(f"an unusual {word.upper()} literal")
+    return f"{word} {text}"
+
+
+def _check_number(token: Token) -> str:
+    if token.kind is TokenKind.NUMBER:
+        bits = _SMALL.get(token.text[-1].upper())
+        if token.text.upper().endswith("BD"):
+            raise UnsupportedByReferenceError("a BD literal")  # sqlglot drops its scale
+        if bits is not None and int(token.text[:-1]) > 1 << bits:
+            raise RejectedError("INVALID_NUMERIC_LITERAL_RANGE", f"{token.text} is out of range")
+        if bits is None and float(token.text.rstrip("dDfF")) == float("inf"):
+            raise RejectedError("INVALID_NUMERIC_LITERAL_RANGE", f"{token.text} is out of range")
+    if token.kind in (TokenKind.INTEGER, TokenKind.NUMBER) and sum(map(str.isdigit, token.text)) > 38:  # noqa: PLR2004
+        raise UnsupportedByReferenceError("a number of more than 38 digits")
+    return token.text
+
+
+def _query_primary(tree: Tree) -> str:
+    if tree.trees("values"):
+        return f"SELECT * FROM {_joined(tree)}"
+    if tree.trees("from_first"):
+        raise UnsupportedByReferenceError("a query that begins with FROM")
+    if tree.trees("table_query"):
+        return f"SELECT * FROM {write(tree.trees('table_query')[0].trees('reference')[0])}"
+    return _joined(tree)
+
+
+def _organization(tree: Tree) -> str:
+    sorts = [key for key in ("ORDER", "CLUSTER", "DISTRIBUTE", "SORT") if tree.has(key)]
+    if len(sorts) > 1 and sorts != ["DISTRIBUTE", "SORT"]:
+        raise RejectedError("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", " and ".join(sorts))
+    return _joined(tree)
+
+
+def _ctes(tree: Tree) -> str:
+    names = [write(cte.trees("name")[0]).strip("`").lower() for cte in tree.trees("cte")]
+    if len(set(names)) < len(names):
+        raise RejectedError("DUPLICATED_CTE_NAMES", f"the names {names} of WITH are not distinct")
+    return _joined(tree)
+
+
+def _cte(tree: Tree) -> str:
+    name, *between, query = tree.trees("name", "names", "query")
+    return " ".join([write(name), *map(write, between), f"AS ({write(query)})"])
+
+
+def _assignment(tree: Tree) -> str:
+    name, _, value = tree.parts
+    return f"{write(name)} = {_operand(value, _RANK['comparison'])}"
+
+
+_WRITERS: dict[str, Callable[[Tree], str]] = {
+    **dict.fromkeys(_ALIKE, _operators),
+    "compared": _compared,
+    "predicated": _predicated,
+    "predicate": _predicate,
+    "negated": _negated,
+    "signed": _signed,
+    "name": _name,
+    "strict_name": _name,
+    "column": _column,
+    "function": _function,
+    "multipart": _multipart,
+    "reference": _reference,
+    "alias": _alias,
+    "named": _named,
+    "typed": _typed,
+    "negation": lambda _: "NOT",
+    "by_target": lambda _: "",
+    "query_primary": _query_primary,
+    "organization": _organization,
+    "ctes": _ctes,
+    "cte": _cte,
+    "assignment": _assignment,
+}
