@@ -121,7 +121,11 @@ def _equal_values_kept(now: Judged) -> Judged | None:
     after = _with_exchanged(now, sides, [(own, new) for _, new, own in updates], images)
     if after is None or not isinstance(after.result, Outcome) or after.result.cdf is None:
         return after
-    surplus = [(*new, _OLD) for old, new, own in updates if own not in (old, new)]
+
+    def key(row: Row) -> Hashable:  # -0.0 == 0.0
+        return row_identity(row, sides.wanted.schema)
+
+    surplus = [(*new, _OLD) for old, new, own in updates if key(own) not in (key(old), key(new))]
     feed = after.result.cdf
     while surplus and len(feed) > len(sides.wanted.cdf or ()):
         feed = _without(feed, [surplus.pop()], change_schema(sides.wanted.schema)) or feed

@@ -127,6 +127,27 @@ def test_a_statement_without_the_cause_is_left_alone(name: str, sql: str) -> Non
     assert READINGS[name].apply(_judged(_case(sql))) is None
 
 
+@pytest.mark.parametrize(("x", "images"), [(0, [(0.0, 0)]), (1, [(-0.0, 0), (0.0, 1)])], ids=["whole-row", "one-cell"])
+def test_an_update_between_zeros_is_dropped(x: int, images: list[tuple[float, int]]) -> None:
+    """The feed shows as a pre-image the row that RETURNING gave and the table does not hold."""
+    case = _case(
+        f"{_MERGE} t.k = s.k WHEN MATCHED THEN UPDATE SET *",
+        target={
+            "schema": "k DOUBLE, x INT",
+            "files": [[["-0.0", 0]]],
+            "properties": {"delta.enableChangeDataFeed": "true"},
+        },
+        source={"schema": "k DOUBLE, x INT", "rows": [[0.0, x]]},
+    )
+    feed = ((0.0, x, "update_postimage"), *((*image, "update_preimage") for image in images))
+    wrong = _judged(case, rows=((-0.0, x),), cdf=feed)
+    shown = Capabilities(metric_names=frozenset({"numTargetRowsUpdated"}))
+    assert wrong.mismatches(shown)
+    after = READINGS["a cell keeps its value if the new one differs in the sign of zeros only"].apply(wrong)
+    assert after is not None
+    assert after.mismatches(shown) == ()
+
+
 def test_what_the_reference_does_not_know_explains_nothing() -> None:
     """An answer cannot be held against "unsupported"; every answer would do."""
     now = _judged(_case())
