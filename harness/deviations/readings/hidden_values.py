@@ -14,6 +14,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import rewritten
 from mergecheck.reference.case.model import Source
 from mergecheck.reference.errors import RejectedError
+from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
 
@@ -51,8 +52,6 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
         if statement is None or source is None:
             return None
         alias = statement.source_alias or statement.source
-        if now.reference.trace.evolution and any(clause.star for clause in statement.clauses):
-            return None  # the columns that stand for the fields would be added to the table
         fields: dict[tuple[int, ...], str] = {}
 
         def change(node: exp.Expr) -> exp.Expr:
@@ -72,9 +71,34 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
         columns = tuple(Field(name, _type_at(source.schema, path)) for path, name in fields.items())
         rows = tuple((*row, *(_value_at(row, source.schema, path) for path in fields)) for row in source.rows)
         filled = Source(schema=Schema((*source.schema.columns, *columns)), rows=rows)
-        return now.with_case(replace(now.case, sql=sql, source=filled))
+        after = now.with_case(replace(now.case, sql=sql, source=filled))
+        return None if after is None else _without_last(after, set(fields.values()))
 
     return apply
+
+
+def _without_last(now: Judged, names: set[str]) -> Judged:
+    """Take away columns that only stand for fields, if a star with evolution has added them to the table."""
+    answer, effects = now.reference.answer, now.reference.trace.effects
+    if not isinstance(answer, Prediction) or effects is None or not names & set(answer.schema.names):
+        return now
+    kept = len(answer.schema.columns) - len(names & set(answer.schema.names))  # they come last in source and table
+    feed = None if answer.cdf is None else tuple((*row[:kept], row[-1]) for row in answer.cdf)
+    plain = replace(
+        answer,
+        schema=Schema(answer.schema.columns[:kept]),
+        rows=tuple(row[:kept] for row in answer.rows),
+        cdf=feed,
+    )
+    cut = replace(
+        effects,
+        old=tuple(row[:kept] for row in effects.old),
+        stored=tuple(row[:kept] for row in effects.stored),
+        updated={rid: row[:kept] for rid, row in effects.updated.items()},
+        inserted={sid: row[:kept] for sid, row in effects.inserted.items()},
+    )
+    trace = replace(now.reference.trace, effects=cut)
+    return replace(now, reference=replace(now.reference, answer=plain, trace=trace))
 
 
 def _place_of(node: exp.Expr) -> _Place | None:

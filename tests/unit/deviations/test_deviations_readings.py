@@ -171,6 +171,20 @@ def test_a_field_of_a_null_struct_is_read_from_a_column_of_its_own() -> None:
     assert READINGS["fields of NULL structs are zeros in ON"].apply(_judged(_case(sql, source=source))) is None
 
 
+def test_columns_that_stand_for_fields_are_not_added_to_the_table() -> None:
+    """A star with evolution takes every column of the source."""
+    sql = (
+        f"{_MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.n.a "
+        "WHEN NOT MATCHED AND s.id = 3 THEN INSERT * WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.n.a)"
+    ).replace("E I", "E WITH SCHEMA EVOLUTION I")
+    source = {"schema": "id INT, v INT, n STRUCT<a: INT>", "rows": [[1, 5, None], [3, 6, None], [4, 7, {"a": 8}]]}
+    after = READINGS["fields of NULL structs are zeros in values"].apply(_judged(_case(sql, source=source)))
+    assert after is not None
+    assert isinstance(after.reference.answer, Prediction)
+    assert after.reference.answer.schema.names == ("id", "v", "n")
+    assert sorted(after.reference.answer.rows) == [(1, 0, None), (2, 2, None), (3, 6, None), (4, 8, None)]
+
+
 @pytest.mark.parametrize(
     ("found", "after"),
     [
