@@ -211,7 +211,10 @@ def _added(now: Judged) -> set[str]:
 
 
 def _not_null(now: Judged) -> set[str]:
-    return {column.name.lower() for column in now.given.target.schema.columns if not column.nullable}
+    """Name the columns whose NOT NULL the engine has dropped: they count as new."""
+    found = now.result.schema.columns if isinstance(now.result, Outcome) else ()
+    nullable = {column.name for column in found if column.nullable}
+    return {c.name.lower() for c in now.given.target.schema.columns if not c.nullable and c.name in nullable}
 
 
 def _partition_text(now: Judged) -> Judged | None:
@@ -226,17 +229,20 @@ def _partition_text(now: Judged) -> Judged | None:
 
 
 def _copies_per_match(now: Judged) -> Judged | None:
-    """A row that is only copied is written once for every source row that matches it, and counted so."""
+    """A row that is only copied is written once for every source row that matches it, and counted so.
+
+    The engine rewrites the files in which a row is updated or deleted, and no others.
+    """
     sides = _sides(now)
-    if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
+    if sides is None or not isinstance(sides.found, TableOutcome):
         return None
     found, trace = sides.found, sides.trace
     num_matches = Counter(rid for _, rid in sides.matches.pairs)
-    touched = sides.trace.touched
+    rewritten = {trace.files[rid] for rid in (*sides.effects.updated, *sides.effects.deleted)}
     surplus = [
         row
         for rid, row in sides.effects.unchanged.items()
-        if trace.files[rid] in touched
+        if trace.files[rid] in rewritten
         for _ in range(num_matches[rid] - 1)
     ]
     more = _without(found.rows, sides.wanted.rows, sides.wanted.schema)
