@@ -30,7 +30,7 @@ from mergecheck.harness.engines import delta_spark, pyspark, spark_engine
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.session import WARM_UP, cases_for, open_engine
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,6 +177,7 @@ def main() -> None:
 def _mode(engine: Engine, seed: int, *, batch: int = 1, jobs: int = 1) -> Iterator[Mode]:
     seconds: defaultdict[str, float] = defaultdict(float)
     with tempfile.TemporaryDirectory() as folder:
+        evaluate = MergeReference().evaluate
         checker = Checker(
             engine=engine,
             deviations=_known(),

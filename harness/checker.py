@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.interrupts import interrupts_kept
@@ -13,7 +13,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, u
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
 from mergecheck.harness.verdict import Oracle, Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Reference, Unsupported
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Checker:
     engine: Engine
     deviations: Deviations = NONE_KNOWN
     oracle: Oracle = Oracle.REFERENCE
-    reference: Callable[[Case], Reference] = evaluate
+    reference: Callable[[Case], Reference] = field(default_factory=lambda: MergeReference().evaluate)
     skip_reference_if_unsupported: bool = False
     about: Fingerprint | None = None
     work_directory: Path | None = None

@@ -1,5 +1,5 @@
 """What a merge means: the case, the outcome, and the DuckDB evaluation of a case."""
 
-from mergecheck.reference.merge_reference import evaluate
+from mergecheck.reference.merge_reference import MergeReference, evaluate
 
-__all__ = ["evaluate"]
+__all__ = ["MergeReference", "evaluate"]

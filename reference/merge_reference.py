@@ -1,4 +1,4 @@
-"""The reference: what one case must come to, by the specification alone."""
+"""The reference: what a case must come to, by the specification alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.names import Relation
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
-from mergecheck.reference.queries.tables import connection, find_source, known_tables
+from mergecheck.reference.queries.tables import find_source, known_tables
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
 from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Case
@@ -35,19 +37,50 @@ if TYPE_CHECKING:
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
-def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
-    """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
+class MergeReference:
+    """The reference with an in-memory DuckDB of its own, which evaluates the expressions of the statements.
 
-    Args:
-        case: the merge.
-        several_matches: what is made of a target row that several source rows match; other than R-320 says to tell
-            what a merge that is not Delta's comes to.
+    Opening a DuckDB takes as long as evaluating a case, so a run keeps one object. Several threads may use it at the
+    same time. A pickled one opens another DuckDB.
     """
-    run = _Run(case=case, several_matches=several_matches)
-    try:
-        return run.reference()
-    except UnsupportedByReferenceError as unsupported:
-        return Reference(answer=Unsupported(unsupported.reason))
+
+    def __init__(self) -> None:
+        """Open a DuckDB without an optimizer, so that no mistake of an optimizer reaches the oracle."""
+        self._database = duckdb.connect(":memory:")
+        self._database.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_optimizer = false; SET threads = 1")
+
+    def __reduce__(self) -> tuple[type[MergeReference], tuple[()]]:
+        """Pickle what makes another one."""
+        return MergeReference, ()
+
+    def evaluate(self, case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+        """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
+
+        Args:
+            case: the merge.
+            several_matches: what is made of a target row that several source rows match; other than R-320 says to
+                tell what a merge that is not Delta's comes to.
+        """
+        with self._database.cursor() as cursor:  # its temporary tables end with it
+            try:
+                return _Run(case=case, connection=cursor, several_matches=several_matches).reference()
+            except UnsupportedByReferenceError as unsupported:
+                return Reference(answer=Unsupported(unsupported.reason))
+
+    def resolve(self, case: Case) -> ResolvedCase:
+        """Resolve a case's statement for another executor than the reference's own.
+
+        Raises:
+            RejectedError: if the specification refuses the statement at analysis.
+            UnsupportedByReferenceError: if the reference does not know what it means.
+        """
+        with self._database.cursor() as cursor:
+            return _Run(case=case, connection=cursor).resolved()
+
+
+def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+    """Say what one case must come to, with a DuckDB opened for it; see ``MergeReference.evaluate``."""
+    return MergeReference().evaluate(case, several_matches=several_matches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +93,12 @@ class ResolvedCase:
     source: SourceRelation
 
 
-def resolve_case(case: Case) -> ResolvedCase:
-    """Resolve a case's statement for another executor than the reference's own.
-
-    Raises:
-        RejectedError: if the specification refuses the statement at analysis.
-        UnsupportedByReferenceError: if the reference does not know what it means.
-    """
-    return _Run(case=case).resolved()
-
-
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """The evaluation of one case. It keeps how far it came, for the trace."""
 
     case: Case
+    connection: DuckDBPyConnection
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     settings: Settings | None = None
     statement: Statement | None = None
@@ -93,27 +117,27 @@ class _Run:
     def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
         resolved = self.resolved()
         _check_reserved_names(resolved.merge.final_schema, self.case)
-        with connection().cursor() as cursor:
-            self.evaluation = Evaluation(
-                connection=cursor,
-                target=self.case.target,
-                settings=resolved.settings,
-                source=resolved.source,
-                merge=resolved.merge,
-                several_matches=self.several_matches,
-            )
-            return self.evaluation.answer()
+        self.evaluation = Evaluation(
+            connection=self.connection,
+            target=self.case.target,
+            settings=resolved.settings,
+            source=resolved.source,
+            merge=resolved.merge,
+            several_matches=self.several_matches,
+        )
+        return self.evaluation.answer()
 
     def resolved(self) -> ResolvedCase:
         """Resolve the statement."""
         case = self.case
         settings = self.settings = read_settings(case)
         statement = self.statement = parse_statement(case.sql)
-        source = self.source = find_source(case, statement, case_sensitive=settings.case_sensitive)
+        source = self.source = find_source(case, statement, self.connection, case_sensitive=settings.case_sensitive)
         evolution = statement.schema_evolution or settings.schema_evolution
         if not case.target.schema.columns and not evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-        merge = resolver_of(case, statement, source, settings, evolution=evolution).resolve(statement)
+        resolver = _resolver(case, statement, source, settings, self.connection, evolution=evolution)
+        merge = resolver.resolve(statement)
         return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
 
     def _other_classes(self, rejected: RejectedError) -> frozenset[str]:
@@ -159,10 +183,15 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
     )
 
 
-def resolver_of(
-    case: Case, statement: Statement, source: SourceRelation, settings: Settings, *, evolution: bool
+def _resolver(
+    case: Case,
+    statement: Statement,
+    source: SourceRelation,
+    settings: Settings,
+    connection: DuckDBPyConnection,
+    *,
+    evolution: bool,
 ) -> Resolver:
-    """Make the resolver of a statement over a case's tables."""
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
     return Resolver(
@@ -173,7 +202,7 @@ def resolver_of(
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
         ),
-        subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection()),
+        subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),
         aligner=Aligner(
             policy=settings.policy,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck import reference
 from mergecheck.harness.engine import Capabilities
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Outcome, Prediction
 
 if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import EngineResult, Rejection, Unsupported
+from mergecheck.reference.outcome import EngineResult, Rejection, Unsupported
 
 
 class ReferenceAsEngine:
@@ -20,9 +20,12 @@ class ReferenceAsEngine:
     version = "1"
     capabilities = Capabilities()
 
+    def __init__(self) -> None:
+        self._reference = MergeReference()
+
     def run(self, case: Case) -> EngineResult:
         """Evaluate a case."""
-        return answered(reference.evaluate(case).answer)
+        return answered(self._reference.evaluate(case).answer)
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""

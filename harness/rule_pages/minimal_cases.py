@@ -12,7 +12,7 @@ from mergecheck.harness.coverage.rule_counts import known_rules
 from mergecheck.harness.rule_pages.page import Reach
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.strategies import samples
 
@@ -38,8 +38,9 @@ def draw(num_cases: int, seed: int, *, wanted: Iterable[str]) -> Drawn:
     """Evaluate random cases, count the rules that they reach, and keep the plainest cases of the wanted rules."""
     counts: Counter[str] = Counter()
     reaching: dict[str, list[Case]] = {number: [] for number in wanted}
+    reference = MergeReference()
     for drawn in itertools.islice(samples(seed), num_cases):
-        reached = facts_of(drawn.case, evaluate(drawn.case)).rules
+        reached = facts_of(drawn.case, reference.evaluate(drawn.case)).rules
         counts.update(reached)
         for number in reached & reaching.keys():
             reaching[number] = sorted([*reaching[number], drawn.case], key=_length)[:_STARTS]
@@ -50,18 +51,19 @@ def draw(num_cases: int, seed: int, *, wanted: Iterable[str]) -> Drawn:
 
 def smallest(number: str, cases: Iterable[Case]) -> Case | None:
     """Shrink cases as long as they reach a rule, with an outcome of the same sort, and return the smallest."""
-    shrunk = [_shrunk(number, case) for case in cases]
+    evaluate = MergeReference().evaluate
+    shrunk = [_shrunk(number, case, evaluate) for case in cases]
     return replace(min(shrunk, key=_length), id=number) if shrunk else None
 
 
-def _shrunk(number: str, case: Case) -> Case:
-    check = _reaches(number, evaluate(case))
+def _shrunk(number: str, case: Case, evaluate: Callable[[Case], Reference]) -> Case:
+    check = _reaches(number, case, evaluate)
     return shrink(Attempts(check(case), check=check, limits=_LIMITS)).case
 
 
-def _reaches(number: str, first: Reference) -> Callable[[Case], CaseReport]:
+def _reaches(number: str, first: Case, evaluate: Callable[[Case], Reference]) -> Callable[[Case], CaseReport]:
     """Return a check that reports a mismatch, which is what the shrinker keeps, if a case reaches the rule."""
-    wanted = _sort(first)
+    wanted = _sort(evaluate(first))
 
     def check(case: Case) -> CaseReport:
         reference = evaluate(case)

@@ -14,13 +14,13 @@ import duckdb
 from sqlglot import exp
 
 from mergecheck.harness.scale.merge_tables import MergeTables
+from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
 from mergecheck.reference.evaluation.metrics import predict_metrics
 from mergecheck.reference.evaluation.rewrite import choose_path
-from mergecheck.reference.merge_reference import resolve_case
 from mergecheck.reference.outcome import Bound, MergePath, Rejection, Unsupported
 from mergecheck.reference.queries.tables import SOURCE_NAME
 from mergecheck.reference.types.data_types import STRING
@@ -99,7 +99,7 @@ def evaluate_relations(
 def _evaluate(
     case: Case, relations: Relations, connection: duckdb.DuckDBPyConnection, on_step: Callable[[str], None]
 ) -> Forecast:
-    resolved = resolve_case(case)
+    resolved = MergeReference().resolve(case)
     settings, merge = resolved.settings, resolved.merge
     _require_plain(resolved.statement)
     if resolved.statement.schema_evolution or settings.schema_evolution:

@@ -12,7 +12,7 @@ from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_cont
 from mergecheck.harness.coverage.case_space import cells_of
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.strategies import Stream
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.coverage.case_space import CaseSpace
     from mergecheck.reference.case.model import Case
-    from mergecheck.reference.outcome import Reference
+from mergecheck.reference.outcome import Reference
 
 STEERED_WIDTH = 4
 
@@ -58,7 +58,7 @@ class Draws:
         cases: what to draw.
         seed: of the stream.
         first: number of the case to begin with.
-        reference: tells what a case would reach, at a fraction of the engine's time.
+        reference: evaluates a case, which tells what it would reach; None for the reference itself.
         steer: of several draws take the one that reaches most new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
     """
@@ -69,7 +69,7 @@ class Draws:
         *,
         seed: int,
         first: int = 0,
-        reference: Callable[[Case], Reference] = evaluate,
+        reference: Callable[[Case], Reference] | None = None,
         steer: bool = False,
         batch_size: int = 1,
     ) -> None:
@@ -78,7 +78,7 @@ class Draws:
         self._stream = Stream(cases)
         self._one_at_a_time = threading.Lock()
         self._next_index = first
-        self._reference = reference
+        self._reference = reference or MergeReference().evaluate
         self._batch_size = batch_size
         self._digests: set[str] = set()
 

@@ -20,7 +20,7 @@ from mergecheck.harness.selfcheck.analysis_only import differing_in_analysis, di
 from mergecheck.harness.selfcheck.fault import Mutant, two_scans
 from mergecheck.harness.selfcheck.watch import watched
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
@@ -101,13 +101,13 @@ def run_seed(
     """
     mutants, deviations = [Mutant.of(fault) for fault in faults], load_deviations()
     result, runs = SeedResult(seed=seed), dict.fromkeys((fault.id for fault in faults), 0)
-    started = time.monotonic()
+    reference, started = MergeReference(), time.monotonic()
     while len(result.kills) < len(faults) and result.num_cases < max_cases:
         case = next(cases)
         result.num_cases += 1
-        reference = evaluate(case)
-        facts = facts_of(case, reference)
-        trial = _Trial(case=case, reference=reference, facts=facts, engine=engine, deviations=deviations)
+        answer = reference.evaluate(case)
+        facts = facts_of(case, answer)
+        trial = _Trial(case=case, reference=answer, facts=facts, engine=engine, deviations=deviations)
         for mutant in trial.chosen([mutant for mutant in mutants if mutant.fault.id not in result.kills]):
             name = mutant.fault.id
             runs[name] += 1

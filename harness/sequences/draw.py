@@ -11,7 +11,7 @@ from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.search.batching import batch_of
 from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Field
@@ -49,12 +49,13 @@ def sequences(seed: int, *, num_steps: int) -> Iterator[Sequence]:
         num_steps: steps of each sequence; the first and the last are merges.
     """
     profile = Profile().without(*_LEFT_OUT).favouring(Feature.CHANGE_DATA_FEED, percent=75)
+    reference = MergeReference()
     for index, drawn in enumerate(samples(seed, profile=profile)):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
         batch = batch_of(drawn.case, random, size=num_steps + 1)
         if batch is None:
             continue
-        prepared = prepare(drawn.case, reference=evaluate, timer=PhaseTimer())
+        prepared = prepare(drawn.case, reference=reference.evaluate, timer=PhaseTimer())
         if isinstance(prepared.reference.answer, Prediction):
             yield _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
 

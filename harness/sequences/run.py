@@ -19,7 +19,7 @@ from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge
 from mergecheck.harness.spark.config import table_folder
 from mergecheck.harness.verdict import Check, Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.model import Case, Source, Target
@@ -123,6 +123,7 @@ class _Run:
         self._path = path
         self._target = target
         self._feed: list[Row] = []
+        self._reference = MergeReference()
 
     def create(self) -> None:
         """Write the table at version 0."""
@@ -168,7 +169,7 @@ class _Run:
     def _merge(self, step: Merge) -> None:
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
         version = newest_version(self._path)
-        report = check_case(case, _On(self._engine, self._path))
+        report = check_case(case, _On(self._engine, self._path), reference=self._reference.evaluate)
         if report.verdict is Verdict.MISMATCH:
             raise _StopError(Ending.MISMATCH, report=report)
         if report.verdict is Verdict.ENGINE_ERROR:
@@ -186,7 +187,7 @@ class _Run:
         if isinstance(step, Append):
             return (*rows, *step.rows), tuple((*row, "insert") for row in step.rows)
         if isinstance(step, Delete):
-            answer = evaluate(self._as_merge(step)).answer
+            answer = self._reference.evaluate(self._as_merge(step)).answer
             if not isinstance(answer, Prediction):
                 raise _StopError(Ending.UNSUPPORTED, reason=f"delete: the reference says {answer}")
             return answer.rows, answer.cdf or ()

@@ -19,7 +19,7 @@ from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
 from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class VariantChecker:
     Args:
         engine: the system under test.
         deviations: what is known of it.
-        reference: evaluates a case.
+        reference: evaluates a case; None for the reference itself.
     """
 
     def __init__(
@@ -90,10 +90,11 @@ class VariantChecker:
         engine: ConfigurableEngine,
         *,
         deviations: Deviations = NONE_KNOWN,
-        reference: Callable[[Case], Reference] = evaluate,
+        reference: Callable[[Case], Reference] | None = None,
     ) -> None:
         self._engine = _RecordingEngine(engine)
-        self._checker = Checker(engine=self._engine, deviations=deviations, reference=reference)
+        evaluate = reference or MergeReference().evaluate
+        self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate)
 
     @property
     def capabilities(self) -> Capabilities:

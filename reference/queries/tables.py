@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
-
-import duckdb
 
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.queries.source_query import SourceRelation, source_relation
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
 TARGET_NAME, SOURCE_NAME = "target", "source"
-_LOCAL = threading.local()
-
-
-def connection() -> duckdb.DuckDBPyConnection:
-    """Give this thread's in-memory database; one thread inside, so that runs repeat exactly.
-
-    A cursor of it has temporary tables of its own, which end with it, and no optimizer: planning costs more than
-    running on small tables, and an oracle is better off without an optimizer's mistakes.
-    """
-    if not hasattr(_LOCAL, "connection"):
-        _LOCAL.connection = duckdb.connect(":memory:")
-        _LOCAL.connection.execute("SET GLOBAL TimeZone = 'UTC'; SET threads = 1")
-        # the first for its cursors, the second for this connection, which evaluates whole source queries
-        _LOCAL.connection.execute("SET GLOBAL enable_optimizer = false; PRAGMA enable_optimizer")
-    found: duckdb.DuckDBPyConnection = _LOCAL.connection
-    return found
 
 
 def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
@@ -43,18 +26,20 @@ def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
     return tables
 
 
-def find_source(case: Case, statement: Statement, *, case_sensitive: bool) -> SourceRelation:
+def find_source(
+    case: Case, statement: Statement, connection: DuckDBPyConnection, *, case_sensitive: bool
+) -> SourceRelation:
     """Give the source; a self-merge reads the table before the merge (R-810).
 
     Raises:
-        RejectedError: where a table does not exist, or Spark refuses the source query.
-        UnsupportedByReferenceError: where the reference does not know what the query means.
+        RejectedError: if a table does not exist, or Spark refuses the source query.
+        UnsupportedByReferenceError: if the reference does not know what the query means.
     """
     tables = known_tables(case)
     if statement.target.lower() != TARGET_NAME:
         raise _not_found(statement.target)
     if statement.source_query is not None:
-        return source_relation(statement.source_query, tables, connection(), case_sensitive=case_sensitive)
+        return source_relation(statement.source_query, tables, connection, case_sensitive=case_sensitive)
     if statement.source.lower() not in tables:
         raise _not_found(statement.source)
     schema, rows = tables[statement.source.lower()]

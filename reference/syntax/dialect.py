@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import ClassVar
 
 import sqlglot
@@ -19,9 +18,8 @@ class SparkDialect(Databricks):
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
 
-@lru_cache(maxsize=64)
 def read_sql(sql: str) -> exp.Expr:
-    """Read a statement or an expression; the same text gives the same nodes, which nobody may change.
+    """Read a statement or an expression.
 
     Raises:
         sqlglot.errors.SqlglotError: where it is neither.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -85,9 +84,8 @@ _NON_LAST = {
 }
 
 
-@lru_cache(maxsize=16)
 def parse_statement(sql: str) -> Statement:
-    """Read a MERGE statement; nobody changes its nodes, so whoever looks at a case again gets the same ones.
+    """Read a MERGE statement.
 
     Raises:
         RejectedError: where Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot.dialects.databricks import Databricks
@@ -45,7 +44,6 @@ def parse_schema(ddl: str) -> Schema:
     return Schema(tuple(columns))
 
 
-@lru_cache(maxsize=256)
 def parse_type(text: str) -> DataType:
     """Parse a type as it stands in a CAST.
 

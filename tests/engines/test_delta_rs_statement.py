@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.engines.delta_rs.statement import merge_calls
+from mergecheck.harness.engines.delta_rs.statement import MergeCalls, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.types.ddl import parse_schema
 
@@ -33,11 +34,19 @@ def case(clauses: str, *, on: str = "t.id = s.id", source: str = "id INT, v BIGI
     )
 
 
+REFERENCE = MergeReference()
+
+
+def said(given: Case) -> MergeCalls:
+    """Say a case's MERGE."""
+    return merge_calls(given, REFERENCE)
+
+
 def condition(text: str, **given: Any) -> str:
     """Say one condition of a MATCHED clause."""
-    (_, arguments), *_ = merge_calls(case(f"WHEN MATCHED AND {text} THEN DELETE", **given)).clauses
-    said: str = arguments["predicate"]
-    return said
+    (_, arguments), *_ = said(case(f"WHEN MATCHED AND {text} THEN DELETE", **given)).clauses
+    predicate: str = arguments["predicate"]
+    return predicate
 
 
 @pytest.mark.parametrize(
@@ -99,7 +108,7 @@ def test_large_values_are_kept_out_of_arithmetic() -> None:
 
 def test_clauses_are_calls_in_the_statements_order() -> None:
     """The kinds may be interleaved; conditions and values are arguments."""
-    calls = merge_calls(
+    calls = said(
         case(
             "WHEN NOT MATCHED BY SOURCE AND t.v = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET W = s.w, v = t.v + 1 "
             "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
@@ -116,10 +125,8 @@ def test_a_star_is_delta_rss_own_where_both_mean_the_same_columns() -> None:
     """``update_all`` wants the same names on both sides; without evolution Spark leaves extra columns out."""
     small = parse_schema("id INT, v BIGINT")
     row = (1, 2)
-    same = merge_calls(case("WHEN MATCHED THEN UPDATE SET *", source="id INT, v BIGINT", target=small, row=row))
-    extra = merge_calls(
-        case("WHEN MATCHED THEN UPDATE SET *", source="id INT, v BIGINT, w STRING", target=small, row=row)
-    )
+    same = said(case("WHEN MATCHED THEN UPDATE SET *", source="id INT, v BIGINT", target=small, row=row))
+    extra = said(case("WHEN MATCHED THEN UPDATE SET *", source="id INT, v BIGINT, w STRING", target=small, row=row))
     assert same.clauses == (("when_matched_update_all", {}),)
     assert extra.clauses == (("when_matched_update", {"updates": {'"id"': '"s"."id"', '"v"': '"s"."v"'}}),)
 
@@ -127,10 +134,10 @@ def test_a_star_is_delta_rss_own_where_both_mean_the_same_columns() -> None:
 def test_settings_of_its_own_become_arguments() -> None:
     """They change how a merge runs; one that delta-rs does not have is told, not dropped."""
     conf = {"delta-rs.streamed_exec": "false", "delta-rs.stream": "true"}
-    calls = merge_calls(case("WHEN MATCHED THEN DELETE", conf=conf))
+    calls = said(case("WHEN MATCHED THEN DELETE", conf=conf))
     assert (calls.options, calls.stream) == ({"streamed_exec": False}, True)
     with pytest.raises(UnsayableError, match=r"setting duckdb\.threads"):
-        merge_calls(case("WHEN MATCHED THEN DELETE", conf={"duckdb.threads": "4"}))
+        said(case("WHEN MATCHED THEN DELETE", conf={"duckdb.threads": "4"}))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +164,7 @@ def test_settings_of_its_own_become_arguments() -> None:
 def test_what_delta_rs_cannot_be_asked_for_has_a_reason(clauses: str, given: dict[str, Any], reason: str) -> None:
     """Reasons are counted, so they name a feature and no case."""
     with pytest.raises(UnsayableError) as caught:
-        merge_calls(case(clauses, **given))
+        said(case(clauses, **given))
     assert caught.value.reason == reason
 
 
@@ -169,6 +176,6 @@ def test_an_append_only_table_whose_inserts_would_rewrite_is_not_asked_about() -
     )
     insert = "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
     for given in ({"conf": off}, {"properties": append_only}):
-        assert merge_calls(case(insert, **given)).clauses
+        assert said(case(insert, **given)).clauses
     with pytest.raises(UnsayableError, match="append-only"):
-        merge_calls(case(insert, conf=off, properties=append_only))
+        said(case(insert, conf=off, properties=append_only))

@@ -13,7 +13,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection
 from mergecheck.strategies import Feature, Profile, Stream, samples
 from mergecheck.strategies import cases as case_strategy
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.oracles.relations.relation import Relation
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
+
+REFERENCE = MergeReference()
+
 
 NUM_CASES = 90
 NUM_EVOLVING = 40
@@ -54,7 +57,7 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 def drawn() -> list[tuple[Case, Reference]]:
     """Draw cases once, with the reference's answer."""
     found = [drawn.case for drawn in itertools.islice(samples(2026), NUM_CASES)]
-    return [(case, evaluate(case)) for case in found]
+    return [(case, REFERENCE.evaluate(case)) for case in found]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +66,7 @@ def drawn_with_evolution() -> list[tuple[Case, Reference]]:
     profile = Profile().favouring(Feature.SCHEMA_EVOLUTION, Feature.EXTRA_SOURCE_COLUMNS).without(*NEEDS_EVOLUTION)
     stream = Stream(case_strategy(profile=profile))
     drawn = [stream.draw(2026, number) for number in range(NUM_EVOLVING)]
-    return [(case, evaluate(case)) for case in drawn]
+    return [(case, REFERENCE.evaluate(case)) for case in drawn]
 
 
 def predictions(drawn: list[tuple[Case, Reference]]) -> Iterator[tuple[Case, Prediction]]:
@@ -83,7 +86,7 @@ def test_relations_hold(relation: Relation, drawn: list[tuple[Case, Reference]])
     """What an engine may be asked without the reference, the reference keeps too."""
 
     def run(changed: Case) -> EngineResult:
-        answer = evaluate(changed).answer
+        answer = REFERENCE.evaluate(changed).answer
         # Only a relation that changes what the clauses do may leave the statements that must succeed.
         assert isinstance(answer, Prediction) or relation.name in CHANGES_CLAUSES, (changed.sql, answer)
         return answered(answer)
@@ -113,7 +116,7 @@ def test_evolution_only_adds(drawn_with_evolution: list[tuple[Case, Reference]])
             sql=case.sql.replace(" WITH SCHEMA EVOLUTION", ""),
             conf={name: value for name, value in case.conf.items() if name != AUTO_MERGE},
         )
-        fixed = evaluate(without).answer
+        fixed = REFERENCE.evaluate(without).answer
         old = case.target.schema
         nested = [c.type for c in answer.schema.columns[: len(old.columns)]] != [c.type for c in old.columns]
         if answer.schema != old and not nested and isinstance(fixed, Prediction):

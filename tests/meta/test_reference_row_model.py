@@ -15,13 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
 from mergecheck.reference.outcome import Bound, Prediction, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+REFERENCE = MergeReference()
+
 
 SCHEMA = parse_schema("k INT, v INT")
 Pair = tuple[int | None, int | None]
@@ -215,7 +218,7 @@ def test_reference_agrees_with_the_row_model(part: int, data: st.DataObject) -> 
         sql=f"MERGE INTO target t USING source s ON {drawn.on[0]} {' '.join(c.sql() for c in drawn.clauses)}",
     )
     wanted = model(drawn)
-    reference = evaluate(case)
+    reference = REFERENCE.evaluate(case)
 
     if wanted.ambiguous:
         assert isinstance(reference.answer, Rejection), case.sql

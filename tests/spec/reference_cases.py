@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.outcome import Prediction, Reference, Rejection
 
@@ -13,19 +13,22 @@ if TYPE_CHECKING:
     from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.case.model import Case
 
+REFERENCE = MergeReference()
+
+
 CDF = {"delta.enableChangeDataFeed": "true"}
 DELTA = "spark.databricks.delta."
 
 
 def merge(clauses: str, **given: Any) -> Reference:
     """Evaluate a merge of two small tables, see ``merge_case``."""
-    return evaluate(merge_case(clauses, **given))
+    return REFERENCE.evaluate(merge_case(clauses, **given))
 
 
 def merge_facts(clauses: str, **given: Any) -> Facts:
     """Tell what a merge of two small tables reaches, see ``merge_case``."""
     case = merge_case(clauses, **given)
-    return facts_of(case, evaluate(case))
+    return facts_of(case, REFERENCE.evaluate(case))
 
 
 def merge_case(

@@ -11,6 +11,7 @@ import pytest
 import sqlglot
 from reference_cases import DELTA, merge, merge_facts, predicted, rejected
 
+from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.alignment import has_target_only_fields
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_rows
@@ -20,7 +21,6 @@ from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.literals import decimal_literal
 from mergecheck.reference.expressions.names import Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.merge_reference import resolve_case
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.types.data_types import DecimalType, StructType
 from mergecheck.reference.types.ddl import parse_schema
@@ -121,7 +121,7 @@ def test_another_executor_gets_the_evolved_schema(by: str | None) -> None:
         "WHEN NOT MATCHED THEN INSERT *",
         conf={f"{DELTA}schema.autoMerge.enabled": "true"} if by == "conf" else {},
     )
-    resolved = resolve_case(case)
+    resolved = MergeReference().resolve(case)
     assert [c.name for c in resolved.merge.final_schema.columns] == ["k", "v", *(["extra"] if by else [])]
 
 

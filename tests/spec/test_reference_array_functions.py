@@ -6,8 +6,11 @@ import pytest
 from reference_cases import merge, merge_case, predicted
 
 from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Unsupported
+
+REFERENCE = MergeReference()
+
 
 SCHEMA = "k INT, r ARRAY<INT>"
 SOURCE = "k INT, r ARRAY<INT>, q ARRAY<INT>, e INT"
@@ -44,7 +47,7 @@ def test_operands_are_cast_before() -> None:
         source_schema="k INT, r ARRAY<STRUCT<b: DECIMAL(3,1), a: INT>>",
     )
 
-    reference = evaluate(case)
+    reference = REFERENCE.evaluate(case)
     assert predicted(reference).rows == ((1, ((7, 1),)),)
     assert "R-246" in facts_of(case, reference).rules
 

@@ -16,10 +16,13 @@ from mergecheck.harness.rule_pages.markdown import all_files
 from mergecheck.harness.rule_pages.page import load_pages, load_reach, load_tests, minimal_case
 from mergecheck.harness.shrink.shrinker import num_rows
 from mergecheck.harness.specification.rules import load_rules
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+REFERENCE = MergeReference()
+
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "specification"
@@ -82,7 +85,7 @@ def test_a_minimal_case_reaches_its_rule(number: str) -> None:
     """It does by the reference's evidence, and it is small enough to be read."""
     case = minimal_case(number)
     assert case is not None, f"{number} has no minimal case: {WRITE_THEM} SPEC='--draw 2000'"
-    assert number in facts_of(case, evaluate(case)).rules
+    assert number in facts_of(case, REFERENCE.evaluate(case)).rules
     assert sum(num_rows(case)) <= 8
     assert case.id == number
 

@@ -26,7 +26,7 @@ from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.matrix.run import Answer, MatrixRun
 from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def matrix(
             engines,
             deviations=deviations,
             findings=FindingsDirectory(findings_directory),
-            evaluate=evaluate,
+            evaluate=MergeReference().evaluate,
             listener=_progress,
         ).run(_stream(seed), seed=seed, max_cases=max_cases, max_seconds=max_seconds)
     finally:

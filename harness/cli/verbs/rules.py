@@ -18,7 +18,7 @@ from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.specification.rules import load_rules
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _random_cases(seed: int, number: int) -> Iterator[Case]:
 
 
 def _tally(cases: Iterator[Case]) -> Tally:
+    evaluate = MergeReference().evaluate
     evaluated = ((case, evaluate(case)) for case in cases)
     return tally((reference, facts_of(case, reference)) for case, reference in evaluated)
 

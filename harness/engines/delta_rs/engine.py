@@ -28,6 +28,7 @@ from mergecheck.harness.engines.subprocess_worker import WorkerLostError, Worker
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.model import Source
 from mergecheck.reference.case.storage import StringType
 from mergecheck.reference.outcome import Rejection, Unsupported
@@ -79,6 +80,7 @@ class DeltaRsEngine:
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
         self.version = version or importlib.metadata.version("deltalake")
         self._python = python
+        self._reference = MergeReference()
         self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
         self._options = self._known_options(asks=python is not None)
         self.capabilities = Capabilities(
@@ -144,7 +146,7 @@ class DeltaRsEngine:
     def _translate(self, case: Case) -> MergeCalls | Unsupported:
         """Translate a case's MERGE to the calls of the library."""
         try:
-            calls = merge_calls(case)
+            calls = merge_calls(case, self._reference)
         except UnsayableError as error:
             return Unsupported(error.reason)
         if lacking := self._lacking(calls):

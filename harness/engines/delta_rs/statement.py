@@ -14,14 +14,13 @@ from mergecheck.harness.engines.delta_rs.numbers import HeldNumbers
 from mergecheck.harness.engines.delta_rs.types import UnsayableError, is_integer, is_safe_cast, width
 from mergecheck.reference.analysis.settings import is_engines_own
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.merge_reference import resolve_case
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import VOID, StructType
 
 if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.merge_reference import ResolvedCase
+    from mergecheck.reference.merge_reference import MergeReference, ResolvedCase
     from mergecheck.reference.syntax.statement import Clause
     from mergecheck.reference.types.data_types import DataType, Schema
 
@@ -61,14 +60,18 @@ class MergeCalls:
         return tuple(call.removesuffix("_all") for call, _ in self.clauses)
 
 
-def merge_calls(case: Case) -> MergeCalls:
+def merge_calls(case: Case, reference: MergeReference) -> MergeCalls:
     """Say a case's MERGE.
+
+    Args:
+        case: has the statement.
+        reference: resolves it.
 
     Raises:
         UnsayableError: if delta-rs, or the translation, has no words for it.
     """
     try:
-        resolved = resolve_case(case)
+        resolved = reference.resolve(case)
     except UnsupportedByReferenceError as error:
         raise UnsayableError(f"reference: {error.reason}") from error
     except RejectedError as error:

@@ -9,11 +9,14 @@ from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.case_space import DIMENSIONS, CaseSpace, cells_of, pairs_of, possible_pairs
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.outcome import MergePath, Reference, Rejection, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import samples
+
+REFERENCE = MergeReference()
+
 
 SCHEMA = parse_schema("id INT, s STRUCT<a: INT>")
 CASE = Case(
@@ -43,13 +46,13 @@ def test_a_case_stands_in_the_cells_of_its_values() -> None:
 
 def test_the_reference_tells_matches_and_nulls() -> None:
     """NULL structs make ON NULL, so that nothing matches."""
-    facts = facts_of(CASE, evaluate(CASE))
+    facts = facts_of(CASE, REFERENCE.evaluate(CASE))
     assert facts.matches == {"source alone", "target alone"}
     assert facts.nulls == {"ON"}
     twice = replace(
         CASE, sql=CASE.sql.replace(" AND t.s = s.s", "").replace("NOT MATCHED THEN INSERT *", "MATCHED THEN DELETE")
     )
-    facts = facts_of(twice, evaluate(twice))
+    facts = facts_of(twice, REFERENCE.evaluate(twice))
     assert facts.matches == {"n:1", "target alone"}
     assert facts.nulls == frozenset()
 
@@ -58,7 +61,7 @@ def test_drawn_cases_reach_only_what_is_possible() -> None:
     """And what no case can reach is not asked for."""
     possible = set(possible_pairs())
     for drawn in itertools.islice(samples(3), 60):
-        answer = evaluate(drawn.case)
+        answer = REFERENCE.evaluate(drawn.case)
         if not isinstance(answer.answer, Unsupported):
             is_rejected = isinstance(answer.answer, Rejection)
             facts = facts_of(drawn.case, answer)
@@ -81,5 +84,5 @@ def test_cases_of_which_nothing_is_known_are_not_on_the_map() -> None:
     )
     space.add(report)
     assert not space.cells
-    space.add(replace(report, reference=evaluate(CASE)))
+    space.add(replace(report, reference=REFERENCE.evaluate(CASE)))
     assert space.num_new([*space.cells, ("B",) * 6]) == 1

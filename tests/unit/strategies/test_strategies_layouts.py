@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 from hypothesis import strategies as st
 
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import dump_case, parse_cases
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.case.storage import SourceLayout, TargetLayout
@@ -16,6 +16,9 @@ from mergecheck.reference.outcome import Prediction, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import DrawnCase, Feature, Profile, samples, shrink, with_settings
 from mergecheck.strategies.stream import Stream
+
+REFERENCE = MergeReference()
+
 
 STORAGE = (
     *(Feature.ROW_GROUPS, Feature.NO_STATISTICS, Feature.OLDER_FILES, Feature.STRING_TYPES),
@@ -84,7 +87,7 @@ def test_large_tables_are_beyond_a_batch_and_match_there(large: tuple[DrawnCase,
         assert len(each.case.target.files[0]) > 2_000
         assert each.case.source is not None
         assert len(each.case.source.rows) > 10
-    assert any(isinstance(evaluate(each.case).answer, Prediction) for each in large[:3])
+    assert any(isinstance(REFERENCE.evaluate(each.case).answer, Prediction) for each in large[:3])
 
 
 def test_large_tables_have_keys_of_their_own(large: tuple[DrawnCase, ...]) -> None:
@@ -128,8 +131,10 @@ def test_without_settings_the_cases_are_the_same() -> None:
 
 def test_the_reference_takes_settings_of_engines() -> None:
     """They change how a merge runs and not what it means; an unknown setting of Spark stays unsupported."""
-    each = next(each for each in samples(65) if isinstance(evaluate(each.case).answer, Prediction))
+    each = next(each for each in samples(65) if isinstance(REFERENCE.evaluate(each.case).answer, Prediction))
     case = replace(each.case, conf={**each.case.conf, "duckdb.threads": "1", "delta-rs.streamed_exec": "false"})
-    assert repr(evaluate(case).answer) == repr(evaluate(each.case).answer)  # NaN equals only itself in words
+    assert repr(REFERENCE.evaluate(case).answer) == repr(
+        REFERENCE.evaluate(each.case).answer
+    )  # NaN equals only itself in words
     unknown = replace(case, conf={"spark.sql.unknown": "1"})
-    assert evaluate(unknown).answer == Unsupported("setting spark.sql.unknown")
+    assert REFERENCE.evaluate(unknown).answer == Unsupported("setting spark.sql.unknown")

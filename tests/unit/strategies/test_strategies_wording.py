@@ -6,11 +6,13 @@ from itertools import islice
 
 import pytest
 
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.types.data_types import BIGINT
 from mergecheck.strategies import DrawnCase, Feature, Profile, samples
 from mergecheck.strategies.syntax.expressions import CaseWhen, Comparison, Operator, Quotient, nodes
+
+REFERENCE = MergeReference()
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_a_bare_quotient_goes_to_a_bigint(partial: tuple[DrawnCase, ...]) -> Non
 
 def test_partial_values_come_out_both_ways(partial: tuple[DrawnCase, ...]) -> None:
     """Most of these merges succeed, some divide by zero (R-254)."""
-    answers = [evaluate(each.case).answer for each in partial[:30]]
+    answers = [REFERENCE.evaluate(each.case).answer for each in partial[:30]]
     assert sum(isinstance(answer, Prediction) for answer in answers) > 20
     assert all(answer.error_class != "INTERNAL_ERROR" for answer in answers if isinstance(answer, Rejection))
 
@@ -84,7 +86,7 @@ def test_the_reference_sees_the_written_rows(constant: tuple[DrawnCase, ...]) ->
     """As many source rows as were drawn (R-512)."""
     predicted = 0
     for each in constant[:16]:
-        answer = evaluate(each.case).answer
+        answer = REFERENCE.evaluate(each.case).answer
         if isinstance(answer, Prediction) and "numSourceRows" in answer.metrics:
             bounds = answer.metrics["numSourceRows"]
             predicted += str(len(each.merge.tables.source)) in str(bounds)
@@ -104,4 +106,4 @@ def test_faults_of_sides_and_subqueries_are_refused(rule: str, part: str, number
     found = refused(rule, part=part, number=number)
     assert len(found) == number
     for each in found:
-        assert isinstance(evaluate(each.case).answer, Rejection)
+        assert isinstance(REFERENCE.evaluate(each.case).answer, Rejection)

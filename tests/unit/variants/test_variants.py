@@ -34,7 +34,7 @@ from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
 from mergecheck.harness.verdict import Verdict
 from mergecheck.merge.conf import SINGLE_SCAN
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.reference.outcome import EngineResult
+
+REFERENCE = MergeReference()
+
 
 SCHEMA = parse_schema("id INT, v STRING")
 UPSERT = Case(
@@ -84,7 +87,7 @@ class Predicting:
         self.ran.append(case)
         known = ("spark.databricks.delta.merge.",)
         asked = replace(case, conf={name: value for name, value in case.conf.items() if name.startswith(known)})
-        answer = evaluate(asked).answer
+        answer = REFERENCE.evaluate(asked).answer
         if not isinstance(answer, Prediction):
             return answer
         metrics = {name: bound.low for name, bound in answer.metrics.items()}
@@ -178,7 +181,7 @@ def test_the_base_stands_still_and_a_case_keeps_its_settings() -> None:
 
 def test_domains() -> None:
     """A variant is chosen where it means something."""
-    facts = facts_of(UPSERT, evaluate(UPSERT))
+    facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
 
     def holds(name: str, case: Case) -> bool:
         return variant_named(name).holds(case, facts)
@@ -194,7 +197,7 @@ def test_domains() -> None:
 
 def test_selection_hangs_on_the_number_alone() -> None:
     """The same case number gives the same variants, at least eight of them, and a run comes round to every place."""
-    facts = facts_of(UPSERT, evaluate(UPSERT))
+    facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
     first, _ = selected(5, UPSERT, facts)
     assert [v.name for v in first] == [v.name for v in selected(5, UPSERT, facts)[0]]
     assert len(first) >= 8
@@ -206,10 +209,10 @@ def test_selection_hangs_on_the_number_alone() -> None:
 
 def test_a_given_case_runs_under_every_place() -> None:
     """Somebody who gives a case wants it all."""
-    inside, outside = every(UPSERT, facts_of(UPSERT, evaluate(UPSERT)), own=OWN)
+    inside, outside = every(UPSERT, facts_of(UPSERT, REFERENCE.evaluate(UPSERT)), own=OWN)
     assert {v.name for v in (*inside, *outside)} >= {v.name for v in SINGLES}
     random_key = replace(UPSERT, sql=UPSERT.sql.replace("s.id", "rand()"))
-    assert every(random_key, facts_of(UPSERT, evaluate(UPSERT))) == ((), ())
+    assert every(random_key, facts_of(UPSERT, REFERENCE.evaluate(UPSERT))) == ((), ())
 
 
 def test_our_engine_declares_every_setting_that_a_place_sets() -> None:
@@ -239,7 +242,7 @@ def test_our_engine_stands_at_its_own_base() -> None:
 
 def test_settings_of_our_merge_are_for_our_engine() -> None:
     """Another engine has no such places, alone or mixed, and none of them counts as passed over."""
-    facts = facts_of(UPSERT, evaluate(UPSERT))
+    facts = facts_of(UPSERT, REFERENCE.evaluate(UPSERT))
     chosen = [selected(index, UPSERT, facts) for index in range(len(SINGLES))]
     met = [variant for pair in (*chosen, every(UPSERT, facts)) for part in pair for variant in part]
     assert met
