@@ -32,7 +32,7 @@ class MergePath(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An inclusive range of a metric; ``high`` None means unbounded. Exact where both ends are equal."""
+    """An inclusive range of a metric; ``high`` None means unbounded. Exact if both ends are equal."""
 
     low: int
     high: int | None
@@ -54,10 +54,10 @@ class Outcome:
     Attributes:
         schema: the table's columns after the merge.
         rows: all rows of the table after the merge, in any order.
-        metrics: operation metrics by Delta's names (R-510); empty where the engine cannot tell any.
-        cdf: rows of this merge's change feed followed by ``_change_type``; None where CDF is off or cannot be read.
-        committed: whether a table version was created; None where the engine cannot tell.
-        path: the execution path taken; None where the engine cannot tell.
+        metrics: operation metrics by Delta's names (R-510); empty if the engine cannot tell any.
+        cdf: rows of this merge's change feed followed by ``_change_type``; None if CDF is off or cannot be read.
+        committed: whether a table version was created; None if the engine cannot tell.
+        path: the execution path taken; None if the engine cannot tell.
     """
 
     schema: Schema
@@ -93,8 +93,8 @@ class Rejection:
     Attributes:
         error_class: Delta's or Spark's error class, for example ``DELTA_MERGE_UNRESOLVED_EXPRESSION``.
         message: the text for a person.
-        unchanged: whether the table was found as before; None where it was not looked at.
-        other_classes: of a prediction: classes that are right as well, where several rows or values fail and no rule
+        unchanged: whether the table was found as before; None if it was not looked at.
+        other_classes: of a prediction: classes that are right as well, if several rows or values fail and no rule
             says which is met first.
     """
 
@@ -118,7 +118,7 @@ EngineResult: TypeAlias = Outcome | Rejection | Unsupported
 class Reference:
     """The reference's answer for one case.
 
-    ``alternative`` is set where the layout of files decides between the main answer and another one (R-322):
+    ``alternative`` is set if the layout of files decides between the main answer and another one (R-322):
     an engine that gives either agrees. ``trace`` says how the reference came to its answer.
     """
 

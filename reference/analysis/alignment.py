@@ -54,12 +54,12 @@ class Aligner:
         Args:
             value: the value assigned.
             wanted: the column's type.
-            old: the column's value before, of the wanted type, where the fields of structs that the value lacks keep
-                their values (``UPDATE SET *`` with evolution, R-203); None where they become NULL.
+            old: the column's value before, of the wanted type; the fields of structs that the value lacks keep
+                their values (``UPDATE SET *`` with evolution, R-203); None if they become NULL.
 
         Raises:
-            RejectedError: where the analysis must refuse the assignment (R-243, R-251).
-            UnsupportedByReferenceError: where the cast was not compared between the engines.
+            RejectedError: if the analysis must refuse the assignment (R-243, R-251).
+            UnsupportedByReferenceError: if the cast was not compared between the engines.
         """
         if value.call is not None and _are_arrays_of_structs(value.type, wanted) and not same_type(value.type, wanted):
             return self._call(value.call, wanted)
@@ -183,7 +183,7 @@ def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
 
 
 def _refuse_narrowing(value: Typed, given: DataType, wanted: DataType) -> None:
-    """Refuse a struct whose field may be NULL where that of an otherwise equal struct may not (R-741, as read here).
+    """Refuse a struct whose field may be NULL if that of an otherwise equal struct may not (R-741, as read here).
 
     Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses what its type says of NULL
     on the way, and is looked at row by row only.

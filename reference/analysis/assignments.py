@@ -40,10 +40,10 @@ def assigned_path(written: Path, target: Scope, source: Scope | None) -> tuple[P
     Args:
         written: the name with its qualifier, if it has one.
         target: the target's columns.
-        source: the source's columns where evolution may add the column (R-231), else None.
+        source: the source's columns if evolution may add the column (R-231), else None.
 
     Raises:
-        RejectedError: where the name means nothing (R-117), or leads through an array or a map (R-214).
+        RejectedError: if the name means nothing (R-117), or leads through an array or a map (R-214).
     """
     try:
         return _path_in(written, target)

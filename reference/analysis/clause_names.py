@@ -90,7 +90,7 @@ class ClauseNames:
         """Add what the clauses take from the source, if evolution is on (R-230, R-233).
 
         Raises:
-            RejectedError: where the schemas do not merge (R-236, R-238).
+            RejectedError: if the schemas do not merge (R-236, R-238).
         """
         if not self.evolution:
             return self.target.schema
@@ -110,8 +110,8 @@ class ClauseNames:
         """Check what becomes of a VOID column, once the statement is resolved: Delta looks as it begins to run (R-144).
 
         Raises:
-            RejectedError: where the session takes no such column.
-            UnsupportedByReferenceError: where it does.
+            RejectedError: if the session takes no such column.
+            UnsupportedByReferenceError: if it does.
         """
         if not self.evolution or all(column.type != VOID for column in final.columns):
             return

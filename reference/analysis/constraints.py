@@ -92,7 +92,7 @@ def parsed(text: str) -> exp.Expr:
     """Read the SQL text of a constraint, a default or a generation expression.
 
     Raises:
-        UnsupportedByReferenceError: where it is no expression.
+        UnsupportedByReferenceError: if it is no expression.
     """
     try:
         return read_sql(plain_expression(text))

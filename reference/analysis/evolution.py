@@ -70,7 +70,7 @@ def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter) -> Sche
     """Merge the filtered source schema into the target's (R-233, R-234).
 
     Raises:
-        RejectedError: where a type does not fit (R-236), a name is there twice (R-238) or cannot be stored.
+        RejectedError: if a type does not fit (R-236), a name is there twice (R-238) or cannot be stored.
     """
     kept = wanted.filter_schema(source).columns
     _check_duplicates(kept)

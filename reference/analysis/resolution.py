@@ -33,8 +33,8 @@ class ResolvedClause:
     """A clause ready to evaluate.
 
     Attributes:
-        condition: None where the clause has none.
-        target_only: the conjunction of the condition's target-only conjuncts (R-421), None where there are none.
+        condition: None if the clause has none.
+        target_only: the conjunction of the condition's target-only conjuncts (R-421), None if there are none.
         assigned: what the statement assigns, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
@@ -110,7 +110,7 @@ class Resolver:
 
         Raises:
             RejectedError: with the class of the first rule that the statement breaks.
-            UnsupportedByReferenceError: where the reference does not know what an expression means.
+            UnsupportedByReferenceError: if the reference does not know what an expression means.
         """
         ordered = [clause for kind in Kind for clause in statement.of(kind)]
         on_scope = self.names.scope(Kind.MATCHED, "search condition")

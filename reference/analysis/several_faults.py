@@ -1,4 +1,4 @@
-"""Which class is right as well where one statement has several faults.
+"""Which other error classes are right if a statement has several faults.
 
 The specification does not say in which order Delta's analysis meets them; each entry was seen in Delta Lake 4.4
 (R-254, R-740).

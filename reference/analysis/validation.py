@@ -34,7 +34,7 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
 
     Raises:
         RejectedError: with the class of the first rule broken.
-        UnsupportedByReferenceError: where the rules do not say which class comes first.
+        UnsupportedByReferenceError: if the rules do not say which class comes first.
     """
     for query in node.find_all(exp.Query):
         _check_tables(query, tables)
@@ -63,7 +63,7 @@ def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None
 
 
 def check_value(node: exp.Expr) -> None:
-    """Refuse what no assigned value may contain (R-134); subqueries are looked at where they are evaluated.
+    """Refuse what no assigned value may contain (R-134); subqueries are checked when they are evaluated.
 
     Raises:
         RejectedError: for aggregates, window functions and generators.
@@ -83,7 +83,7 @@ def _text(node: exp.Expr) -> str:
 
 
 def _functions(node: exp.Expr, *, inside_queries: bool) -> list[exp.Expr]:
-    """List the functions and windows of an expression; those of its subqueries where they are asked for."""
+    """List the functions and windows of an expression; also those of its subqueries if asked."""
     parts = node.walk(prune=lambda part: isinstance(part, exp.Query) and not inside_queries)
     return [part for part in parts if isinstance(part, exp.Func | exp.Window)]
 

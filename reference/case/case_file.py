@@ -35,7 +35,7 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     """Read a ``.json`` file (one case) or a ``.jsonl`` file (one case a line).
 
     Raises:
-        CaseFormatError: where the file cannot be read or is not in the format.
+        CaseFormatError: if the file cannot be read or is not in the format.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def parse_cases(text: str, *, name: str, lines: bool) -> tuple[Case, ...]:
     """Read cases from text; ``lines`` tells one case a line from one JSON document. ``name`` leads messages.
 
     Raises:
-        CaseFormatError: where the text is not in the format.
+        CaseFormatError: if the text is not in the format.
     """
     if not lines:
         return (_parse_one(text, name),)
@@ -60,7 +60,7 @@ def case_from_json(document: object, *, where: str) -> Case:
     """Build a case from parsed JSON; ``where`` leads messages.
 
     Raises:
-        CaseFormatError: where the document is not in the format.
+        CaseFormatError: if the document is not in the format.
     """
     keys = require_object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
     version = keys["format_version"]

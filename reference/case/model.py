@@ -80,7 +80,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One MERGE with everything it depends on. ``source`` is None where the target is merged into itself."""
+    """One MERGE with everything it depends on. ``source`` is None if the target is merged into itself."""
 
     id: str
     target: Target

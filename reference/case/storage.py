@@ -59,7 +59,7 @@ class SourceLayout:
     """How the source is handed over.
 
     Attributes:
-        batch_rows: most rows of one record batch (of one row group, where it is a table); None for one batch.
+        batch_rows: most rows of one record batch (of one row group, if it is a table); None for one batch.
         string_type: of STRING columns and fields.
     """
 

@@ -23,7 +23,7 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
     """Read the layout of a target.
 
     Raises:
-        CaseFormatError: where it is not in the format; ``where`` leads the message.
+        CaseFormatError: if it is not in the format; ``where`` leads the message.
     """
     keys = require_object(document, _TARGET_KEYS, (), where)
     stored = tuple(column.name for column in schema.columns if column.name not in partition_by and column.nullable)
@@ -39,7 +39,7 @@ def source_layout(document: object, where: str) -> SourceLayout:
     """Read the layout of a source.
 
     Raises:
-        CaseFormatError: where it is not in the format; ``where`` leads the message.
+        CaseFormatError: if it is not in the format; ``where`` leads the message.
     """
     keys = require_object(document, _SOURCE_KEYS, (), where)
     return SourceLayout(

@@ -42,7 +42,7 @@ def decode_row(cells: object, schema: Schema, where: str) -> Row:
     """Read one row of a case file; ``where`` leads every error message.
 
     Raises:
-        CaseFormatError: where the row is not a list of as many cells as the schema has columns, or a cell does not fit.
+        CaseFormatError: if the row is not a list of as many cells as the schema has columns, or a cell does not fit.
     """
     if not isinstance(cells, list) or len(cells) != len(schema.columns):
         given = f"a list of {len(cells)}" if isinstance(cells, list) else repr(cells)
@@ -56,14 +56,19 @@ def decode_row(cells: object, schema: Schema, where: str) -> Row:
 
 def encode_row(row: Row, schema: Schema) -> list[Any]:
     """Write one row for a case file."""
-    return encode_rows((row,), schema)[0]
+    return [encode(value, column.type) for value, column in zip(row, schema.columns, strict=True)]
+
+
+def encode_rows(rows: Sequence[Row], schema: Schema) -> list[list[Any]]:
+    """Write rows for a case file."""
+    return [encode_row(row, schema) for row in rows]
 
 
 def decode(cell: object, data_type: DataType, where: str) -> Value:
     """Read one JSON cell as a value of a type.
 
     Raises:
-        CaseFormatError: where the cell is no value of the type.
+        CaseFormatError: if the cell is no value of the type.
     """
     if cell is None:
         return None
@@ -254,18 +259,3 @@ _ENCODERS: dict[AtomicName, Callable[[Any], Any]] = {
     AtomicName.TIMESTAMP: _encode_timestamp,
     AtomicName.TIMESTAMP_NTZ: _encode_timestamp,
 }
-
-
-def encode_rows(rows: Sequence[Row], schema: Schema) -> list[list[Any]]:
-    """Write rows for a case file."""
-    if not schema.columns:
-        return [[] for _ in rows]
-    cells = zip(*rows, strict=True) if rows else [()] * len(schema.columns)
-    columns = [_encode_column(values, column.type) for values, column in zip(cells, schema.columns, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _encode_column(values: Sequence[Value], data_type: DataType) -> Sequence[Any]:
-    if isinstance(data_type, AtomicType) and data_type.name not in _ENCODERS:
-        return values  # JSON has such values itself
-    return [encode(value, data_type) for value in values]

@@ -27,7 +27,7 @@ def to_text(sql: str, source: DataType, failure: Failure) -> str:
     """Spell a value as Spark does with the session time zone UTC.
 
     Raises:
-        UnsupportedByReferenceError: for nested values, and where LEGACY spells a decimal with an exponent.
+        UnsupportedByReferenceError: for nested values, and if LEGACY spells a decimal with an exponent.
     """
     if source in INTEGER_BITS or source in (BOOLEAN, DATE):
         return f"CAST({sql} AS VARCHAR)"

@@ -17,6 +17,7 @@ from mergecheck.reference.casts.cast_sql import (
     unsupported,
 )
 from mergecheck.reference.casts.casts_to_text import to_text
+from mergecheck.reference.casts.integer_casts import MICROS, to_integer
 from mergecheck.reference.casts.text_casts import (
     text_to_boolean,
     text_to_date,
@@ -33,7 +34,6 @@ from mergecheck.reference.types.data_types import (
     DATE,
     DOUBLE,
     FLOAT,
-    INT,
     INTEGER_BITS,
     STRING,
     TIMESTAMP,
@@ -54,7 +54,6 @@ _FLOATING = (FLOAT, DOUBLE)
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 _SHORT_DIGITS = 15  # up to which Java's text of a double is the shortest one
 _MAX_PRECISION = 38
-_MICROS = 1_000_000
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 _FIRST_SECOND = -62_135_596_800  # of the year 1
 
@@ -67,7 +66,7 @@ def cast(sql: str, source: DataType, target: DataType, failure: Failure, overflo
         source: its type; VOID is an untyped NULL.
         target: the type wanted.
         failure: what happens to values that do not fit.
-        overflow: the error class of an overflow, which depends on where the cast stands (R-252).
+        overflow: the error class of an overflow, which depends on the place of the cast (R-252).
 
     Raises:
         UnsupportedByReferenceError: for a pair of types that was not compared between the engines.
@@ -94,7 +93,7 @@ def _cast(sql: str, source: DataType, target: DataType, failure: Failure, overfl
     if source in _TIMES and target in _TIMES:
         return f"CAST({sql} AS {duckdb_type(target)})"
     if target in INTEGER_BITS:
-        return _to_integer(sql, source, target, failure, overflow)
+        return to_integer(sql, source, target, failure, overflow)
     if isinstance(target, DecimalType):
         return _to_decimal(sql, source, target, failure, overflow)
     if target in _FLOATING:
@@ -171,58 +170,6 @@ def _decimal_overflow(overflow: str) -> str:
     return "NUMERIC_VALUE_OUT_OF_RANGE" if overflow == CAST_OVERFLOW else overflow
 
 
-def _to_integer(sql: str, source: DataType, target: DataType, failure: Failure, overflow: str) -> str:
-    word = duckdb_type(target)
-    low, high = _limits(target)
-    if source == BOOLEAN or (source in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]):
-        return f"CAST({sql} AS {word})"
-    legacy = failure is Failure.LEGACY
-    if source in _FLOATING:
-        return _floating_to_integer(sql, target, failure, overflow)
-    if source == TIMESTAMP:
-        whole = f"((epoch_us({sql}) - ((epoch_us({sql}) % {_MICROS} + {_MICROS}) % {_MICROS})) // {_MICROS})"
-        otherwise = "NULL" if legacy else fail(overflow)
-    else:
-        scale = source.scale if isinstance(source, DecimalType) else 0
-        whole = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{scale}))) AS HUGEINT)" if scale else f"CAST({sql} AS HUGEINT)"
-        otherwise = f"CAST({_wrapped(whole, target)} AS {word})" if legacy else fail(overflow)
-    return guarded(sql, (f"{whole} BETWEEN {low} AND {high}", f"CAST({whole} AS {word})"), otherwise=otherwise)
-
-
-def _floating_to_integer(sql: str, target: DataType, failure: Failure, overflow: str) -> str:
-    """Truncate; LEGACY goes to the nearest INT or BIGINT as Java does, NaN to 0, and wraps that into a smaller type."""
-    word = duckdb_type(target)
-    whole = f"trunc(CAST({sql} AS DOUBLE))"
-    low, high = _limits(target)
-    # The upper end is a power of two, which a double holds exactly; NaN is above it.
-    fits = f"{whole} >= CAST({low} AS DOUBLE) AND {whole} < CAST({high + 1} AS DOUBLE)"
-    converted = f"CAST({whole} AS {word})"
-    if failure is Failure.ERROR:
-        return guarded(sql, (fits, converted), otherwise=fail(overflow))
-    wide = BIGINT if target == BIGINT else INT
-    low, high = _limits(wide)
-    held = (
-        f"CASE WHEN {whole} < CAST({low} AS DOUBLE) THEN CAST({low} AS HUGEINT) "
-        f"WHEN {whole} >= CAST({high + 1} AS DOUBLE) THEN CAST({high} AS HUGEINT) ELSE CAST({whole} AS HUGEINT) END"
-    )
-    return guarded(
-        sql, (f"isnan({sql})", f"CAST(0 AS {word})"), (fits, converted),
-        otherwise=f"CAST({_wrapped(f'({held})', target)} AS {word})",
-    )  # fmt: skip
-
-
-def _limits(target: DataType) -> tuple[int, int]:
-    bits = INTEGER_BITS[target]
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-
-
-def _wrapped(whole: str, target: DataType) -> str:
-    """Keep the low bits of a HUGEINT, as Java's narrowing does."""
-    low, _ = _limits(target)
-    size = 1 << INTEGER_BITS[target]
-    return f"(((({whole} % {size}) - {low}) % {size} + {size}) % {size} + {low})"
-
-
 def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failure, overflow: str) -> str:
     word = duckdb_type(target)
     otherwise = "NULL" if failure is Failure.LEGACY else fail(_decimal_overflow(overflow))
@@ -233,14 +180,14 @@ def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failur
         sql = f"CAST({sql} AS INTEGER)"
     if is_up_cast(source, target):
         return f"CAST({sql} AS {word})"
-    converted = f"TRY_CAST({sql} AS {word})"  # rounds half up, as R-253 wants; NULL where it does not fit
+    converted = f"TRY_CAST({sql} AS {word})"  # rounds half up, as R-253 wants; NULL if it does not fit
     return guarded(sql, (f"{converted} IS NOT NULL", converted), otherwise=otherwise)
 
 
 def _double_to_decimal(sql: str, word: str, otherwise: str) -> str:
     """Round Java's text of a double half up (R-253); NaN and infinities give NULL, even under ANSI.
 
-    Java 17 may spell a long number one digit too long; where both neighbours of the number give one decimal, so does
+    Java 17 may spell a long number one digit too long; if both neighbours of the number give one decimal, so does
     the number, however it is spelled.
     """
     text = f"CAST({sql} AS VARCHAR)"
@@ -267,7 +214,7 @@ def _to_floating(sql: str, source: DataType, target: DataType) -> str:
     if source == BOOLEAN:
         return f"CAST(CAST({sql} AS INTEGER) AS {word})"
     if source == TIMESTAMP:
-        return f"CAST(CAST(epoch_us({sql}) AS DOUBLE) / CAST({_MICROS} AS DOUBLE) AS {word})"
+        return f"CAST(CAST(epoch_us({sql}) AS DOUBLE) / CAST({MICROS} AS DOUBLE) AS {word})"
     if (source, target) == (DOUBLE, FLOAT):
         infinite = f"CASE WHEN ({sql}) > 0 THEN CAST('Infinity' AS FLOAT) ELSE CAST('-Infinity' AS FLOAT) END"
         return guarded(sql, (f"TRY_CAST({sql} AS FLOAT) IS NOT NULL", f"TRY_CAST({sql} AS FLOAT)"), otherwise=infinite)
@@ -280,11 +227,11 @@ def _to_timestamp(sql: str, source: DataType, failure: Failure) -> str:
         return f"CAST(make_timestamp(CAST({sql} AS BIGINT)) AS TIMESTAMPTZ)"
     inside = f"({sql}) BETWEEN {_FIRST_SECOND} AND {_LAST_SECOND}"
     if source in INTEGER_BITS:
-        micros = f"CAST({sql} AS BIGINT) * {_MICROS}"
+        micros = f"CAST({sql} AS BIGINT) * {MICROS}"
     elif source in _FLOATING:
-        micros = f"CAST(trunc(CAST({sql} AS DOUBLE) * CAST({_MICROS} AS DOUBLE)) AS BIGINT)"
-    elif isinstance(source, DecimalType) and source.precision + len(str(_MICROS)) <= _MAX_PRECISION:
-        micros = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{source.scale})) * {_MICROS}) AS BIGINT)"
+        micros = f"CAST(trunc(CAST({sql} AS DOUBLE) * CAST({MICROS} AS DOUBLE)) AS BIGINT)"
+    elif isinstance(source, DecimalType) and source.precision + len(str(MICROS)) <= _MAX_PRECISION:
+        micros = f"CAST(trunc(CAST({sql} AS DECIMAL(38,{source.scale})) * {MICROS}) AS BIGINT)"
     else:
         raise UnsupportedByReferenceError(f"cast from a long {type_word(source)} to TIMESTAMP")
     branches = [(inside, f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)")]

@@ -15,8 +15,8 @@ def rejection_of(error: duckdb.Error) -> RejectedError:
     """Read the rejection out of an error that a translated expression raised.
 
     Raises:
-        UnsupportedByReferenceError: where the expression says that it does not know.
-        duckdb.Error: the error itself, where no expression of the reference raises it: a defect.
+        UnsupportedByReferenceError: if the expression says that it does not know.
+        duckdb.Error: the error itself, if no expression of the reference raises it: a defect.
     """
     text = str(error)
     raised = _RAISED.match(text)

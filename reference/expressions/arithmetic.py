@@ -97,7 +97,7 @@ def _as_decimal(node: exp.Expr, operand: Typed) -> tuple[Typed, DecimalType]:
 
 
 def _decimal(symbol: str, left: tuple[Typed, DecimalType], right: tuple[Typed, DecimalType]) -> Typed:
-    """Add, subtract or multiply where the exact result fits 38 digits."""
+    """Add, subtract or multiply; the exact result must fit 38 digits."""
     (a, first), (b, second) = left, right
     if symbol == "%":
         raise UnsupportedByReferenceError("remainder of decimals")
@@ -115,7 +115,7 @@ def _decimal(symbol: str, left: tuple[Typed, DecimalType], right: tuple[Typed, D
 
 
 def _unless_zero(left: Typed, right: Typed, sql: str, error_class: str) -> str:
-    """Fail for a zero divisor, but only where there is something to divide, as Spark does."""
+    """Fail for a zero divisor, but only if there is something to divide, as Spark does."""
     null = f"({left.sql}) IS NULL OR ({right.sql}) IS NULL"
     return f"(CASE WHEN {null} THEN NULL WHEN ({right.sql}) = 0 THEN {fail(error_class)} ELSE {sql} END)"
 

@@ -59,7 +59,7 @@ def _function(node: exp.Expr) -> tuple[ArrayFunction, list[exp.Expr]] | None:
 
 
 def _is_plain(data_type: DataType) -> bool:
-    """Tell whether values of a type are equal where they look equal: zeros and NaN are not, maps never."""
+    """Tell whether values of a type that look equal are equal: zeros and NaN are not, maps never."""
     if isinstance(data_type, StructType):
         return all(_is_plain(field.type) for field in data_type.fields)
     if isinstance(data_type, ArrayType):

@@ -55,7 +55,7 @@ def same_type(operands: list[Typed]) -> list[Typed]:
     """Bring operands to the type in which Spark compares them.
 
     Raises:
-        UnsupportedByReferenceError: where the reference does not know that type.
+        UnsupportedByReferenceError: if the reference does not know that type.
     """
     wanted = operands[0].type if operands else VOID
     for operand in operands[1:]:

@@ -49,7 +49,7 @@ def integer_literal(value: int) -> Typed:
 
 
 def narrow_literal(value: int, target: DataType) -> Typed | None:
-    """Translate ``CAST(number AS type)`` where a whole number stands and fits an integer type; else None."""
+    """Translate ``CAST(number AS type)`` of a whole number that fits an integer type; None for others."""
     if target not in INTEGER_BITS or not _fits(value, target):
         return None
     return Typed(sql=f"CAST({value} AS {duckdb_type(target)})", type=target)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
 from mergecheck.reference.types.typed import Side, Typed, identifier, string_literal
 
-# What Spark reads as a function or as a hidden column where no column has the name.
+# What Spark reads as a function or as a hidden column if no column has the name.
 _NO_COLUMNS = frozenset(
     {"current_date", "current_timestamp", "current_time", "current_user", "user", "session_user", "_metadata"}
 )
@@ -38,8 +38,8 @@ class Relation:
     """A table as names see it: its columns and the qualifier that stands for it.
 
     Attributes:
-        values: DuckDB SQL of each column where it is not ``t<i>`` or ``s<i>``, as the side says.
-        origins: a number for each column, the same where a query lists one column several times; None where all are
+        values: DuckDB SQL of each column if it is not ``t<i>`` or ``s<i>``, as the side says.
+        origins: a number for each column; columns that a query lists several times share one; None if all are
             columns of their own.
     """
 
@@ -48,7 +48,6 @@ class Relation:
     schema: Schema
     values: tuple[str, ...] | None = None
     origins: tuple[int, ...] | None = None
-    _places: dict[tuple[str, bool], list[int]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def value(self, index: int) -> str:
         """Give the DuckDB SQL of a column."""
@@ -60,13 +59,8 @@ class Relation:
 
     def places(self, name: str, *, case_sensitive: bool) -> list[int]:
         """List the numbers of the columns of a name, by the session's case rule."""
-        key = name, case_sensitive
-        if key not in self._places:
-            columns = self.schema.columns
-            self._places[key] = [
-                i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)
-            ]
-        return self._places[key]
+        columns = self.schema.columns
+        return [i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)]
 
     def typed(self, index: int) -> Typed:
         """Give a column as an expression."""
@@ -95,7 +89,7 @@ class Scope:
         """Resolve a written name.
 
         Raises:
-            RejectedError: where it means nothing (R-117) or more than one thing (R-118).
+            RejectedError: if it means nothing (R-117) or more than one thing (R-118).
         """
         relation, index, rest = self.column(parts)
         sql, data_type = relation.value(index), relation.schema.columns[index].type
@@ -107,7 +101,7 @@ class Scope:
         """Go one name deeper: a struct's field, that field of every element of an array, the value of a map's key.
 
         Raises:
-            RejectedError: where there is no such field, or the value has no fields.
+            RejectedError: if there is no such field, or the value has no fields.
             UnsupportedByReferenceError: for maps whose keys are no text, and arrays of anything but structs.
         """
         if isinstance(data_type, ArrayType):
@@ -126,7 +120,7 @@ class Scope:
         """Find the column that a name begins with; the rest of its parts are fields.
 
         Raises:
-            RejectedError: where it means nothing (R-117) or more than one thing (R-118).
+            RejectedError: if it means nothing (R-117) or more than one thing (R-118).
         """
         found = self._columns(parts)
         if not found and parts[0].lower() in _NO_COLUMNS:
@@ -167,8 +161,8 @@ class Scope:
         """Follow the fields of structs; give them in the schema's spelling, and the type of the last.
 
         Raises:
-            RejectedError: where a field does not exist.
-            UnsupportedByReferenceError: on the way through an array or a map, where `extract` knows more.
+            RejectedError: if a field does not exist.
+            UnsupportedByReferenceError: on the way through an array or a map; `extract` knows more.
         """
         fields: list[str] = []
         for name in rest:

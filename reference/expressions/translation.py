@@ -1,4 +1,4 @@
-"""Translate Spark SQL expressions to DuckDB, with types, and only where both are known to mean the same.
+"""Translate Spark SQL expressions to DuckDB, with types, and only if both are known to mean the same.
 
 Every operator and function here was compared between the two engines (docs/specification/spark-and-duckdb.md).
 Anything else raises ``UnsupportedByReferenceError``: the reference would rather say nothing than guess. Columns are
@@ -7,7 +7,7 @@ those of the evaluation's temporary tables: column *i* of the target is ``t<i>``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import arithmetic, divide, divide_whole, negative
 from mergecheck.reference.expressions.array_functions import array_call
+from mergecheck.reference.expressions.comparisons import COMPARISONS, compare, is_between, is_in
 from mergecheck.reference.expressions.constructors import constructed
 from mergecheck.reference.expressions.functions import function, same_type
 from mergecheck.reference.expressions.literals import (
@@ -35,9 +36,6 @@ from mergecheck.reference.types.data_types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VOID,
-    ArrayType,
-    MapType,
-    StructType,
 )
 from mergecheck.reference.types.ddl import parse_type
 from mergecheck.reference.types.typed import Typed, combine
@@ -47,18 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.reference.expressions.names import Scope
-    from mergecheck.reference.types.data_types import DataType
 
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-}
+_NULL_CONDITION = Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +54,22 @@ class Translator:
     """Translates the expressions of one scope.
 
     Attributes:
-        subqueries: evaluates scalar subqueries (R-134), None where there may be none.
-        clock: the statement's one time (R-136), None where its value must not be known: a stored time would never
+        subqueries: evaluates scalar subqueries (R-134), None if there may be none.
+        clock: the statement's one time (R-136), None if its value must not be known: a stored time would never
             be that of an engine.
     """
 
     scope: Scope
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
-    _translated: dict[int, tuple[exp.Expr, Typed]] = field(init=False, default_factory=dict)
 
     def translate(self, node: exp.Expr) -> Typed:
         """Translate one expression.
 
         Raises:
-            RejectedError: where a name does not resolve.
-            UnsupportedByReferenceError: where the meaning in DuckDB is not known to be Spark's.
+            RejectedError: if a name does not resolve.
+            UnsupportedByReferenceError: if the meaning in DuckDB is not known to be Spark's.
         """
-        if id(node) not in self._translated:  # the node is kept with it, so that no other one gets its number
-            self._translated[id(node)] = node, self._translate(node)
-        return self._translated[id(node)][1]
-
-    def _translate(self, node: exp.Expr) -> Typed:
         translate = self._BY_CLASS.get(type(node))
         if translate is not None:
             return translate(self, node)
@@ -98,21 +80,23 @@ class Translator:
         """Translate a condition.
 
         Raises:
-            RejectedError: where it is not boolean; the class depends on where an executor notices (R-135).
+            RejectedError: if it is not boolean; the class depends on the executor (R-135).
         """
         typed = self.translate(node)
-        if typed.type not in (BOOLEAN, VOID):
+        if typed.type == VOID:
+            return _NULL_CONDITION
+        if typed.type != BOOLEAN:
             raise RejectedError(
                 "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
                 f"the condition {node.sql(dialect='databricks')} is of type {typed.type.ddl()}",
                 frozenset({"DATATYPE_MISMATCH"}),
             )
-        return self._boolean(node)
+        return typed
 
     def _boolean(self, node: exp.Expr) -> Typed:
         typed = self.translate(node)
         if typed.type == VOID:
-            return Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
+            return _NULL_CONDITION
         if typed.type != BOOLEAN:
             raise UnsupportedByReferenceError("a logical operator on something that is not boolean")
         return typed
@@ -182,31 +166,24 @@ class Translator:
         raise UnsupportedByReferenceError("IS with something else than NULL, TRUE, FALSE")
 
     def _compare(self, node: exp.Expr) -> Typed:
-        left, right = same_type([self.translate(node.this), self.translate(node.expression)])
-        _check_comparable(left.type, ordered=isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE))
-        return combine(f"(({left.sql}) {_COMPARISONS[type(node)]} ({right.sql}))", BOOLEAN, left, right)
+        return compare(type(node), self.translate(node.this), self.translate(node.expression))
 
     def _in(self, node: exp.Expr) -> Typed:
         if node.args.get("query") is not None or not node.expressions:
             raise UnsupportedByReferenceError("IN with a query")
-        operands = same_type([self.translate(item) for item in (node.this, *node.expressions)])
-        _check_comparable(operands[0].type, ordered=False)
-        listed = ", ".join(operand.sql for operand in operands[1:])
-        return combine(f"(({operands[0].sql}) IN ({listed}))", BOOLEAN, *operands)
+        return is_in(self.translate(node.this), [self.translate(item) for item in node.expressions])
 
     def _between(self, node: exp.Expr) -> Typed:
-        bounds = [node.this, node.args["low"], node.args["high"]]
-        value, low, high = same_type([self.translate(item) for item in bounds])
-        _check_comparable(value.type, ordered=True)
-        sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
-        return combine(sql, BOOLEAN, value, low, high)
+        low, high = self.translate(node.args["low"]), self.translate(node.args["high"])
+        return is_between(self.translate(node.this), low, high)
 
     def _case(self, node: exp.Expr) -> Typed:
         branches = node.args["ifs"]
         if node.this is None:
             conditions = [self._branch(branch.this) for branch in branches]
         else:
-            conditions = [self._compare(exp.EQ(this=node.this, expression=branch.this)) for branch in branches]
+            value = self.translate(node.this)
+            conditions = [compare(exp.EQ, value, self.translate(branch.this)) for branch in branches]
         default = node.args.get("default") or exp.Null()
         results = same_type([self.translate(item) for item in (*(b.args["true"] for b in branches), default)])
         return _branches(conditions, results)
@@ -272,7 +249,7 @@ class Translator:
         exp.CurrentTimestamp: _now,
         exp.CurrentDate: _now,
         exp.Localtimestamp: _now,
-        **dict.fromkeys(_COMPARISONS, _compare),
+        **dict.fromkeys(COMPARISONS, _compare),
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.IntDiv), _binary),
     }
 
@@ -290,16 +267,3 @@ def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:
         f"WHEN {condition.sql} THEN {result.sql}" for condition, result in zip(conditions, results, strict=False)
     )
     return combine(f"CASE {whens} ELSE {results[-1].sql} END", results[0].type, *conditions, *results)
-
-
-def _check_comparable(data_type: DataType, *, ordered: bool) -> None:
-    """Refuse maps, which Spark does not compare, and the order of nested values, where NULLs sort differently."""
-    if isinstance(data_type, MapType):
-        raise UnsupportedByReferenceError("comparison of MAP values")
-    if isinstance(data_type, ArrayType | StructType) and ordered:
-        raise UnsupportedByReferenceError("the order of nested values")
-    if isinstance(data_type, ArrayType):
-        _check_comparable(data_type.element, ordered=False)
-    if isinstance(data_type, StructType):
-        for field_ in data_type.fields:
-            _check_comparable(field_.type, ordered=False)

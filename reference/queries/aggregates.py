@@ -33,7 +33,7 @@ def aggregate(node: exp.AggFunc, translator: Translator) -> Typed:
     """Translate COUNT, SUM, MAX or MIN of one expression.
 
     Raises:
-        UnsupportedByReferenceError: for other aggregates, and where the result depends on the order of the rows.
+        UnsupportedByReferenceError: for other aggregates, and if the result depends on the order of the rows.
     """
     if isinstance(node, exp.Count):
         allow(node, "this", "big_int")

@@ -46,7 +46,7 @@ def origins(listed: Sequence[Listed]) -> tuple[int, ...]:
 
 
 def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
-    """Give the grouping columns; None where the query does not aggregate."""
+    """Give the grouping columns; None if the query does not aggregate."""
     group = node.args.get("group")
     if group is None:
         aggregates = any(item.find(exp.AggFunc) is not None for item in node.expressions)
@@ -69,7 +69,7 @@ def columns(
     *,
     named: bool,
 ) -> list[Listed]:
-    """Translate the columns of a SELECT with their names; ``group`` is None where it does not aggregate."""
+    """Translate the columns of a SELECT with their names; ``group`` is None if it does not aggregate."""
     found: list[Listed] = []
     for number, item in enumerate(items):
         if item.is_star and isinstance(item, exp.Star | exp.Column):

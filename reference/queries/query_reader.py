@@ -53,7 +53,7 @@ class Reader:
     case_sensitive: bool
 
     def read(self, node: exp.Expr, known: Mapping[str, Rows], *, named: bool = True) -> Rows:
-        """Translate a query; ``named`` is False where nobody sees the names of its columns."""
+        """Translate a query; ``named`` is False if nobody sees the names of its columns."""
         if isinstance(node, exp.Query) and (with_ := node.args.get("with_")) is not None:
             known = self._with(with_, known)
         if isinstance(node, exp.Select):

@@ -38,7 +38,7 @@ class ScalarSubqueries:
     connection: DuckDBPyConnection
 
     def __call__(self, query: exp.Expr, outer: Scope) -> Typed:
-        """Give the one value of a query; NULL where it has no row.
+        """Give the one value of a query; NULL if it has no row.
 
         Raises:
             RejectedError: for a query that uses columns of the merge (R-134), or a table that does not exist.

@@ -58,8 +58,8 @@ def source_relation(
         named: whether the names of the result matter.
 
     Raises:
-        RejectedError: where Spark's analysis refuses the query.
-        UnsupportedByReferenceError: where the reference does not know what it means, or where it fails on some row.
+        RejectedError: if Spark's analysis refuses the query.
+        UnsupportedByReferenceError: if the reference does not know what it means, or if it fails on some row.
     """
     known = {
         name: Rows(

@@ -22,6 +22,6 @@ def read_sql(sql: str) -> exp.Expr:
     """Read a statement or an expression.
 
     Raises:
-        sqlglot.errors.SqlglotError: where it is neither.
+        sqlglot.errors.SqlglotError: if it is neither.
     """
     return sqlglot.parse_one(sql, dialect=SparkDialect)

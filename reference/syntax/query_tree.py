@@ -11,7 +11,7 @@ def allow(node: exp.Expr, *known: str) -> None:
     """Refuse a node that says more than its reader reads.
 
     Raises:
-        UnsupportedByReferenceError: where any other argument is set.
+        UnsupportedByReferenceError: if any other argument is set.
     """
     for name, value in node.args.items():
         if value and name not in known:

@@ -56,11 +56,11 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statement:
-    """A MERGE; aliases are None where none is written.
+    """A MERGE; aliases are None if none is written.
 
     Attributes:
-        source: the name of the source table; empty where the source is a query.
-        source_query: the query in parentheses after USING, None where the source is a table.
+        source: the name of the source table; empty if the source is a query.
+        source_query: the query in parentheses after USING, None if the source is a table.
     """
 
     target: str
@@ -88,8 +88,8 @@ def parse_statement(sql: str) -> Statement:
     """Read a MERGE statement.
 
     Raises:
-        RejectedError: where Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
-        UnsupportedByReferenceError: where the source is neither a plain table nor a query.
+        RejectedError: if Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
+        UnsupportedByReferenceError: if the source is neither a plain table nor a query.
     """
     plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain_merge(sql))
     tree = _tree(plain)
@@ -194,7 +194,7 @@ def name_parts(node: exp.Expr) -> tuple[str, ...]:
     """Flatten a possibly qualified, possibly nested name: ``t.a.b`` is ``("t", "a", "b")``.
 
     Raises:
-        RejectedError: where the node is no name.
+        RejectedError: if the node is no name.
     """
     if isinstance(node, exp.Dot):
         return (*name_parts(node.this), *name_parts(node.expression))

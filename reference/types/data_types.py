@@ -113,7 +113,7 @@ class Schema:
     columns: tuple[Field, ...]
 
     def ddl(self) -> str:
-        """Spell the schema as Spark DDL, quoting names where they need it."""
+        """Spell the schema as Spark DDL, with quotes around names that need them."""
         return ", ".join(f"{quote(c.name)} {c.type.ddl()}{_not_null(c)}{_value(c)}" for c in self.columns)
 
     @property

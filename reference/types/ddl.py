@@ -33,7 +33,7 @@ def parse_schema(ddl: str) -> Schema:
     """Parse the columns of a table; the empty string is a table without columns.
 
     Raises:
-        CaseFormatError: where the text is no schema; the message quotes the place.
+        CaseFormatError: if the text is no schema; the message quotes the place.
     """
     reader = _Reader(ddl)
     columns: list[Field] = []
@@ -48,7 +48,7 @@ def parse_type(text: str) -> DataType:
     """Parse a type as it stands in a CAST.
 
     Raises:
-        CaseFormatError: where case files have no such type.
+        CaseFormatError: if case files have no such type.
     """
     return parse_schema(f"x {text}").columns[0].type
 

@@ -79,7 +79,7 @@ class ArrayCall:
 
 
 def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:
-    """Make an expression of operands: it uses their tables, and fails where one of them may fail."""
+    """Make an expression of operands: it uses their tables, and fails if one of them may fail."""
     return Typed(
         sql=sql,
         type=data_type,

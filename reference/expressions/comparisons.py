@@ -1,0 +1,70 @@
+"""Comparisons of two values, IN and BETWEEN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.expressions.functions import same_type
+from mergecheck.reference.types.data_types import BOOLEAN, ArrayType, MapType, StructType
+from mergecheck.reference.types.typed import Typed, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.reference.types.data_types import DataType
+
+COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}
+"""Spark's comparisons and their operators in DuckDB."""
+_ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+def compare(operator: type[exp.Expr], left: Typed, right: Typed) -> Typed:
+    """Compare two values after casting them to a common type.
+
+    Raises:
+        UnsupportedByReferenceError: if there is no such type, or DuckDB compares values of the type otherwise.
+    """
+    left, right = same_type([left, right])
+    _check_comparable(left.type, ordered=operator in _ORDERED)
+    return combine(f"(({left.sql}) {COMPARISONS[operator]} ({right.sql}))", BOOLEAN, left, right)
+
+
+def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
+    """Tell whether a value is in a list; raises as ``compare`` does."""
+    operands = same_type([value, *listed])
+    _check_comparable(operands[0].type, ordered=False)
+    items = ", ".join(operand.sql for operand in operands[1:])
+    return combine(f"(({operands[0].sql}) IN ({items}))", BOOLEAN, *operands)
+
+
+def is_between(value: Typed, low: Typed, high: Typed) -> Typed:
+    """Tell whether a value is between two others or equal to one; raises as ``compare`` does."""
+    value, low, high = same_type([value, low, high])
+    _check_comparable(value.type, ordered=True)
+    sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
+    return combine(sql, BOOLEAN, value, low, high)
+
+
+def _check_comparable(data_type: DataType, *, ordered: bool) -> None:
+    """Refuse maps, which Spark does not compare, and the order of nested values, in which NULLs sort differently."""
+    if isinstance(data_type, MapType):
+        raise UnsupportedByReferenceError("comparison of MAP values")
+    if isinstance(data_type, ArrayType | StructType) and ordered:
+        raise UnsupportedByReferenceError("the order of nested values")
+    if isinstance(data_type, ArrayType):
+        _check_comparable(data_type.element, ordered=False)
+    if isinstance(data_type, StructType):
+        for field_ in data_type.fields:
+            _check_comparable(field_.type, ordered=False)
