@@ -60,12 +60,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
 
 
 def counting_laws(
-    before: int,
-    after: int,
-    *,
-    metrics: Mapping[str, int],
-    path: MergePath | None,
-    present: frozenset[tuple[str, str]],
+    before: int, after: int, *, metrics: Mapping[str, int], path: MergePath | None, present: frozenset[tuple[str, str]]
 ) -> Iterator[Mismatch]:
     """Check the laws that need the numbers of rows only (P-5 to P-9).
 

@@ -17,13 +17,7 @@ from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.engines.spark_case import (
-    SOURCE_VIEW,
-    class_of,
-    draw,
-    full_name,
-    require_alive,
-)
+from mergecheck.harness.engines.spark_case import SOURCE_VIEW, class_of, draw, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place

@@ -76,5 +76,5 @@ def _next_id(spark: SparkSession) -> int:
 
 
 def _store(spark: SparkSession) -> Any:  # noqa: ANN401 - a Java object
-    session: Any = spark._jsparkSession  # noqa: SLF001 - as above
+    session: Any = spark._jsparkSession  # noqa: SLF001 - PySpark offers no public way to the JVM's session
     return session.sharedState().statusStore()

@@ -95,10 +95,7 @@ def odd_json(found: Sequence[Vote]) -> dict[str, Any]:
 
 
 def _vote(
-    check: Check,
-    parties: Sequence[_Party],
-    able: Callable[[_Party], bool],
-    same: Callable[[_Party, _Party], bool],
+    check: Check, parties: Sequence[_Party], able: Callable[[_Party], bool], same: Callable[[_Party, _Party], bool]
 ) -> Vote | None:
     voters = [party for party in parties if able(party)]
     if len(voters) < 3:  # noqa: PLR2004 - two parties can only contradict each other

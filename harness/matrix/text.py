@@ -18,13 +18,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.matrix.run import Column, Difference, Matrix
 
 _MOST_REASONS = 6
-_LETTERS = {
-    Answer.AGREE: "",
-    Answer.DEVIATES: "d",
-    Answer.UNSUPPORTED: "u",
-    Answer.MISMATCH: "m",
-    Answer.ERROR: "e",
-}
+_LETTERS = {Answer.AGREE: "", Answer.DEVIATES: "d", Answer.UNSUPPORTED: "u", Answer.MISMATCH: "m", Answer.ERROR: "e"}
 LEGEND = "number: cases that agree; d known deviation, m mismatch nobody explained, u unsupported, e engine error"
 
 

@@ -151,11 +151,7 @@ def _without_positions(code: CodeType) -> CodeType:
 def copy_of(function: FunctionType, *, code: CodeType | None = None) -> FunctionType:
     """Copy a function, with another code if that is given."""
     made = FunctionType(
-        code or function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
+        code or function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made

@@ -72,11 +72,7 @@ def _missed(faults: Sequence[Fault], results: Sequence[SeedResult]) -> tuple[str
 
 
 def shrink_faults(
-    faults: Sequence[Fault],
-    results: Sequence[SeedResult],
-    *,
-    jobs: int,
-    listener: Callable[[Shrunk | None], None],
+    faults: Sequence[Fault], results: Sequence[SeedResult], *, jobs: int, listener: Callable[[Shrunk | None], None]
 ) -> list[Shrunk | None]:
     """Shrink a killing case of every fault that a seed found: that of the lowest seed.
 

@@ -180,11 +180,7 @@ def _target_rows(attempts: Attempts) -> None:
 def _source_rows(attempts: Attempts) -> None:
     source = attempts.best.case.source
     if source is not None:
-        _reduce(
-            attempts,
-            source.rows,
-            lambda rows: replace(attempts.best.case, source=replace(source, rows=rows)),
-        )
+        _reduce(attempts, source.rows, lambda rows: replace(attempts.best.case, source=replace(source, rows=rows)))
 
 
 def _settings(attempts: Attempts) -> None:

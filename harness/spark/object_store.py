@@ -58,10 +58,7 @@ class StoreRoot:
 
     def spark_settings(self) -> Mapping[str, str]:
         """Return the Spark settings for the store, without secrets."""
-        settings = {
-            "path.style.access": "true",
-            "connection.ssl.enabled": str(not self.access.allows_http).lower(),
-        }
+        settings = {"path.style.access": "true", "connection.ssl.enabled": str(not self.access.allows_http).lower()}
         if self.access.endpoint is not None:
             settings |= {"endpoint": self.access.endpoint, "endpoint.region": self.access.region or "us-east-1"}
         elif self.access.region is not None:

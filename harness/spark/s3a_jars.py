@@ -48,10 +48,7 @@ def s3a_jars() -> JarSet:
     return JarSet(
         title=f"S3A of Hadoop {hadoop}",
         folder=f"hadoop-aws-{hadoop}-sdk-{sdk}",
-        coordinates=(
-            f"org.apache.hadoop:hadoop-aws:{hadoop}",
-            *(f"{_SDK}:{module}:{sdk}" for module in _SDK_MODULES),
-        ),
+        coordinates=(f"org.apache.hadoop:hadoop-aws:{hadoop}", *(f"{_SDK}:{module}:{sdk}" for module in _SDK_MODULES)),
         groups=(
             "org.apache.hadoop",
             "org.reactivestreams",

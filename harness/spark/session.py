@@ -107,10 +107,7 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     **PLANS_UNDESCRIBED,
 }
-_LOOPBACK_SETTINGS: Mapping[str, str] = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
+_LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:

@@ -66,11 +66,7 @@ class VariantRun:
         self._max_findings: int | None = None
 
     def run(
-        self,
-        cases: Iterable[Drawn | Case],
-        *,
-        max_seconds: float | None = None,
-        max_findings: int | None = None,
+        self, cases: Iterable[Drawn | Case], *, max_seconds: float | None = None, max_findings: int | None = None
     ) -> None:
         """Check cases until there are no more, the time is up, or there are enough findings.
 

@@ -164,12 +164,7 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
 
 
 def _run(
-    engine_name: str,
-    options: FuzzOptions,
-    *,
-    deviations: Deviations,
-    oracle: Oracle,
-    saved: list[events.FindingSaved],
+    engine_name: str, options: FuzzOptions, *, deviations: Deviations, oracle: Oracle, saved: list[events.FindingSaved]
 ) -> Summary:
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):

@@ -87,33 +87,20 @@ RULES = (
     Rule(number="R-303", reached=lambda e: e.changed_rows > 0),
     Rule(number="R-304", reached=lambda e: e.prediction is not None),
     Rule(number="R-305", reached=_inserts_equal_rows),
-    Rule(
-        number="R-306",
-        reached=lambda e: e.prediction is not None and "1:n" in e.facts.matches,
-    ),
-    Rule(
-        number="R-307",
-        reached=lambda e: e.counted("numTargetRowsInserted") > 0 and bool(e.resolved(Kind.MATCHED)),
-    ),
+    Rule(number="R-306", reached=lambda e: e.prediction is not None and "1:n" in e.facts.matches),
+    Rule(number="R-307", reached=lambda e: e.counted("numTargetRowsInserted") > 0 and bool(e.resolved(Kind.MATCHED))),
     Rule(number="R-308", reached=_null_keys),
     Rule(number="R-309", reached=_updates_key),
     Rule(number="R-310", reached=same_images),
     Rule(number="R-311", reached=moves_between_partitions),
     Rule(
-        number="R-312",
-        reached=lambda e: e.path is MergePath.D and any(c.condition is not None for c in e.resolved()),
+        number="R-312", reached=lambda e: e.path is MergePath.D and any(c.condition is not None for c in e.resolved())
     ),
     Rule(number="R-320", reached=lambda e: e.facts.multi_matched),
     Rule(number="R-321", reached=_unseen_by_its_clause),
-    Rule(
-        number="R-322",
-        reached=lambda e: e.reference.alternative is not None,
-    ),
+    Rule(number="R-322", reached=lambda e: e.reference.alternative is not None),
     Rule(number="R-323", reached=lambda e: e.rejected(_MULTI_MATCH)),
-    Rule(
-        number="R-324",
-        reached=lambda e: multi_matched_delete(e) and len(e.resolved()) > 1,
-    ),
+    Rule(number="R-324", reached=lambda e: multi_matched_delete(e) and len(e.resolved()) > 1),
     Rule(number="R-330", out_of_reach=_NON_DETERMINISTIC),
     Rule(number="R-331", out_of_reach=_NOT_IN_AN_OUTCOME),
 )

@@ -73,13 +73,9 @@ def _mentions(e: Evidence, *names: str) -> bool:
 RULES = (
     Rule(number="R-001", reached=lambda e: e.statement is not None),
     Rule(number="R-002", reached=_has_equal_rows),
+    Rule(number="R-003", reached=lambda e: e.matches is not None and bool(e.matches.pairs)),
     Rule(
-        number="R-003",
-        reached=lambda e: e.matches is not None and bool(e.matches.pairs),
-    ),
-    Rule(
-        number="R-004",
-        reached=lambda e: bool(sorts_of_matches(e.reference.trace) & {"source alone", "target alone"}),
+        number="R-004", reached=lambda e: bool(sorts_of_matches(e.reference.trace) & {"source alone", "target alone"})
     ),
     Rule(number="R-005", reached=lambda e: bool(e.resolved())),
     Rule(number="R-006", reached=lambda e: bool(e.resolved())),
@@ -88,19 +84,10 @@ RULES = (
     Rule(number="R-103", out_of_reach=_PYTHON_API),
     Rule(number="R-104", out_of_reach=_PYTHON_API),
     Rule(number="R-105", out_of_reach=_PYTHON_API),
-    Rule(
-        number="R-106",
-        reached=lambda e: e.rejected("MERGE_WITHOUT_WHEN", "DELTA_MERGE_MISSING_WHEN"),
-    ),
-    Rule(
-        number="R-107",
-        reached=lambda e: e.rejected("NON_LAST_"),
-    ),
+    Rule(number="R-106", reached=lambda e: e.rejected("MERGE_WITHOUT_WHEN", "DELTA_MERGE_MISSING_WHEN")),
+    Rule(number="R-107", reached=lambda e: e.rejected("NON_LAST_")),
     Rule(number="R-108", reached=lambda e: e.rejected("MERGE_INSERT_VALUE_COUNT_MISMATCH")),
-    Rule(
-        number="R-109",
-        reached=lambda e: any(len(e.resolved(kind)) >= _MANY_CLAUSES for kind in Kind),
-    ),
+    Rule(number="R-109", reached=lambda e: any(len(e.resolved(kind)) >= _MANY_CLAUSES for kind in Kind)),
     Rule(
         number="R-110",
         out_of_reach="an outcome holds the table, not the command's own result row; tested on the engine",
@@ -116,42 +103,26 @@ RULES = (
         ),
     ),
     Rule(number="R-116", reached=_assigns_what_it_reads),
-    Rule(
-        number="R-117",
-        reached=lambda e: e.rejected("DELTA_MERGE_UNRESOLVED_EXPRESSION", "FIELD_NOT_FOUND"),
-    ),
+    Rule(number="R-117", reached=lambda e: e.rejected("DELTA_MERGE_UNRESOLVED_EXPRESSION", "FIELD_NOT_FOUND")),
     Rule(number="R-118", reached=lambda e: e.rejected("AMBIGUOUS_REFERENCE")),
     Rule(number="R-119", reached=_qualifies_left_side),
     Rule(number="R-120", reached=_spells_otherwise),
     Rule(number="R-121", out_of_reach="needs references of a DataFrame, not SQL text"),
     Rule(number="R-122", out_of_reach="needs references of a DataFrame"),
-    Rule(
-        number="R-130",
-        reached=lambda e: e.rejected("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
-    ),
-    Rule(
-        number="R-131",
-        reached=lambda e: e.rejected("DELTA_AGGREGATION_NOT_SUPPORTED"),
-    ),
+    Rule(number="R-130", reached=lambda e: e.rejected("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED")),
+    Rule(number="R-131", reached=lambda e: e.rejected("DELTA_AGGREGATION_NOT_SUPPORTED")),
     Rule(number="R-132", reached=_bad_operator_in_condition),
-    Rule(
-        number="R-133",
-        reached=lambda e: e.rejected("DELTA_UNSUPPORTED_SUBQUERY"),
-    ),
+    Rule(number="R-133", reached=lambda e: e.rejected("DELTA_UNSUPPORTED_SUBQUERY")),
     Rule(number="R-134", reached=_value_is_free),
     Rule(
         number="R-135",
         reached=lambda e: e.rejected("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"),
     ),
     Rule(
-        number="R-136",
-        reached=lambda e: _mentions(e, "current_timestamp", "now()", "current_date", "localtimestamp"),
+        number="R-136", reached=lambda e: _mentions(e, "current_timestamp", "now()", "current_date", "localtimestamp")
     ),
     Rule(number="R-140", out_of_reach="the target of a case is a Delta table"),
-    Rule(
-        number="R-141",
-        reached=lambda e: not e.case.target.schema.columns and e.statement is not None,
-    ),
+    Rule(number="R-141", reached=lambda e: not e.case.target.schema.columns and e.statement is not None),
     Rule(number="R-142", out_of_reach="needs another writer between analysis and execution"),
     Rule(number="R-143", out_of_reach="the source of a case is a batch"),
     Rule(number="R-144", reached=lambda e: e.rejected("DELTA_MERGE_ADD_VOID_COLUMN")),

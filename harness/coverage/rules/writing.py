@@ -131,10 +131,7 @@ RULES = (
     Rule(number="R-741", reached=lambda e: e.rejected("DELTA_NOT_NULL_CONSTRAINT_VIOLATED")),
     Rule(number="R-742", reached=lambda e: e.rejected("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES")),
     Rule(number="R-743", reached=lambda e: e.rejected("DELTA_CANNOT_MODIFY_APPEND_ONLY")),
-    Rule(
-        number="R-744",
-        reached=lambda e: _succeeds(e) and bool(e.case.target.partition_by) and "" in _cells(e),
-    ),
+    Rule(number="R-744", reached=lambda e: _succeeds(e) and bool(e.case.target.partition_by) and "" in _cells(e)),
     Rule(number="R-745", out_of_reach="such a table cannot be made"),
     Rule(number="R-750", out_of_reach=_CONCURRENT),
     Rule(number="R-751", out_of_reach=_CONCURRENT),
@@ -157,10 +154,7 @@ RULES = (
     ),
     Rule(number="R-809", out_of_reach="Delta's helper columns; ours collide with no name"),
     Rule(number="R-810", reached=lambda e: _succeeds(e) and e.case.source is None),
-    Rule(
-        number="R-811",
-        reached=lambda e: _succeeds(e) and e.case.source is not None and not e.case.source.rows,
-    ),
+    Rule(number="R-811", reached=lambda e: _succeeds(e) and e.case.source is not None and not e.case.source.rows),
     Rule(number="R-812", reached=lambda e: _succeeds(e) and not e.case.target.rows),
     Rule(number="R-813", reached=_constant_on),
     Rule(number="R-814", reached=_one_sided_on),

@@ -157,8 +157,7 @@ def _twice(trial: Trial) -> tuple[Mismatch, ...]:
 def _synchronised(trial: Trial) -> tuple[Mismatch, ...]:
     """Update all, insert all, delete by source on a unique key: the target becomes the source (P-25)."""
     sync, given = _keyed(
-        trial,
-        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        trial, "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
     )
     return trial.rows(given, trial.outcome_of(sync))
 

@@ -41,10 +41,7 @@ LAYOUTS: tuple[AxisValue, ...] = (
     ),
     *(
         AxisValue(
-            axis=Axis.ROW_GROUPS,
-            name=str(size),
-            sentence=f"row groups of {size} rows",
-            rewrite=domains.grouped(size),
+            axis=Axis.ROW_GROUPS, name=str(size), sentence=f"row groups of {size} rows", rewrite=domains.grouped(size)
         )
         for size in SIZES
     ),
