@@ -49,14 +49,14 @@ class Grammar:
 
     rules: dict[str, _Reader]
 
-    def read(self, rule: str, tokens: tuple[Token, ...]) -> Tree | Token:
-        """Read all tokens by a rule; give the tree, or the token behind which nothing can follow as written."""
+    def read(self, rule: str, tokens: tuple[Token, ...]) -> Tree | int:
+        """Read all tokens by a rule; give the tree, or the place of the first token that nothing can read."""
         run = _Run(tokens)
         for end, parts in self.rules[rule](run, 0):
             tree = parts[0]
             if end == len(tokens) - 1 and isinstance(tree, Tree):
                 return tree
-        return tokens[run.furthest]
+        return run.furthest
 
 
 _NOTATION = re.compile(r"\s*(?:('[^']+')|(<\w+>)|([A-Z_]+)|([a-z_]+)|([()|?*+%]))")

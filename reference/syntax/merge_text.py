@@ -13,6 +13,8 @@ from mergecheck.reference.syntax.spark_tokens import read_tokens
 if TYPE_CHECKING:
     from mergecheck.reference.syntax.spark_tokens import Token
 
+_NEAR = 4  # tokens between a word that the grammar does not know and where reading ends
+
 
 def plain_merge(sql: str) -> str:
     """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source.
@@ -51,9 +53,9 @@ def _read(sql: str, rule: str) -> Tree:
     found = SPARK.read(rule, tokens)
     if isinstance(found, Tree):
         return found
-    if any(token.key in BEYOND for token in tokens):
+    if any(token.key in BEYOND for token in tokens[max(0, found - _NEAR) : found + 1]):
         raise UnsupportedByReferenceError("a statement beyond the reference's grammar")
-    raise RejectedError("PARSE_SYNTAX_ERROR", f"Syntax error at or near {_shown(found)}.")
+    raise RejectedError("PARSE_SYNTAX_ERROR", f"Syntax error at or near {_shown(tokens[found])}.")
 
 
 def _shown(token: Token) -> str:

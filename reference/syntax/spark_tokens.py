@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 
@@ -58,6 +59,41 @@ STRICT_WORDS = frozenset(
 )
 """The words that name no table alias (strictNonReserved); every other word may be any name."""
 
+_PIPED = frozenset(  # Spark refuses them behind a single |, which it takes for a misspelt |>
+    (
+        "AGGREGATE",
+        "ANTI",
+        "AS",
+        "CLUSTER",
+        "CROSS",
+        "DISTRIBUTE",
+        "DROP",
+        "EXCEPT",
+        "EXTEND",
+        "FULL",
+        "INNER",
+        "INTERSECT",
+        "JOIN",
+        "LATERAL",
+        "LEFT",
+        "LIMIT",
+        "NATURAL",
+        "OFFSET",
+        "ORDER",
+        "PIVOT",
+        "RIGHT",
+        "SELECT",
+        "SEMI",
+        "SET",
+        "MINUS",
+        "SORT",
+        "TABLESAMPLE",
+        "UNION",
+        "UNPIVOT",
+        "WHERE",
+        "WINDOW",
+    )
+)
 _COMPLEX = ("ARRAY", "MAP", "STRUCT")  # behind these, >> closes two types
 
 _DECIMAL = r"(?:\d+\.\d*|\.\d+)"
@@ -114,6 +150,9 @@ def read_tokens(sql: str) -> tuple[Token, ...]:
             found.append(Token(TokenKind.SYMBOL, text, text))
         elif match.lastgroup != "space":
             found.append(Token(_KINDS[match.lastgroup], "", text))
+    for before, token in pairwise(found):
+        if before.key == "|" and token.key in _PIPED:
+            raise RejectedError("PARSE_SYNTAX_ERROR", f"Syntax error at or near '|' before {token.text}.")
     return (*found, Token(TokenKind.END, "", ""))
 
 

@@ -45,6 +45,7 @@ def test_an_expression_has_the_brackets_of_spark(text: str, plain: str) -> None:
         "300Y = a",
         "1e400 = a",
         "a = b c",
+        "a | left = b",
     ],
 )
 def test_what_spark_refuses_is_refused(text: str) -> None:

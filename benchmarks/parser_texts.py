@@ -1,0 +1,158 @@
+"""Texts for the comparison of parsers: MERGE statements drawn from the grammar, and the same with tokens changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+_KEYWORDS = tuple(Path(__file__).with_name("spark_keywords.txt").read_text(encoding="utf-8").split())
+_TOKENS = re.compile(r"'(?:[^']|'')*'|`[^`]*`|\d+\.\d+|\w+|<=>|<>|<=|>=|!=|==|\|\||<<|::|\S")
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>", "==", "!=")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "||", "DIV", "&", "|", "^", "<<")
+_LITERALS = ("1", "2.5", "'x'", "NULL", "TRUE", "DATE '2024-01-31'", "1e3", "7L", "X'1f'", "'it''s'")
+_QUERIES = (
+    "SELECT {n} FROM {t}",
+    "SELECT * FROM {t} {n} WHERE {e}",
+    "SELECT {n} AS {m}, {e} {k} FROM {t} AS {n} JOIN {u} ON {e}",
+    "SELECT DISTINCT {n} FROM {t} UNION ALL SELECT {m} FROM {u}",
+    "WITH {n} AS (SELECT {m} FROM {t}) SELECT * FROM {n}",
+    "SELECT {n}, count(*) AS {m} FROM {t} GROUP BY {n} HAVING {e}",
+    "SELECT {n} FROM {t} ORDER BY {m} DESC LIMIT 3",
+    "SELECT {n}, row_number() OVER (PARTITION BY {m} ORDER BY {k} DESC) AS {m} FROM {t}",
+    "VALUES (1, 'a'), (2, 'b') AS {n}(c, d)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    random: Random
+
+    def merge(self) -> str:
+        """Draw a statement that Spark reads, but for words that are no aliases."""
+        one = self.random
+        parts = ["MERGE INTO", self.name(), self.alias(), "USING"]
+        query = one.random() < 0.25  # noqa: PLR2004 - a quarter
+        parts += [f"({self.query()})" if query else self.name(), self.alias(), "ON", self.condition()]
+        if one.random() < 0.05:  # noqa: PLR2004 - one in twenty
+            parts.insert(0, f"WITH {self.word()} AS (SELECT 1 AS id)")
+        for kind in ("MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"):
+            parts += [self.clause(kind)] if one.random() < 0.6 else []  # noqa: PLR2004 - most, not all
+        return " ".join(part for part in parts if part)
+
+    def clause(self, kind: str) -> str:
+        condition = f" AND {self.condition()}" if self.random.random() < 0.5 else ""  # noqa: PLR2004 - half
+        if kind == "NOT MATCHED":
+            names = [self.word() for _ in range(self.random.randint(1, 3))]
+            values = ", ".join(self.expression() for _ in names)
+            action = self.random.choice(("INSERT *", f"INSERT ({', '.join(names)}) VALUES ({values})"))
+        else:
+            pairs = ", ".join(f"{self.name()} = {self.expression()}" for _ in range(self.random.randint(1, 2)))
+            stars = ("UPDATE SET *",) if kind == "MATCHED" else ()
+            action = self.random.choice(("DELETE", f"UPDATE SET {pairs}", f"UPDATE SET {pairs}", *stars))
+        return f"WHEN {kind}{condition} THEN {action}"
+
+    def alias(self) -> str:
+        return self.random.choice(("", f"AS {self.word()}", self.word()))
+
+    def query(self) -> str:
+        given = {"n": self.word(), "m": self.word(), "k": self.word(), "t": self.word(), "u": self.word()}
+        return self.random.choice(_QUERIES).format(e=self.condition(), **given)
+
+    def word(self) -> str:
+        """Draw a name, often one that is a word of the language."""
+        if self.random.random() < 0.9:  # noqa: PLR2004 - a few such words in a statement
+            return self.random.choice(("a", "b", "t", "s", "id", "v_1", "`q r`"))
+        word = self.random.choice(_KEYWORDS)
+        return self.random.choice((word, word.lower()))
+
+    def name(self) -> str:
+        return self.word() if self.random.random() < 0.5 else f"{self.word()}.{self.word()}"  # noqa: PLR2004 - half
+
+    def condition(self) -> str:
+        """Draw an expression without brackets, of all levels."""
+        one = self.random
+        parts = [self.predicate() for _ in range(one.randint(1, 3))]
+        text = parts[0]
+        for part in parts[1:]:
+            text += f" {one.choice(('AND', 'OR'))} {part}"
+        return text
+
+    def predicate(self) -> str:
+        value = self.value()
+        form = self.random.choice(
+            (
+                "{0} {op} {1}",
+                "{0} {op} {1}",
+                "{0} {op} {1} {op2} {2}",
+                "{0} {op} {1} IS NULL",
+                "{0} IS NOT NULL",
+                "NOT {0} {op} {1}",
+                "{0} BETWEEN {1} AND {2}",
+                "{0} NOT IN ({1}, {2})",
+                "{0} LIKE {1}",
+                "{0} IS NOT DISTINCT FROM {1}",
+            )
+        )
+        op, op2 = self.random.choice(_COMPARISONS), self.random.choice(_COMPARISONS)
+        return form.format(value, self.value(), self.value(), op=op, op2=op2)
+
+    def expression(self) -> str:
+        return self.value() if self.random.random() < 0.8 else self.condition()  # noqa: PLR2004 - mostly
+
+    def value(self) -> str:
+        text = self.operand()
+        for _ in range(self.random.choice((0, 0, 0, 1, 2))):
+            text += f" {self.random.choice(_ARITHMETIC)} {self.operand()}"
+        return text
+
+    def operand(self) -> str:
+        one = self.random
+        kind = one.random()
+        if kind < 0.6:  # noqa: PLR2004 - shares of the kinds
+            return self.name()
+        if kind < 0.8:  # noqa: PLR2004
+            return one.choice(_LITERALS)
+        return one.choice(
+            (
+                f"-{self.name()}",
+                f"coalesce({self.name()}, {self.name()})",
+                f"CAST({self.name()} AS {one.choice(('INT', 'DECIMAL(5, 2)', 'STRING', 'ARRAY<INT>'))})",
+                f"CASE WHEN {self.name()} = 1 THEN {self.name()} ELSE 2 END",
+                f"CASE {self.name()} WHEN 1 THEN {self.name()} END",
+                f"{self.name()}[0]",
+                f"({self.name()} + 1)",
+                f"{self.name()}::INT",
+                f"if({self.name()} = 1, {self.name()}, 2)",
+            )
+        )
+
+
+def texts(random: Random) -> Iterator[str]:
+    """Yield an endless stream of texts: half as drawn, half with a token removed, doubled, swapped or replaced."""
+    draw = _Draw(random)
+    while True:
+        text = draw.merge()
+        yield text
+        yield changed(text, random)
+
+
+def changed(text: str, random: Random) -> str:
+    """Change one token of a text."""
+    tokens = _TOKENS.findall(text)
+    at = random.randrange(len(tokens) - 1)
+    how = random.randrange(4)
+    if how == 0:
+        del tokens[at]
+    elif how == 1:
+        tokens.insert(at, tokens[at])
+    elif how == 2:  # noqa: PLR2004 - the third way
+        tokens[at], tokens[at + 1] = tokens[at + 1], tokens[at]
+    else:
+        tokens[at] = random.choice((*_KEYWORDS, ",", "(", ")", "=", "*", ".", "!"))
+    return " ".join(tokens)
