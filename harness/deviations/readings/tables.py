@@ -49,6 +49,17 @@ def _forgets_not_null(now: Judged) -> Judged | None:
     return replace(after, reference=replace(after.reference, answer=replace(answer, committed=True)))
 
 
+def _appends_only(now: Judged) -> Judged | None:
+    """Allow a merge that changes no row of a table that takes appends only, also if Delta would rewrite files."""
+    target = now.case.target
+    properties = {name: value for name, value in target.properties.items() if name != "delta.appendOnly"}
+    reference = asked(replace(now.case, target=replace(target, properties=properties)))
+    effects = reference.trace.effects
+    if properties == target.properties or effects is None or effects.updated or effects.deleted:
+        return None
+    return replace(now, reference=reference)
+
+
 def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     """Demand of a NOT NULL field that it is not NULL, or that its struct is."""
     target = now.case.target
@@ -93,6 +104,11 @@ READINGS = (
         apply=_may_act(SeveralMatches.ONE_MAY_UPDATE),
     ),
     Reading(name="columns of the source are not NOT NULL any more", phase=Phase.REWRITE, apply=_forgets_not_null),
+    Reading(
+        name="a merge that changes no row may rewrite files of a table that takes appends only",
+        phase=Phase.REWRITE,
+        apply=_appends_only,
+    ),
     Reading(
         name="a NULL struct breaks no NOT NULL of its fields", phase=Phase.REWRITE, apply=_null_struct_breaks_nothing
     ),
