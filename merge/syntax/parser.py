@@ -6,15 +6,23 @@ expressions are cut out of the text.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from mergecheck.merge.errors import AnalysisError
-from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.syntax.dialect import parse_expression, parse_name
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 from mergecheck.merge.syntax.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# The words that Spark takes as names of columns and tables, but not as aliases of tables.
+_NO_ALIASES: Final = (
+    *("ANTI", "CROSS", "EXCEPT", "FULL", "INNER", "INTERSECT", "JOIN", "LATERAL", "LEFT", "MINUS", "NATURAL", "ON"),
+    *("RIGHT", "SEMI", "UNION", "USING"),
+)
+_IDENTIFIER_CALL: Final = re.compile(r"IDENTIFIER\s*\(\s*'(\w+(?:\.\w+)*)'\s*\)", re.IGNORECASE)
 
 _ORDER: Final = tuple(ClauseKind)  # the order that the grammar fixes (R-101)
 
@@ -64,6 +72,15 @@ def _require_conditions(clauses: Sequence[Clause], kind: ClauseKind) -> None:
         )
 
 
+def _with_queries(queries: str, source: str, alias: str | None) -> tuple[str, str | None]:
+    """Put the queries of a WITH before MERGE into the source, the only place that is known to need them."""
+    if not source.startswith("("):
+        return f"({queries} SELECT * FROM {source})", alias or parse_name(source)[-1]
+    if re.match(r"\(\s*WITH\b", source, re.IGNORECASE):
+        raise UnsupportedStatementError("a WITH before MERGE and another in its source", hint="Write one WITH.")
+    return f"({queries} {source[1:]}", alias
+
+
 class _Reader(TokenCursor):
     """Reads one statement by the grammar of R-101."""
 
@@ -72,6 +89,7 @@ class _Reader(TokenCursor):
         self._interleaved = interleaved
 
     def statement(self) -> MergeStatement:
+        queries = self._leading_with()
         self.expect("MERGE")
         evolution = self.accept("WITH")
         if evolution:
@@ -82,6 +100,8 @@ class _Reader(TokenCursor):
         self.expect("USING")
         source = self._query_text() if self.peek_is("(") else self._name_text()
         source_alias = self._alias()
+        if queries:
+            source, source_alias = _with_queries(queries, source, source_alias)
         self.expect("ON")
         condition = self._expression("WHEN")
         return MergeStatement(
@@ -93,6 +113,18 @@ class _Reader(TokenCursor):
             source_alias=source_alias,
             with_schema_evolution=evolution,
         )
+
+    def _leading_with(self) -> str:
+        """Cut out a WITH before MERGE; empty if there is none."""
+        first = self.at
+        if not self.accept("WITH"):
+            return ""
+        while not self.done and not self.peek_is("MERGE"):
+            if self.opens():
+                self.skip_group()
+            else:
+                self.at += 1
+        return self.text_from(first)
 
     def _clauses(self) -> tuple[Clause, ...]:
         clauses: list[Clause] = []
@@ -184,6 +216,8 @@ class _Reader(TokenCursor):
     def _alias(self) -> str | None:
         if not self.accept("AS") and (self.done or self.peek_is("USING", "ON")):
             return None
+        if self.peek_is(*_NO_ALIASES):
+            raise self.wrong("This word is no alias; write it in backticks.")
         name = self.name()
         if len(name) != 1:
             raise self.wrong("An alias is a single name.")
@@ -195,6 +229,15 @@ class _Reader(TokenCursor):
 
     def _name_text(self) -> str:
         first = self.at
+        if self.accept("IDENTIFIER") and self.peek_is("("):
+            self.skip_group()
+            found = _IDENTIFIER_CALL.fullmatch(self.text_from(first))
+            if found is None:
+                raise UnsupportedStatementError(
+                    "IDENTIFIER of anything but a plain name", hint="Write the name itself."
+                )
+            return found.group(1)
+        self.at = first
         self.name()
         return self.text_from(first)
 

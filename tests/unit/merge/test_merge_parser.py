@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.syntax.dialect import parse_expression, parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.statement import ActionType, Assignment, ClauseKind
@@ -191,3 +191,31 @@ def test_an_expression_is_exactly_one_expression(text: str) -> None:
     """Nothing may be smuggled in behind an expression."""
     with pytest.raises(AnalysisError, match="PARSE_SYNTAX_ERROR"):
         parse_expression(text)
+
+
+def test_a_leading_with_belongs_to_the_source() -> None:
+    """Spark lets it stand before MERGE; a source that is one of its queries keeps its name."""
+    queries, rest = "WITH c AS (SELECT 1 AS id)", "ON t.id = c.id WHEN MATCHED THEN DELETE"
+    named = parse_merge(f"{queries} MERGE INTO t USING c {rest}")
+    assert (named.source, named.source_alias) == (f"({queries} SELECT * FROM c)", "c")
+    query = parse_merge(f"{queries} MERGE INTO t USING (SELECT * FROM c) AS c {rest}")
+    assert (query.source, query.source_alias) == (f"({queries} SELECT * FROM c)", "c")
+    with pytest.raises(UnsupportedStatementError):
+        parse_merge(f"{queries} MERGE INTO t USING (WITH d AS (SELECT 1) TABLE d) AS c {rest}")
+
+
+def test_identifier_gives_a_name() -> None:
+    """``IDENTIFIER('a.b')`` is ``a.b``; a table may also be called so."""
+    read = parse_merge("MERGE INTO IDENTIFIER('t') USING identifier('a.b') s ON TRUE WHEN MATCHED THEN DELETE")
+    assert (read.target, read.source, read.source_alias) == ("t", "a.b", "s")
+    assert parse_merge("MERGE INTO identifier USING s ON TRUE WHEN MATCHED THEN DELETE").target == "identifier"
+    with pytest.raises(UnsupportedStatementError):
+        parse_merge("MERGE INTO IDENTIFIER('a' || 'b') USING s ON TRUE WHEN MATCHED THEN DELETE")
+
+
+@pytest.mark.parametrize("alias", ["left", "JOIN", "AS union"])
+def test_some_words_are_no_aliases(alias: str) -> None:
+    """Spark takes every other word."""
+    with pytest.raises(AnalysisError, match="no alias"):
+        parse_merge(f"MERGE INTO t {alias} USING s ON TRUE WHEN MATCHED THEN DELETE")
+    assert parse_merge("MERGE INTO t when USING s matched ON TRUE WHEN MATCHED THEN DELETE").target_alias == "when"
