@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from _pytest._code.code import TerminalRepr
-    from _pytest.terminal import TerminalReporter
+    from _pytest._code.code import TerminalRepr  # has no public name; repr_failure may return it
 
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.report import events
@@ -82,7 +81,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     items.extend(collector.collect())
 
 
-def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what the random cases covered, also where everything passed."""
     for reports in terminalreporter.stats.values():
         for report in reports:

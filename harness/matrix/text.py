@@ -82,9 +82,11 @@ def markdown(matrix: Matrix, *, date: str) -> str:
     """Write the page for the docs."""
     titles = [_title(column) for column in matrix.columns]
     command = f"mergecheck matrix --seed {matrix.seed} --max-cases {matrix.num_cases} --markdown FILE"
-    what = "random cases, each on every engine, held against the reference; a case counts for all its features."
-    lines = ["# Features x engines", "", f"Made by `{command}` on {date}: {matrix.num_cases} {what}", ""]
-    lines += [f"Cells: {LEGEND}.", "", f"| feature | {' | '.join(titles)} |", f"|---|{'---|' * len(titles)}"]
+    ran = f"{matrix.num_cases} random cases ran on each engine and were compared with the reference."
+    lines = ["# Features x engines", "", "```", command, "```", ""]
+    lines += [f"{ran} A case counts for all its features. Measured on {date}.", ""]
+    legend = "A cell says how many cases agree, then: `d` known deviation, `m` unexplained mismatch, `u` unsupported, "
+    lines += [f"{legend}`e` engine error.", "", f"| feature | {' | '.join(titles)} |", f"|---|{'---|' * len(titles)}"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in _rows(matrix)]
     for column in matrix.columns:
         lines += ["", f"## {_title(column)}", ""]

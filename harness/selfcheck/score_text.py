@@ -63,13 +63,20 @@ def markdown(found: Score, *, date: str, version: str) -> str:
     lines = [
         "# Mutation score",
         "",
+        "```",
+        "mergecheck selfcheck --jobs 2 --drop-missed --shrink --results results.jsonl --markdown FILE",
+        "```",
+        "",
         (
-            "Faults planted in `merge/`, one at a time, and the number of random cases that it takes to find each "
-            "(`mergecheck selfcheck`). A fault counts as solved only if every seed finds it; `3/4` is three of the "
-            "four seeds that looked for it, since with `--drop-missed` nobody looks for it again after a miss."
+            "`mergecheck selfcheck` plants faults in `merge/`, one at a time, and counts the random cases until each "
+            "is found. A fault counts as solved only if every seed finds it. With `--drop-missed`, later seeds skip a "
+            "fault that one seed missed: `3/4` means that three of the four seeds that looked for it found it."
         ),
         "",
-        f"mergecheck {version}, {date}, seeds {_told(found.seeds)}, at most {found.max_cases} cases each.",
+        (
+            f"Figures of version {version}, {date}, seeds {_told(found.seeds)}, at most {found.max_cases} cases each. "
+            "Later versions draw other cases of the same kinds for a seed."
+        ),
         "",
         *(f"- {line}" for line in summary_lines(found) if line),
         "",
