@@ -6,17 +6,16 @@ user's own text with names replaced in place, so that sqlglot's spelling cannot 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from mergecheck.merge.errors import AnalysisError
 
-if TYPE_CHECKING:
-    from sqlglot.tokens import Token
+_NO_WORDS = frozenset((TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.VAR))  # or names anyway
 
 
 class MergeDialect(Spark):
@@ -26,6 +25,18 @@ class MergeDialect(Spark):
         """Spark's tokens, with doubled quotes."""
 
         STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012 - the form that sqlglot reads
+
+    def tokenize(self, sql: str, **options: Any) -> list[Token]:  # noqa: ANN401 - sqlglot's own
+        """Split a text into tokens; a word beside a dot is a name, whatever it means elsewhere: ``when.id``."""
+        tokens = super().tokenize(sql, **options)
+        dots = {place for place, token in enumerate(tokens) if token.token_type is TokenType.DOT}
+        for place in {beside for dot in dots for beside in (dot - 1, dot + 1) if 0 <= beside < len(tokens)}:
+            token = tokens[place]
+            if token.token_type not in _NO_WORDS and token.text.replace("_", "a").isalnum():
+                tokens[place] = Token(
+                    TokenType.IDENTIFIER, token.text, token.line, token.col, token.start, token.end, token.comments
+                )
+        return tokens
 
 
 _SELECT = "SELECT "

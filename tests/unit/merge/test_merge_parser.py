@@ -219,3 +219,13 @@ def test_some_words_are_no_aliases(alias: str) -> None:
     with pytest.raises(AnalysisError, match="no alias"):
         parse_merge(f"MERGE INTO t {alias} USING s ON TRUE WHEN MATCHED THEN DELETE")
     assert parse_merge("MERGE INTO t when USING s matched ON TRUE WHEN MATCHED THEN DELETE").target_alias == "when"
+
+
+def test_a_word_beside_a_dot_is_a_name() -> None:
+    """Spark reserves no word, so that tables and columns may be called like clauses."""
+    read = parse_merge(
+        "MERGE INTO t AS merge USING s AS when ON merge.id = when.case "
+        "WHEN MATCHED AND when.then = 1 THEN UPDATE SET merge.set = when.end"
+    )
+    assert (read.condition, read.clauses[0].condition) == ("merge.id = when.case", "when.then = 1")
+    assert read.clauses[0].assignments == (Assignment(target=("merge", "set"), value="when.end"),)
