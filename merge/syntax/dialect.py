@@ -6,7 +6,7 @@ user's own text with names replaced in place, so that sqlglot's spelling cannot 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -14,6 +14,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from mergecheck.merge.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from sqlglot.dialects.dialect import DialectType
 
 _NO_WORDS = frozenset((TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.VAR))  # or names anyway
 
@@ -26,9 +29,9 @@ class MergeDialect(Spark):
 
         STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012 - the form that sqlglot reads
 
-    def tokenize(self, sql: str, **options: Any) -> list[Token]:  # noqa: ANN401 - sqlglot's own
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
         """Split a text into tokens; a word beside a dot is a name, whatever it means elsewhere: ``when.id``."""
-        tokens = super().tokenize(sql, **options)
+        tokens = super().tokenize(sql, dialect)
         dots = {place for place, token in enumerate(tokens) if token.token_type is TokenType.DOT}
         for place in {beside for dot in dots for beside in (dot - 1, dot + 1) if 0 <= beside < len(tokens)}:
             token = tokens[place]
