@@ -27,6 +27,7 @@ _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", 
 # A text of more digits than any decimal has; Spark does not say which decimal it was to become.
 _TOO_MANY_DIGITS = re.compile(r"cannot be interpreted as a numeric since it has more than \d+ digits")
 _ANY_DECIMAL = "DECIMAL"
+_OVERFLOWING_UP_CAST = ("DECIMAL(19,0)", "BIGINT")  # no other cast that Spark calls an up-cast can overflow
 
 
 def from_spark(error: PySparkException | MergeError) -> PySparkException | MergeError:
@@ -68,9 +69,9 @@ def spark_condition(error: PySparkException) -> str | None:
 def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> PySparkException | MergeError:
     """Turn an exception of Spark during a run into ours; see ``from_spark``.
 
-    An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only if the cast to a column's type raised it. Spark
-    names the types of the failed cast, not the expression. So it is such a cast if the values that run contain more
-    casts to that type than the statement does.
+    An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only if the cast to a column's type raised it, and the
+    cast is no up-cast. Spark names the types of the failed cast, not the expression. So it is such a cast if the values
+    that run contain more casts to that type than the statement does.
     """
     known = from_spark(error)
     if not isinstance(known, CastOverflowError):
@@ -78,7 +79,8 @@ def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedM
     text = str(error)
     found = _FROM_TO.search(text) or _DECIMAL.search(text)
     to = found["to"].upper() if found else _ANY_DECIMAL if _TOO_MANY_DIGITS.search(text) else ""
-    columns = _columns_cast_to(to, merge) if to else []
+    is_up_cast = found is not None and (found.groupdict().get("from"), to) == _OVERFLOWING_UP_CAST
+    columns = _columns_cast_to(to, merge) if to and not is_up_cast else []
     written = (assignment.value for clause in statement.clauses for assignment in clause.assignments)
     if len(columns) <= _count(to, written):
         condition = spark_condition(error) or known.error_class

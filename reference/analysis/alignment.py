@@ -152,7 +152,8 @@ class Aligner:
         failure = Failure.LEGACY if self.policy is StoreAssignmentPolicy.LEGACY else Failure.ERROR
         if not can_cast(given, wanted, failure):
             raise _no_cast(given, wanted)
-        checked = wanted in INTEGER_BITS or isinstance(wanted, DecimalType)
+        number = wanted in INTEGER_BITS or isinstance(wanted, DecimalType)
+        checked = number and not is_up_cast(given, wanted)
         return cast(sql, given, wanted, failure, _OVERFLOW if checked else "CAST_OVERFLOW")
 
 

@@ -123,13 +123,19 @@ def can_cast(source: DataType, target: DataType, failure: Failure) -> bool:
 
 
 def is_up_cast(source: DataType, target: DataType) -> bool:
-    """Tell whether a cast between atomic types loses nothing, as STRICT wants it (R-251)."""
+    """Tell whether Spark calls a cast between atomic types an up-cast, as STRICT wants it (R-251).
+
+    Spark counts 20 digits for a BIGINT: DECIMAL(19,0) does not hold every BIGINT for it, although it does, and
+    DECIMAL(19,0) to BIGINT is an up-cast, although it may overflow.
+    """
     if source in (target, VOID) or target == STRING:
         return True
     if source in INTEGER_BITS and target in INTEGER_BITS:
         return INTEGER_BITS[source] <= INTEGER_BITS[target]
     if source in INTEGER_BITS and isinstance(target, DecimalType):
         return target.precision - target.scale >= INTEGER_DIGITS[source]
+    if isinstance(source, DecimalType) and target in INTEGER_BITS:
+        return source.scale == 0 and source.precision < INTEGER_DIGITS[target]
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         return target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
     if target in _FLOATING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mergecheck.reference.casts.conversions import CAST_OVERFLOW, Failure, cast, is_up_cast
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import (
+    BIGINT,
     DOUBLE,
     FLOAT,
     VOID,
@@ -16,6 +17,8 @@ from mergecheck.reference.types.data_types import (
 )
 from mergecheck.reference.types.implicit_casts import is_numeric, type_word
 from mergecheck.reference.types.typed import Typed, combine, duckdb_type, identifier
+
+_BIGINT_DIGITS = 19  # of the longest BIGINT; not every number of so many digits is one
 
 
 def cast_value(operand: Typed, wanted: DataType) -> Typed:
@@ -37,6 +40,8 @@ def _is_total(given: DataType, wanted: DataType) -> bool:
         return all(_is_total(old.type, new.type) for old, new in zip(given.fields, wanted.fields, strict=False))
     if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
         return _is_total(given.element, wanted.element)
+    if wanted == BIGINT and isinstance(given, DecimalType):
+        return given.scale == 0 and given.precision < _BIGINT_DIGITS
     return is_up_cast(given, wanted) or (is_numeric(given) and wanted in (FLOAT, DOUBLE))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import (
-    BIGINT,
     BINARY,
     DATE,
     DOUBLE,
@@ -26,8 +25,8 @@ _TIMES = frozenset({DATE, TIMESTAMP, TIMESTAMP_NTZ})
 _TIME_ORDER = frozenset({(DATE, TIMESTAMP), (DATE, TIMESTAMP_NTZ)})
 _FLOATING = (FLOAT, DOUBLE)
 _MAX_PRECISION = 38
-INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 19), strict=True))
-"""The decimal digits of the longest value of each integer type."""
+INTEGER_DIGITS = dict(zip(INTEGER_BITS, (3, 5, 10, 20), strict=True))
+"""The digits of the decimal that Spark takes each integer type for; the longest BIGINT has 19."""
 
 
 def is_numeric(data_type: DataType) -> bool:
@@ -85,7 +84,7 @@ def as_decimal(data_type: DataType) -> DecimalType:
     """Give the decimal that holds every value of a decimal or integer type."""
     if isinstance(data_type, DecimalType):
         return data_type
-    return DecimalType(INTEGER_DIGITS[data_type] if data_type != BIGINT else 20, 0)
+    return DecimalType(INTEGER_DIGITS[data_type], 0)
 
 
 def type_word(data_type: DataType) -> str:
