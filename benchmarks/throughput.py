@@ -25,7 +25,7 @@ from unittest import mock
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.coverage.case_space import CaseSpace
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines import delta_spark, pyspark, spark_engine
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.output.terminal import notice
-from mergecheck.harness.deviations.registry import Deviations, load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.spark.config import (
     DEFAULT_MASTER,

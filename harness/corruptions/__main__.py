@@ -12,7 +12,7 @@ import click
 from mergecheck.harness.corruptions.answers import FOLDER, answers_to_json, load_answers
 from mergecheck.harness.corruptions.table import page
 from mergecheck.harness.corruptions.trial import corrupted, tally
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.session import open_engine
 from mergecheck.reference.outcome import Outcome, Rejection

@@ -7,45 +7,35 @@ engine does instead: its answer is held against that.
 
 from __future__ import annotations
 
-import datetime as dt
-import difflib
-import re
-import tomllib
 from dataclasses import dataclass, replace
-from importlib import resources
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, BadDifferenceError, parse_difference, parts_of
-from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, Predicate, parse_predicate
+from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Phase, judged
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
-from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError, UserInputError
+from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError
 from mergecheck.harness.verdict import Verdict
-from mergecheck.reference.case.case_file import load_cases, parse_cases
-from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
+    import datetime as dt
+    import re
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+
+    from packaging.specifiers import SpecifierSet
 
     from mergecheck.harness.deviations.expected import ExpectedDifference
+    from mergecheck.harness.deviations.predicates import Predicate
     from mergecheck.harness.deviations.readings.judged import Judged, Reading
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Case
 
-_KEYS = ("id", "engine", "versions", "when", "difference", "message", "as_if", "reason", "link", "review", "case")
-_TEXTS = ("id", "engine", "versions", "message", "as_if", "reason", "link", "case")
-_OPTIONAL = frozenset({"message", "when", "as_if"})
 _ORDER = {name: place for place, name in enumerate(READINGS)}
-_PACKAGED = "deviations.toml"
-_ANY_VERSION = "*"
 
 
 class StaleDeviationError(MergecheckError):
@@ -230,115 +220,6 @@ def _covering(mismatch: Mismatch, part: str, fitting: Sequence[Deviation], repor
 def _in_cells(mismatch: Mismatch) -> Mismatch:
     """Take missing and extra rows for changed ones."""
     return replace(mismatch, kind=CELLS)
-
-
-def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Deviations:
-    """Read the packaged entries and those of the user's files.
-
-    Raises:
-        UserInputError: for anything that is not exactly an entry; the message names file, entry and key.
-    """
-    entries: list[Deviation] = []
-    if packaged:
-        root = resources.files("mergecheck.harness.deviations")
-        text = (root / _PACKAGED).read_text(encoding="utf-8")
-        folder = root / "cases"
-        entries += _parsed(
-            text,
-            _PACKAGED,
-            lambda name: parse_cases((folder / name).read_text(encoding="utf-8"), name=name, lines=False),
-        )
-    for path in paths:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserInputError(f"{path} cannot be read: {error}. Give a deviations file in TOML.") from error
-        entries += _parsed(text, str(path), lambda name, path=path: load_cases(path.parent / name))  # type: ignore[misc]
-    seen: set[str] = set()
-    for entry in entries:
-        if entry.id in seen:
-            raise UserInputError(f"deviation {entry.id!r} occurs twice; give every entry an id of its own")
-        seen.add(entry.id)
-    return Deviations(tuple(entries))
-
-
-def _parsed(text: str, where: str, load: Callable[[str], Sequence[Case]]) -> list[Deviation]:
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserInputError(f"{where} is no TOML: {error}") from error
-    unknown = set(document) - {"deviation"}
-    tables = document.get("deviation", [])
-    if unknown or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserInputError(f"{where} must hold [[deviation]] entries and nothing else, but has {sorted(document)}")
-    return [
-        _entry(table, f"{where}, deviation {table.get('id', number)!r}", load) for number, table in enumerate(tables)
-    ]
-
-
-def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Case]]) -> Deviation:
-    for key in table:
-        if key not in _KEYS:
-            raise UserInputError(f"{where}: unknown key {key!r}{_hint(key, _KEYS)}; allowed: {', '.join(_KEYS)}")
-    missing = [key for key in _KEYS if key not in table and key not in _OPTIONAL]
-    if missing:
-        raise UserInputError(f"{where}: lacks {', '.join(missing)}")
-    for key in (key for key in _TEXTS if key in table):
-        if not isinstance(table[key], str) or not table[key].strip():
-            raise UserInputError(f"{where}: {key} must be a text that is not empty")
-    difference, review = table["difference"], table["review"]
-    if not isinstance(difference, list) or not difference:
-        raise UserInputError(f'{where}: difference must be a list, such as ["rows missing_rows"]')
-    if table.get("as_if", next(iter(READINGS))) not in READINGS:
-        names = "; ".join(READINGS)
-        raise UserInputError(f"{where}: as_if = {table['as_if']!r} is no reading; known: {names}")
-    if not isinstance(review, dt.date) or isinstance(review, dt.datetime):
-        raise UserInputError(f"{where}: review must be a date, such as 2027-06-30, without quotes")
-    try:
-        return Deviation(
-            id=table["id"],
-            engine=table["engine"],
-            versions=None if table["versions"] == _ANY_VERSION else SpecifierSet(table["versions"]),
-            when=parse_predicate(_table(table.get("when", {}), where)),
-            difference=tuple(map(parse_difference, difference)),
-            message=re.compile(table["message"]) if "message" in table else None,
-            as_if=READINGS[table["as_if"]] if "as_if" in table else None,
-            reason=" ".join(table["reason"].split()),
-            link=table["link"],
-            review=review,
-            case=_only_case(load(table["case"]), where),
-        )
-    except InvalidSpecifier as error:
-        raise UserInputError(
-            f"{where}: versions {table['versions']!r} is no range, such as '>=1.6,<1.7' or '*'"
-        ) from error
-    except re.error as error:
-        raise UserInputError(f"{where}: message is no regular expression: {error}") from error
-    except BadDifferenceError as error:
-        raise UserInputError(f"{where}: {error}") from error
-    except BadPredicateError as error:
-        word = str(error)
-        text = f"unknown word {word!r}{_hint(word, WORDS)}; allowed: {', '.join(WORDS)}" if " " not in word else word
-        raise UserInputError(f"{where}: when: {text}") from error
-    except (CaseFormatError, OSError) as error:
-        raise UserInputError(f"{where}: its case cannot be read: {error}") from error
-
-
-def _table(value: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 - any TOML value
-    if not isinstance(value, dict):
-        raise UserInputError(f"{where}: when must be a table of words, such as when = {{ partitioned = true }}")
-    return value
-
-
-def _only_case(cases: Sequence[Case], where: str) -> Case:
-    if len(cases) != 1:
-        raise UserInputError(f"{where}: its case file must hold one case, but holds {len(cases)}")
-    return cases[0]
-
-
-def _hint(given: str, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given, list(allowed), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _answered(entry: Deviation, engine: Engine, check: Callable[[Case, Engine], CaseReport]) -> CaseReport:

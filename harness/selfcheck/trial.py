@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import HarnessBugError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.selfcheck.analysis_only import differing_in_analysis, differs_during_analysis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mergecheck.harness.deviations.audit import confirm
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case

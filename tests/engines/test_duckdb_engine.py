@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engine import PrecheckingEngine
 from mergecheck.harness.engines.duckdb.engine import DuckDbEngine, error_class
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options

@@ -14,7 +14,7 @@ from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.conformance import Mark, certificate, counts, failed_checks
 from mergecheck.harness.conformance import conform as run_suite
-from mergecheck.harness.deviations.registry import load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.session import open_engine

@@ -12,7 +12,8 @@ from mergecheck.harness.corruptions.catalogue import CORRUPTIONS
 from mergecheck.harness.corruptions.table import page
 from mergecheck.harness.corruptions.trial import Tried, corrupted, tally
 from mergecheck.harness.corruptions.values import other_values
-from mergecheck.harness.deviations.registry import Deviation, Deviations, load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.reference.types.ddl import parse_schema
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
-from mergecheck.harness.deviations.registry import Deviations, StaleDeviationError, load_deviations
+from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.deviations.registry import Deviations, StaleDeviationError
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import fingerprint
