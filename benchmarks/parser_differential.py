@@ -63,7 +63,7 @@ class SparkParser:
 
     def plan(self, text: str) -> str | None:
         """Give the parsed plan of a MERGE as text; None if Spark refuses the text, or it is no MERGE."""
-        java: Any = self.session._jsparkSession  # noqa: SLF001 - see above
+        java: Any = self.session._jsparkSession  # noqa: SLF001 - PySpark has no public way to a plan that is only parsed
         try:
             plan = java.sessionState().sqlParser().parsePlan(text).toString()
         except Exception:  # noqa: BLE001 - any refusal, of whatever class of the JVM's

@@ -33,20 +33,22 @@ _QUERIES = (
 class _Draw:
     random: Random
 
+    def happens(self, percent: int) -> bool:
+        """Draw whether something happens."""
+        return self.random.random() < percent / 100
+
     def merge(self) -> str:
         """Draw a statement that Spark reads, but for words that are no aliases."""
-        one = self.random
         parts = ["MERGE INTO", self.name(), self.alias(), "USING"]
-        query = one.random() < 0.25  # noqa: PLR2004 - a quarter
-        parts += [f"({self.query()})" if query else self.name(), self.alias(), "ON", self.condition()]
-        if one.random() < 0.05:  # noqa: PLR2004 - one in twenty
+        parts += [f"({self.query()})" if self.happens(25) else self.name(), self.alias(), "ON", self.condition()]
+        if self.happens(5):
             parts.insert(0, f"WITH {self.word()} AS (SELECT 1 AS id)")
         for kind in ("MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"):
-            parts += [self.clause(kind)] if one.random() < 0.6 else []  # noqa: PLR2004 - most, not all
+            parts += [self.clause(kind)] if self.happens(60) else []
         return " ".join(part for part in parts if part)
 
     def clause(self, kind: str) -> str:
-        condition = f" AND {self.condition()}" if self.random.random() < 0.5 else ""  # noqa: PLR2004 - half
+        condition = f" AND {self.condition()}" if self.happens(50) else ""
         if kind == "NOT MATCHED":
             names = [self.word() for _ in range(self.random.randint(1, 3))]
             values = ", ".join(self.expression() for _ in names)
@@ -66,13 +68,13 @@ class _Draw:
 
     def word(self) -> str:
         """Draw a name, often one that is a word of the language."""
-        if self.random.random() < 0.9:  # noqa: PLR2004 - a few such words in a statement
+        if self.happens(90):
             return self.random.choice(("a", "b", "t", "s", "id", "v_1", "`q r`"))
         word = self.random.choice(_KEYWORDS)
         return self.random.choice((word, word.lower()))
 
     def name(self) -> str:
-        return self.word() if self.random.random() < 0.5 else f"{self.word()}.{self.word()}"  # noqa: PLR2004 - half
+        return self.word() if self.happens(50) else f"{self.word()}.{self.word()}"
 
     def condition(self) -> str:
         """Draw an expression without brackets, of all levels."""
@@ -103,7 +105,7 @@ class _Draw:
         return form.format(value, self.value(), self.value(), op=op, op2=op2)
 
     def expression(self) -> str:
-        return self.value() if self.random.random() < 0.8 else self.condition()  # noqa: PLR2004 - mostly
+        return self.value() if self.happens(80) else self.condition()
 
     def value(self) -> str:
         text = self.operand()
@@ -113,10 +115,9 @@ class _Draw:
 
     def operand(self) -> str:
         one = self.random
-        kind = one.random()
-        if kind < 0.6:  # noqa: PLR2004 - shares of the kinds
+        if self.happens(60):
             return self.name()
-        if kind < 0.8:  # noqa: PLR2004
+        if self.happens(50):
             return one.choice(_LITERALS)
         return one.choice(
             (

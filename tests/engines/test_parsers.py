@@ -12,7 +12,7 @@ from benchmarks.parser_texts import texts
 from mergecheck.harness.spark.session import start_session
 
 pytestmark = pytest.mark.spark
-NUM_TEXTS = 200
+NUM_TEXTS = 600
 
 
 def test_the_reference_reads_what_spark_reads() -> None:

@@ -47,7 +47,7 @@ def _num_change_files(found: Outcome, target: Target) -> int:
 
 
 def _columns_moved(now: Judged) -> Judged | None:
-    """Partition columns stand behind the others, and new columns behind them in any order."""
+    """The engine puts partition columns behind the others, and new columns last, in any order."""
     wanted, found, target = now.reference.answer, now.result, now.given.target
     if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not now.reference.trace.evolution:
         return None

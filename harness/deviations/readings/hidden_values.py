@@ -55,7 +55,7 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
         fields: dict[tuple[int, ...], str] = {}
 
         def change(node: exp.Expr) -> exp.Expr:
-            if node.arg_key == "using" and isinstance(node.parent, exp.Merge):  # a query's rows stand for it
+            if node.arg_key == "using" and isinstance(node.parent, exp.Merge):  # now a table with the rows of the query
                 return exp.alias_(exp.to_table("source"), alias, table=True, quoted=True)
             if not is_name(node) or isinstance(node.parent, exp.Dot) or _place_of(node) is not place:
                 return node
@@ -78,7 +78,7 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
 
 
 def _without_last(now: Judged, names: set[str]) -> Judged:
-    """Take away columns that only stand for fields, if a star with evolution has added them to the table."""
+    """Remove the columns added for hidden values, if a star with schema evolution has put them in the table."""
     answer, effects = now.reference.answer, now.reference.trace.effects
     if not isinstance(answer, Prediction) or effects is None or not names & set(answer.schema.names):
         return now

@@ -194,7 +194,7 @@ def test_an_expression_is_exactly_one_expression(text: str) -> None:
 
 
 def test_a_leading_with_belongs_to_the_source() -> None:
-    """Spark lets it stand before MERGE; a source that is one of its queries keeps its name."""
+    """Spark accepts a WITH before MERGE. A source that names one of its queries keeps its name as the alias."""
     queries, rest = "WITH c AS (SELECT 1 AS id)", "ON t.id = c.id WHEN MATCHED THEN DELETE"
     named = parse_merge(f"{queries} MERGE INTO t USING c {rest}")
     assert (named.source, named.source_alias) == (f"({queries} SELECT * FROM c)", "c")
