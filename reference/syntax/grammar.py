@@ -8,7 +8,7 @@ a rule: ``WORD``, ``'symbol'``, ``<kind of token>``, ``other_rule``, ``( )``, ``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -33,6 +33,7 @@ class Tree:
 
 Part: TypeAlias = Token | Tree
 _Ends: TypeAlias = list[tuple[int, tuple[Part, ...]]]
+_FirstWays: TypeAlias = dict[int, tuple[Part, ...]]  # for each end the first way of reading up to it
 _Reader: TypeAlias = Callable[["_Run", int], _Ends]
 
 
@@ -156,39 +157,41 @@ def _token(*, key: str = "", kind: str = "") -> _Reader:
     return read
 
 
-def _distinct(found: Iterator[tuple[int, tuple[Part, ...]]]) -> _Ends:
-    """Keep the first way of reading up to each end."""
-    ends: dict[int, tuple[Part, ...]] = {}
-    for end, parts in found:
-        ends.setdefault(end, parts)
-    return list(ends.items())
-
-
 def _any_of(options: list[_Reader]) -> _Reader:
-    return lambda run, at: _distinct(one for option in options for one in option(run, at))
+    def read(run: _Run, at: int) -> _Ends:
+        ends: _FirstWays = {}
+        for option in options:
+            for end, parts in option(run, at):
+                ends.setdefault(end, parts)
+        return list(ends.items())
+
+    return read
 
 
 def _all_of(parts: list[_Reader]) -> _Reader:
     def read(run: _Run, at: int) -> _Ends:
         found: _Ends = [(at, ())]
         for part in parts:
-            if not found:
-                break
-            found = _distinct((end, before + more) for middle, before in found for end, more in part(run, middle))
+            ends: _FirstWays = {}
+            for middle, before in found:
+                for end, more in part(run, middle):
+                    ends.setdefault(end, before + more)
+            if not ends:
+                return []
+            found = list(ends.items())
         return found
 
     return read
 
 
 def _many(part: _Reader) -> _Reader:
-    def longest_first(run: _Run, at: int) -> Iterator[tuple[int, tuple[Part, ...]]]:
+    def read(run: _Run, at: int) -> _Ends:  # the longest first
+        ends: _FirstWays = {}
         for middle, first in part(run, at):
             if middle > at:
                 for end, rest in read(run, middle):
-                    yield end, first + rest
-        yield at, ()
-
-    def read(run: _Run, at: int) -> _Ends:
-        return _distinct(longest_first(run, at))
+                    ends.setdefault(end, first + rest)
+        ends.setdefault(at, ())
+        return list(ends.items())
 
     return read
