@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.errors import PySparkException
+from sqlglot import exp
 
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.errors import ExecutionError, UncertainCommitError
@@ -45,6 +46,8 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
 from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
+from mergecheck.merge.table.reading.source_reads import reads_table
+from mergecheck.merge.table.storage.paths import table_location
 from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
 
@@ -136,7 +139,8 @@ class _Command:
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
         stopwatch = Stopwatch()
-        snapshot = open_snapshot(self.spark, self.path, app_id=self.conf.txn_app_id)
+        known = self.source.version_read(table_location(self.path))  # R-750: all reads of the table are at one version
+        snapshot = open_snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
@@ -149,10 +153,11 @@ class _Command:
             collect_stats=self.conf.stats_collect,
         )
         try:
+            reads_target = reads_table(self.source.frame, snapshot) or known is not None
             run = self._prepare(snapshot, merge, writer, stopwatch, attempt)
             result = execute(run)
             check_source_is_stable(self.conf, result)
-            return self._commit(run, result)
+            return self._commit(run, result, _read_set(run, result, whole_table=reads_target))
         except UncertainCommitError:
             raise  # a commit may mention the files
         except BaseException as error:
@@ -206,12 +211,12 @@ class _Command:
             stopwatch=stopwatch,
         )
 
-    def _commit(self, run: MergeRun, result: PathResult) -> MergeResult:
+    def _commit(self, run: MergeRun, result: PathResult, read: ReadSet) -> MergeResult:
         metrics = merge_metrics(result, run.snapshot, run.candidates, run.stopwatch.metrics())
         log_metric_invariants(metrics, result)
         pending = PendingCommit(
             merge=run.merge,
-            read=_read_set(run, result),
+            read=read,
             written=result.written,
             metrics=metrics.operation if self.conf.history_metrics_enabled else None,
             transaction=self._transaction(),
@@ -239,11 +244,12 @@ class _Command:
         return Transaction(app_id=self.conf.txn_app_id, version=self.conf.txn_version)
 
 
-def _read_set(run: MergeRun, result: PathResult) -> ReadSet:
+def _read_set(run: MergeRun, result: PathResult, *, whole_table: bool) -> ReadSet:
+    """Collect what the merge has read; a source that reads the target reads all of it (R-750)."""
     return ReadSet(
         snapshot=run.snapshot,
-        predicate=pruning_predicate(run.merge),
-        files=run.candidates,
+        predicate=exp.true() if whole_table else pruning_predicate(run.merge),
+        files=run.snapshot.files if whole_table else run.candidates,
         removed=result.removed,
         app_id=run.conf.txn_app_id,
     )

@@ -15,19 +15,21 @@ from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
-from mergecheck.merge.syntax.source_query import plan_query
+from mergecheck.merge.syntax.source_query import SourceQuery, plan_query
 from mergecheck.merge.table.log.snapshot import open_snapshot
 from mergecheck.merge.table.reading.scan import read_table
+from mergecheck.merge.table.storage.paths import table_identity, table_location
 from mergecheck.merge.types.nullability import demands_values_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.merge.command import MergeResult
     from mergecheck.merge.errors import MergeError
     from mergecheck.merge.syntax.statement import Clause, MergeStatement
+    from mergecheck.merge.table.log.snapshot import Snapshot
 
 
 def merge_sql(
@@ -56,10 +58,12 @@ def run_statement(
     target = _path(parse_name(statement.target), paths)
     if target is None:
         raise _no_target(spark, statement.target, paths)
-    bound, tables_read = bind_subqueries(statement, lambda parts: _path(parts, paths))
-    views = {view: read_table(spark, open_snapshot(spark, path)) for view, path in tables_read.items()}
-    with _source(spark, statement, paths) as source, _views(spark, views):
-        return run_merge(spark, path=target, statement=bound, source=source)
+    bound, in_subqueries = bind_subqueries(statement, lambda parts: _path(parts, paths))
+    planned = _plan_source(statement.source, paths)
+    snapshots = _open_once(spark, [*in_subqueries.values(), *planned.views.values()])
+    views = {view: read_table(spark, snapshots[path]) for view, path in in_subqueries.items()}
+    with _source(spark, planned, snapshots) as source, _views(spark, views):
+        return run_merge(spark, path=target, statement=bound, source=replace(source, reads=tuple(snapshots.values())))
 
 
 def bind_subqueries(
@@ -93,33 +97,41 @@ def bind_subqueries(
     return replace(statement, condition=bound(statement.condition), clauses=clauses), views
 
 
-@contextmanager
-def _source(spark: SparkSession, statement: MergeStatement, paths: Mapping[str, str]) -> Iterator[MergeSource]:
-    """Open the source for the time of the merge."""
-    if statement.source.startswith("("):
-        with _query(spark, statement.source, paths) as source:
-            yield source
-        return
-    path = _path(parse_name(statement.source), paths)
-    if path is not None:
-        snapshot = open_snapshot(spark, path)
-        yield MergeSource.of_table(read_table(spark, snapshot), snapshot)
-        return
-    yield MergeSource(frame=_analyzed(spark.table, statement.source))
+def _plan_source(source: str, paths: Mapping[str, str]) -> SourceQuery:
+    """Find the Delta tables that the source reads. A Delta table that is the source itself has a view of its name."""
+    if source.startswith("("):
+        return plan_query(source, lambda parts: _path(parts, paths))
+    path = _path(parse_name(source), paths)
+    return SourceQuery(text=source, views={} if path is None else {source: path})
+
+
+def _open_once(spark: SparkSession, paths: Sequence[str]) -> dict[str, Snapshot]:
+    """Open each table once, so that every part of the statement reads it at one version (R-750)."""
+    opened: dict[str, Snapshot] = {}
+    for path in paths:
+        same = (s for s in opened.values() if table_identity(s.location) == table_identity(table_location(path)))
+        opened[path] = next(same, None) or open_snapshot(spark, path)
+    return opened
 
 
 @contextmanager
-def _query(spark: SparkSession, text: str, paths: Mapping[str, str]) -> Iterator[MergeSource]:
-    """Run a query; the Delta tables that it reads are temporary views for the time of the merge."""
-    query = plan_query(text, lambda parts: _path(parts, paths))
-    select = f"SELECT * FROM {query.text}"
-    snapshots = {view: open_snapshot(spark, path) for view, path in query.views.items()}
+def _source(spark: SparkSession, source: SourceQuery, opened: Mapping[str, Snapshot]) -> Iterator[MergeSource]:
+    """Open the source for the time of the merge; the Delta tables that a query reads are temporary views."""
+    snapshots = {view: opened[path] for view, path in source.views.items()}
+    if not source.text.startswith("("):
+        snapshot = snapshots.get(source.text)
+        if snapshot is None:
+            yield MergeSource(frame=_analyzed(spark.table, source.text))
+        else:
+            yield MergeSource.of_table(read_table(spark, snapshot), snapshot)
+        return
+    select = f"SELECT * FROM {source.text}"
     schema = None
     if any(demands_values_inside(snapshot.schema) for snapshot in snapshots.values()):
         with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
             schema = _analyzed(spark.sql, select).schema
     with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
-        yield MergeSource(frame=_analyzed(spark.sql, select), nullability=schema, is_delta=query.is_repeatable)
+        yield MergeSource(frame=_analyzed(spark.sql, select), nullability=schema, is_delta=source.is_repeatable)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from mergecheck.merge.conf import MaterializeSource
 from mergecheck.merge.errors import ExecutionError
 from mergecheck.merge.expressions.resolved import source_column
 from mergecheck.merge.table.reading.scan import not_pushed_down, schema_with_nullability
+from mergecheck.merge.table.storage.paths import table_identity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,18 +57,25 @@ class MergeSource:
         is_delta: it reads a fixed list of files of Delta tables, so that scans of it agree (R-450).
         num_rows: |S| if the log of the table tells it.
         nullability: the columns, if the frame does not know which fields inside them are NOT NULL.
+        reads: the snapshots of Delta tables that the source, or a subquery of the statement, is known to read.
     """
 
     frame: DataFrame
     is_delta: bool = False
     num_rows: int | None = None
     nullability: StructType | None = None
+    reads: tuple[Snapshot, ...] = ()
 
     @classmethod
     def of_table(cls, frame: DataFrame, snapshot: Snapshot) -> MergeSource:
         """Describe what ``read_table`` made of a snapshot."""
         schema = schema_with_nullability(frame, snapshot)
-        return cls(frame=frame, is_delta=True, num_rows=snapshot.num_records, nullability=schema)
+        return cls(frame=frame, is_delta=True, num_rows=snapshot.num_records, nullability=schema, reads=(snapshot,))
+
+    def version_read(self, location: str) -> int | None:
+        """Return the version of a table that is known to be read; None if no snapshot of it is."""
+        table = table_identity(location)
+        return next((read.version for read in self.reads if table_identity(read.location) == table), None)
 
     @property
     def schema(self) -> StructType:

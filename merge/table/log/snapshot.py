@@ -163,9 +163,9 @@ def read_snapshot(
     return replace(snapshot, files=_live_files(table, location))
 
 
-def open_snapshot(spark: SparkSession, path: str, *, app_id: str | None = None) -> Snapshot:
-    """Read a table's latest snapshot, reaching its store as the session does; see ``read_snapshot``."""
-    return read_snapshot(path, app_id=app_id, access=store_access(spark, path))
+def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
+    """Read a table at a version, or its latest one, reaching its store as the session does; see ``read_snapshot``."""
+    return read_snapshot(path, version=version, app_id=app_id, access=store_access(spark, path))
 
 
 def _open_log(location: str, version: int | None, access: StoreAccess | None) -> DeltaTable:

@@ -34,6 +34,11 @@ def table_location(path: str) -> str:
     return _store_location(uri) if uri else os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow links
 
 
+def table_identity(location: str) -> str:
+    """Name a table so that two locations of one table give the same name; links on a local disk are followed."""
+    return location if is_in_store(location) else os.path.realpath(location)
+
+
 def bucket_and_key(location: str) -> tuple[str, str]:
     """Split the location of something in a store."""
     bucket, _, key = location.split("://", 1)[1].partition("/")

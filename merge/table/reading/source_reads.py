@@ -1,0 +1,59 @@
+"""What the source of a merge reads of the target's table (R-750).
+
+A source that reads its target must see the version that the merge starts from. If another commit came between, the
+merge would assign values that were computed from rows of the past.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind
+from mergecheck.merge.table.reading.scan import location_of
+from mergecheck.merge.table.storage.paths import is_in_store, table_identity
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from mergecheck.merge.table.log.snapshot import Snapshot
+
+
+def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
+    """Tell whether a relation reads data files of a table.
+
+    The optimised plan of the relation names the files. Rows that were collected or checkpointed before count as read
+    by the caller, not by the relation.
+
+    Raises:
+        ConcurrentModificationError: it reads the table at another version than that of the snapshot.
+    """
+    table = table_identity(snapshot.location)
+    read = {location for name in frame.inputFiles() if _is_inside(location := _identity(location_of(name)), table)}
+    if not read:
+        return False
+    live = {_identity(file.location) for file in snapshot.files}
+    if read - live:
+        raise _stale(ConflictKind.CONCURRENT_DELETE_READ, snapshot, f"{min(read - live)} is not a file of it")
+    if live - read:
+        raise _stale(ConflictKind.CONCURRENT_APPEND, snapshot, f"it does not read {min(live - read)}")
+    return True
+
+
+def _identity(location: str) -> str:
+    if is_in_store(location):
+        return location
+    directory, name = os.path.split(location)
+    return os.path.join(os.path.realpath(directory), name)  # noqa: PTH118 - a location is plain text
+
+
+def _is_inside(location: str, table: str) -> bool:
+    return location.startswith(f"{table.rstrip('/')}/")
+
+
+def _stale(kind: ConflictKind, snapshot: Snapshot, detail: str) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        kind,
+        f"The source reads the target's table, but not at version {snapshot.version}, which this MERGE starts from: "
+        f"{detail}. Nothing was committed. Read the source again, with toDF() of the table, and run the MERGE again.",
+    )
