@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -26,11 +27,11 @@ _JOIN_KEY = "_partition_file_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
 """Partition values of so many files are written into the query; those of more files are joined."""
+_PATTERN_CHARACTERS = re.compile(r"[\\*?\[\]{}]")
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
 
-# Paths are taken literally, and a file that is lost or broken makes the merge fail instead of losing rows.
+# A file that is lost or broken makes the merge fail instead of losing rows.
 _READ_OPTIONS = {
-    "__globPaths__": "false",
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
     "ignoreMissingFiles": "false",
@@ -121,6 +122,11 @@ def _holds_floats(data_type: t.DataType) -> bool:
     return isinstance(data_type, t.FloatType | t.DoubleType)
 
 
+def literal_path(location: str) -> str:
+    """Write a location so that Spark, which reads paths as patterns, takes each character for itself."""
+    return _PATTERN_CHARACTERS.sub(r"\\\g<0>", location)
+
+
 def location_of(file_name: str) -> str:
     """Turn a value of ``_file_name_`` into the ``location`` of its ``DataFile``."""
     decoded = unquote(file_name)
@@ -138,7 +144,7 @@ def _read_parquet(
     frame = (
         spark.read.options(**_READ_OPTIONS)
         .schema(t.StructType([_nullable(field) for field in fields]))
-        .parquet(*(file.location for file in files))
+        .parquet(*(literal_path(file.location) for file in files))
     )
     if all(field.name.lower() != _METADATA for field in fields):
         return frame, _METADATA

@@ -14,6 +14,10 @@ from mergecheck.merge.errors import UnsupportedTableError
 SPARK_SCHEMES = {"s3a": "s3a", "s3": "s3a"}
 """Schemes of the stores that are supported, and the one by which Spark reaches each: Hadoop has no ``s3``."""
 
+# deltalake 1.6 decodes an escape in a local path, takes a backslash for a slash and refuses control characters.
+_UNREADABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\\\x00-\x1f\x7f]")
+# Hadoop cannot expand a pattern with a colon, and Spark takes each of the others for a pattern.
+_COLON_AND_PATTERN = re.compile(r"(?=.*:).*([*?\[\]{}])")
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<bucket>[^/]*)(?P<key>.*)", re.DOTALL)
 
 
@@ -26,12 +30,12 @@ def table_location(path: str) -> str:
     """Make a location of a path, a ``file:`` URI or a URI of a store, such as ``s3a://bucket/table``.
 
     Raises:
-        UnsupportedTableError: the path names another file system, or a place in a store that cannot be read.
+        UnsupportedTableError: the path names another file system, or a place that the log's reader cannot reach.
     """
     if path.startswith("file:"):
         path = "/" + unquote(path.removeprefix("file:")).lstrip("/")
     uri = _URI.fullmatch(path)
-    return _store_location(uri) if uri else os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow links
+    return _store_location(uri) if uri else _local_location(path)
 
 
 def table_identity(location: str) -> str:
@@ -54,6 +58,17 @@ def file_location(table_location: str, path: str) -> str:
     if uri:
         return f"{SPARK_SCHEMES.get(uri['scheme'], uri['scheme'])}://{uri['bucket']}{uri['key']}"
     return decoded if decoded.startswith("/") else f"{table_location.rstrip('/')}/{decoded}"
+
+
+def _local_location(path: str) -> str:
+    location = os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow links
+    found = _UNREADABLE.search(location)
+    if found:
+        raise UnsupportedTableError([f"{found[0]!r} in the path, which its log's reader takes for another"], where=path)
+    pattern = _COLON_AND_PATTERN.match(location)
+    if pattern:
+        raise UnsupportedTableError([f"a colon and {pattern[1]} in the path, which Spark cannot read"], where=path)
+    return location
 
 
 def _store_location(uri: re.Match[str]) -> str:
