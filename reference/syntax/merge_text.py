@@ -24,18 +24,16 @@ def plain_merge(sql: str) -> str:
         UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
     """
     tree = _read(sql, "statement")
-    words = [write(part) for part in tree.parts if not isinstance(part, Tree) or part.rule not in ("ctes", "source")]
     if not tree.trees("clause"):
         raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
-    del words[words.index("USING") + 1 :]
-    behind = tree.parts[
-        next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source") :
-    ]
+    place = next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source")
+    words = [write(part) for part in tree.parts[:place] if not isinstance(part, Tree) or part.rule != "ctes"]
+    behind = tree.parts[place + 1 :]
     source = _source(tree)
     has_alias = bool(tree.trees("source_alias"))
     if tree.trees("ctes") and not has_alias and not tree.trees("source")[0].has("("):
         source = f"{source} AS {write(tree.trees('source')[0]).split('.')[-1]}"
-    return " ".join([*words, source, *(write(part) for part in behind[1:])]).rstrip("; ")
+    return " ".join([*words, source, *(write(part) for part in behind)]).rstrip("; ")
 
 
 def plain_expression(sql: str) -> str:
