@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import DataType
 
+_HIDDEN = "below_null_"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _ZEROS = {
     "BOOLEAN": False,
@@ -62,7 +63,8 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
             path = _source_path(node, statement, source.schema, now.case.target.schema)
             if path is None:
                 return node
-            name = fields.setdefault(path, f"below_null_{len(fields)}")
+            # Readings of several places may meet in one case.
+            name = fields.setdefault(path, f"{_HIDDEN}{place.name.lower()}_{len(fields)}")
             return exp.column(name, table=alias, quoted=True)
 
         sql = rewritten(now.case.sql, change)
@@ -72,17 +74,19 @@ def _hidden_values_in(place: _Place) -> Callable[[Judged], Judged | None]:
         rows = tuple((*row, *(_value_at(row, source.schema, path) for path in fields)) for row in source.rows)
         filled = Source(schema=Schema((*source.schema.columns, *columns)), rows=rows)
         after = now.with_case(replace(now.case, sql=sql, source=filled))
-        return None if after is None else _without_last(after, set(fields.values()))
+        return None if after is None else _without_hidden(after)
 
     return apply
 
 
-def _without_last(now: Judged, names: set[str]) -> Judged:
+def _without_hidden(now: Judged) -> Judged:
     """Remove the columns added for hidden values, if a star with schema evolution has put them in the table."""
     answer, effects = now.reference.answer, now.reference.trace.effects
-    if not isinstance(answer, Prediction) or effects is None or not names & set(answer.schema.names):
+    if not isinstance(answer, Prediction) or effects is None:
         return now
-    kept = len(answer.schema.columns) - len(names & set(answer.schema.names))  # they come last in source and table
+    kept = sum(not name.startswith(_HIDDEN) for name in answer.schema.names)  # the others come last in source and table
+    if kept == len(answer.schema.columns):
+        return now
     feed = None if answer.cdf is None else tuple((*row[:kept], row[-1]) for row in answer.cdf)
     plain = replace(
         answer,

@@ -16,7 +16,7 @@ from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.trace import Effects, Matches, Trace
@@ -161,16 +161,7 @@ def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judg
 
 def _images_filled(names: set[str], sides: _Sides) -> Iterator[tuple[Row, Row, str | None]]:
     """Give every row that has a source row with columns of it filled in, as it should be, and its change type."""
-    source, effects = sides.trace.source, sides.effects
-    assert source is not None, "the caller has looked"  # noqa: S101 - tells mypy
-    places = _known_places(names, sides)
-
-    def filled(row: Row, sid: int) -> Row:
-        cells = list(row)
-        for place, given, convert in places:
-            cells[place] = convert(source.rows[sid][given])
-        return tuple(cells)
-
+    effects, filled = sides.effects, _filler(names, sides)
     for sid, row in effects.inserted.items():
         yield filled(row, sid), row, "insert"
     for sid, rid in sides.matches.pairs:
@@ -182,6 +173,20 @@ def _images_filled(names: set[str], sides: _Sides) -> Iterator[tuple[Row, Row, s
             yield filled(old, sid), old, "delete"
         else:
             yield filled(old, sid), old, None
+
+
+def _filler(names: set[str], sides: _Sides) -> Callable[[Row, int], Row]:
+    """Make a function that fills columns of a row from the source row of a number."""
+    source, places = sides.trace.source, _known_places(names, sides)
+
+    def filled(row: Row, sid: int) -> Row:
+        cells = list(row)
+        for place, given, convert in places:
+            assert source is not None, "there are places then"  # noqa: S101 - tells mypy
+            cells[place] = convert(source.rows[sid][given])
+        return tuple(cells)
+
+    return filled
 
 
 def _known_places(names: set[str], sides: _Sides) -> list[tuple[int, int, Callable[[Value], Value]]]:
@@ -231,29 +236,38 @@ def _partition_text(now: Judged) -> Judged | None:
 def _copies_per_match(now: Judged) -> Judged | None:
     """A row that is only copied is written once for every source row that matches it, and counted so.
 
-    The engine rewrites the files in which a row is updated or deleted, and no others.
+    The engine rewrites the files in which a row is updated or deleted, and no others. Where each copy has the columns
+    that the merge adds from its own source row, one copy is left for the reading that knows of these columns.
     """
     sides = _sides(now)
     if sides is None or not isinstance(sides.found, TableOutcome):
         return None
-    found, trace = sides.found, sides.trace
-    num_matches = Counter(rid for _, rid in sides.matches.pairs)
-    rewritten = {trace.files[rid] for rid in (*sides.effects.updated, *sides.effects.deleted)}
-    surplus = [
-        row
-        for rid, row in sides.effects.unchanged.items()
-        if trace.files[rid] in rewritten
-        for _ in range(num_matches[rid] - 1)
-    ]
-    more = _without(found.rows, sides.wanted.rows, sides.wanted.schema)
-    if not surplus or more is None or _without(more, surplus, sides.wanted.schema) != ():
+    found, schema = sides.found, sides.wanted.schema
+    surplus = _surplus_copies(sides)
+    more = _without(found.rows, sides.wanted.rows, schema)
+    added = _added(now)
+    if more is None or _without(more, surplus, schema) != ():
+        surplus = _surplus_copies(sides, filled=added) if added else []
+    rows = _without(found.rows, surplus, schema)
+    if not surplus or rows is None or len(rows) != len(sides.wanted.rows):
         return None
-    rows = _without(found.rows, surplus, sides.wanted.schema)
-    if rows is None or not {_COPIED, _OUTPUT} <= found.metrics.keys():
+    if not {_COPIED, _OUTPUT} <= found.metrics.keys():
         return None
     metrics = {name: value - len(surplus) * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
     num_records = found.num_records_added - len(surplus)
     return replace(now, result=replace(found, rows=rows, metrics=metrics, num_records_added=num_records))
+
+
+def _surplus_copies(sides: _Sides, filled: Collection[str] = ()) -> list[Row]:
+    """Return the copies of unchanged rows in rewritten files beyond the first, with columns filled from the source."""
+    trace, effects = sides.trace, sides.effects
+    rewritten = {trace.files[rid] for rid in (*effects.updated, *effects.deleted)}
+    fill = _filler(set(filled), sides)
+    copies: dict[int, list[Row]] = {}
+    for sid, rid in sides.matches.pairs:
+        if rid in effects.unchanged and trace.files[rid] in rewritten:
+            copies.setdefault(rid, []).append(fill(effects.unchanged[rid], sid))
+    return [copy for own in copies.values() for copy in own[1:]]
 
 
 def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:
@@ -316,6 +330,11 @@ READINGS = (
         phase=Phase.REPAIR,
         apply=_equal_values_kept,
     ),
+    Reading(
+        name="a copied row is written once for every source row that matches it",
+        phase=Phase.REPAIR,
+        apply=_copies_per_match,
+    ),
     Reading(name="added columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_added)),
     Reading(
         name="NOT NULL columns are filled from the source",
@@ -324,11 +343,6 @@ READINGS = (
     ),
     Reading(
         name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text
-    ),
-    Reading(
-        name="a copied row is written once for every source row that matches it",
-        phase=Phase.REPAIR,
-        apply=_copies_per_match,
     ),
     Reading(
         name="of a row of the table and an unmatched source row one may be lost",

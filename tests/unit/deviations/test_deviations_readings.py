@@ -185,6 +185,54 @@ def test_columns_that_stand_for_fields_are_not_added_to_the_table() -> None:
     assert sorted(after.reference.answer.rows) == [(1, 0, None), (2, 2, None), (3, 6, None), (4, 8, None)]
 
 
+def test_fields_of_null_structs_in_several_places_do_not_meet() -> None:
+    """Each reading adds columns of its own; none of them reaches the table by a star."""
+    sql = f"{_MERGE} t.id = s.n.a WHEN MATCHED THEN UPDATE SET v = s.n.b WHEN NOT MATCHED THEN INSERT *".replace(
+        "E I", "E WITH SCHEMA EVOLUTION I"
+    )
+    target = {"schema": "id INT, v INT", "rows": [[0, 1], [2, 2]]}
+    source = {"schema": "id INT, n STRUCT<a: INT, b: INT>", "rows": [[1, None], [9, {"a": 9, "b": 3}]]}
+    after: Judged | None = _judged(_case(sql, target=target, source=source))
+    for place in ("ON", "values"):
+        assert after is not None
+        after = READINGS[f"fields of NULL structs are zeros in {place}"].apply(after)
+    assert after is not None
+    assert isinstance(after.reference.answer, Prediction)
+    assert after.reference.answer.schema.names == ("id", "v", "n")
+    assert sorted(after.reference.answer.rows) == [(0, 0, None), (2, 2, None), (9, None, (9, 3))]
+
+
+def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None:
+    """Each copy has the value of its own source row in the column that the merge adds; one copy is left."""
+    sql = f"{_MERGE} t.id <= s.id WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE".replace(
+        "E I", "E WITH SCHEMA EVOLUTION I"
+    )
+    case = _case(
+        sql,
+        target={"schema": "id INT", "rows": [[0], [1]]},
+        source={"schema": "id INT, extra INT", "rows": [[0, 7], [0, 8]]},
+    )
+    reading = "of several source rows that match a target row one may update it"
+    refused = Judged(
+        given=case, case=case, reference=evaluate(case), result=Rejection(error_class="", message="")
+    )
+    allowed = READINGS[reading].apply(refused)
+    assert allowed is not None
+    right = answered(allowed.reference.answer)
+    assert isinstance(right, Outcome)
+    metrics = {**right.metrics, "numTargetRowsCopied": 2, "numOutputRows": 2}
+    shown = {name: getattr(right, name) for name in ("schema", "cdf", "committed", "path")}
+    rows = ((0, 7), (0, 8))
+    doubled = TableOutcome(**shown, rows=rows, metrics=metrics, num_records_added=2, num_records_removed=2)
+    now = replace(allowed, result=doubled)
+    for name in ("a copied row is written once for every source row that matches it", "added columns are filled from the source"):
+        after = READINGS[name].apply(now)
+        assert after is not None
+        now = after
+    assert isinstance(now.result, Outcome)
+    assert now.result.rows == right.rows == ((0, None),)
+
+
 @pytest.mark.parametrize(
     ("found", "after"),
     [
