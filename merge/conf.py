@@ -25,6 +25,7 @@ MATERIALIZE_SOURCE = _DELTA + "merge.materializeSource"
 DROP_NULL_COLUMNS = _DELTA + "createDataFrame.dropNullColumns"
 OPTIMIZE_WRITE = _DELTA + "optimizeWrite.enabled"
 ANSI_ENABLED = "spark.sql.ansi.enabled"
+_NO_OPTION = "INVALID_CONF_VALUE.OUT_OF_RANGE_OF_OPTIONS"
 _TXN_APP_ID, _TXN_VERSION = _DELTA + "write.txnAppId", _DELTA + "write.txnVersion"
 
 # Optimisations of this package, which Delta Lake lacks: they change how a merge runs, never what it does.
@@ -39,18 +40,18 @@ LARGE_TABLE_BYTES = OWN_PREFIX + "largeTableBytes"
 # Flags that change results and are not implemented: full name -> the only value that is accepted.
 _ONLY_DEFAULT: Mapping[str, str] = {
     _DELTA + "schemaEvolution.merge.fixNestedStructAlignment": "true",  # R-241
+    _DELTA + "write.txnVersion.autoReset.enabled": "false",  # R-715: a merge does not change its session's settings
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",  # "x" is a string to our parser
     "spark.sql.parser.escapedStringLiterals": "false",  # backslashes in strings are escapes to our parser
 }
 
 
 class MaterializeSource(Enum):
-    """``merge.materializeSource``; any unknown value means INVALID, which acts like ALL (R-450)."""
+    """``merge.materializeSource`` (R-450)."""
 
     AUTO = "auto"
     ALL = "all"
     NONE = "none"
-    INVALID = "invalid"
 
 
 class StoreAssignmentPolicy(Enum):
@@ -66,8 +67,7 @@ def _flag(given: str) -> bool:
 
 
 def _materialize_source(given: str) -> MaterializeSource:
-    known = {mode.value: mode for mode in MaterializeSource}
-    return known.get(given.strip().lower(), MaterializeSource.INVALID)
+    return MaterializeSource(given.strip().lower())
 
 
 def _store_assignment_policy(given: str) -> StoreAssignmentPolicy:
@@ -81,13 +81,19 @@ def _bytes(given: str) -> int:
 
 
 def _setting(
-    name: str, default: object, read: Callable[[str], object] = _flag, *, allowed: str = "true or false"
+    name: str,
+    default: object,
+    read: Callable[[str], object] = _flag,
+    *,
+    allowed: str = "true or false",
+    error: str = "INVALID_CONF_VALUE.TYPE_MISMATCH",
 ) -> Any:  # noqa: ANN401 - of the field's type
     """Declare a field that is read from a setting.
 
-    ``read`` turns its text into the value, or raises KeyError or ValueError; ``allowed`` tells the user what it takes.
+    ``read`` turns its text into the value, or raises KeyError or ValueError; ``allowed`` tells the user what it takes,
+    ``error`` is Spark's class for what it does not.
     """
-    return field(default=default, metadata={"setting": name, "read": read, "allowed": allowed})
+    return field(default=default, metadata={"setting": name, "read": read, "allowed": allowed, "error": error})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +119,7 @@ class MergeConf:
     optimize_matched_only_merge: bool = _setting(OPTIMIZE_MATCHED_ONLY, default=True)
     repartition_before_write: bool = _setting(REPARTITION_BEFORE_WRITE, default=True)
     materialize_source: MaterializeSource = _setting(  # noqa: RUF009 - a field
-        MATERIALIZE_SOURCE, MaterializeSource.AUTO, _materialize_source
+        MATERIALIZE_SOURCE, MaterializeSource.AUTO, _materialize_source, allowed="auto, all or none", error=_NO_OPTION
     )
     fail_if_source_changed: bool = _setting(_DELTA + "merge.failIfSourceChanged", default=False)
     empty_schema_target_check: bool = _setting(_DELTA + "merge.emptySchemaTargetCheck.enabled", default=True)
@@ -143,6 +149,7 @@ class MergeConf:
         StoreAssignmentPolicy.ANSI,
         _store_assignment_policy,
         allowed="ANSI, LEGACY or STRICT",
+        error=_NO_OPTION,
     )
     ansi_enabled: bool = _setting(ANSI_ENABLED, default=True)
     single_scan: bool = _setting(SINGLE_SCAN, default=True)
@@ -171,7 +178,7 @@ class MergeConf:
         for one, other in ((_TXN_APP_ID, _TXN_VERSION), (_TXN_VERSION, _TXN_APP_ID)):
             if one in settings and other not in settings:
                 raise InvalidConfigurationError(
-                    "INVALID_CONF_VALUE.REQUIREMENT",
+                    "DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
                     f"{one} is set without {other}. Set both or neither (R-715 idempotent writes).",
                 )
         values: dict[str, Any] = {}
@@ -182,7 +189,7 @@ class MergeConf:
                     values[f.name] = f.metadata["read"](settings[name])
                 except (KeyError, ValueError):
                     raise InvalidConfigurationError(
-                        "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                        f.metadata["error"],
                         f"{name} is {settings[name]!r}, but must be {f.metadata['allowed']}. "
                         "Set it with spark.conf.set, or unset it for the default.",
                     ) from None

@@ -40,7 +40,6 @@ class MaterializeReason(Enum):
     NOT_MATERIALIZED_NONE = "notMaterializedNone"
     NON_DELTA = "materializeNonDeterministicSourceNonDelta"
     ALL = "materializeAll"
-    INVALID_CONFIGURATION = "invalidConfigurationFailsafe"
 
     @property
     def materializes(self) -> bool:
@@ -115,8 +114,6 @@ def materialization_reason(
         return MaterializeReason.NOT_MATERIALIZED_NONE
     if mode is MaterializeSource.ALL:
         return MaterializeReason.ALL
-    if mode is MaterializeSource.INVALID:
-        return MaterializeReason.INVALID_CONFIGURATION
     if insert_only_path:
         return MaterializeReason.NOT_MATERIALIZED_AUTO_INSERT_ONLY
     if source_is_delta:

@@ -12,14 +12,14 @@ from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.syntax.statement import Action, Kind, is_name, name_parts
-from mergecheck.reference.types.data_types import VOID
+from mergecheck.reference.types.data_types import TIMESTAMP_NTZ, VOID, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mergecheck.reference.analysis.assignments import Path
     from mergecheck.reference.syntax.statement import Clause
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.reference.types.data_types import DataType, Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +106,25 @@ class ClauseNames:
         )
         return evolved_schema(self.target.schema, self.source.schema, wanted)
 
-    def check_void_columns(self, final: Schema) -> None:
-        """Check what becomes of a VOID column, once the statement is resolved: Delta looks as it begins to run (R-144).
+    def check_new_types(self, final: Schema) -> None:
+        """Check types of new columns once the statement is resolved: Delta looks as it begins to run (R-144, R-704).
+
+        A table has the feature timestampNtz if it has such a column, as it is created with the features it needs.
 
         Raises:
-            RejectedError: if the session takes no such column.
-            UnsupportedByReferenceError: if it does.
+            RejectedError: for a VOID column if the session takes none, and for the first TIMESTAMP_NTZ of a table.
+            UnsupportedByReferenceError: for a VOID column if the session does.
         """
-        if not self.evolution or all(column.type != VOID for column in final.columns):
+        if not self.evolution:
             return
-        if self.drops_null_columns:
-            raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
-        raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
+        if any(column.type == VOID for column in final.columns):
+            if self.drops_null_columns:
+                raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
+            raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
+        if _has_timestamp_ntz(final) and not _has_timestamp_ntz(self.target.schema):
+            raise RejectedError(
+                "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "TIMESTAMP_NTZ needs the table feature timestampNtz."
+            )
 
     def check_names(self, node: exp.Expr, scope: Scope) -> None:
         """Resolve every name of an expression.
@@ -127,6 +134,20 @@ class ClauseNames:
         """
         for name in _names(node):
             scope.resolve(name)
+
+
+def _has_timestamp_ntz(schema: Schema) -> bool:
+    return any(_holds_timestamp_ntz(column.type) for column in schema.columns)
+
+
+def _holds_timestamp_ntz(data_type: DataType) -> bool:
+    if isinstance(data_type, StructType):
+        return any(_holds_timestamp_ntz(field.type) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return _holds_timestamp_ntz(data_type.element)
+    if isinstance(data_type, MapType):
+        return _holds_timestamp_ntz(data_type.key) or _holds_timestamp_ntz(data_type.value)
+    return data_type == TIMESTAMP_NTZ
 
 
 def _names(node: exp.Expr) -> Iterator[tuple[str, ...]]:

@@ -141,7 +141,7 @@ class Resolver:
             old=old,
             stored=self._old_row(final, preserve_null_structs=True),
         )
-        self.names.check_void_columns(evolved)
+        self.names.check_new_types(evolved)
         return resolved
 
     @property

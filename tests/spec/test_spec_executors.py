@@ -15,9 +15,9 @@ from pyspark.sql import types as t
 
 from mergecheck.harness.spark.session import settings_of
 from mergecheck.merge import command
-from mergecheck.merge.conf import SINGLE_SCAN, MergeConf
+from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
-from mergecheck.merge.executors.source import MaterializeReason, materialization_reason
+from mergecheck.merge.executors.source import MaterializeReason
 from mergecheck.merge.metrics import ExecutionPath
 from mergecheck.merge.table.commit.commit import commit
 
@@ -289,13 +289,6 @@ def test_reasons_for_materialising(spark: SparkSession, table: Table) -> None:
     for value, reason in (("none", MaterializeReason.NOT_MATERIALIZED_NONE), ("all", MaterializeReason.ALL)):
         with settings_of(spark, {DELTA + "merge.materializeSource": value}):
             assert table.merge(INSERT, rows).materialize_reason is reason
-
-
-def test_an_unknown_value_of_materialize_source_materialises() -> None:
-    """It acts like ``all``, under its own reason (R-450). Delta's session refuses it, so it comes from a mapping."""
-    conf = MergeConf.from_settings({DELTA + "merge.materializeSource": "often"})
-    reason = materialization_reason(conf.materialize_source, insert_only_path=True, source_is_delta=True)
-    assert reason is MaterializeReason.INVALID_CONFIGURATION
 
 
 def test_random_values_are_the_same_in_table_and_feed(table: Table) -> None:

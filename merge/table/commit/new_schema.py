@@ -23,7 +23,8 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
     With ``createDataFrame.dropNullColumns`` no VOID column may be added (R-144).
 
     Raises:
-        AnalysisError: names reserved by the change data feed (R-632), or VOID columns that are not allowed (R-144).
+        AnalysisError: names reserved by the change data feed (R-632), VOID columns that are not allowed (R-144), or a
+            type that needs a table feature which the table lacks (R-704).
         UnsupportedStatementError: a new column of a type that this package cannot write.
     """
     if drops_null_columns:
@@ -48,10 +49,17 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
         raise UnsupportedStatementError(
             f"a table with {feature}", hint="Leave the column out of the source, or cast it there."
         )
+    if snapshot.protocol.lacks_timestamp_ntz(schema):
+        raise AnalysisError(
+            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
+            "A new column of type TIMESTAMP_NTZ needs the table feature timestampNtz. Enable it by "
+            "ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported'), or cast the column in the "
+            "source.",
+        )
 
 
 def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]:
-    """Write the ``metaData`` action for an evolved schema, after a ``protocol`` action if the protocol must change.
+    """Write the ``metaData`` action for an evolved schema.
 
     All else of the table's metadata stays as it is. Without a change of the schema there is no action (R-239).
     """
@@ -64,6 +72,4 @@ def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]
         "partitionColumns": list(snapshot.partition_columns),
         "configuration": dict(snapshot.properties),
     }
-    protocol = snapshot.protocol.upgraded_for(schema)
-    upgrade = () if protocol == snapshot.protocol else (protocol.action(),)
-    return (*upgrade, {"metaData": action})
+    return ({"metaData": action},)

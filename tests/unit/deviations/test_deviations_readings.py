@@ -213,9 +213,7 @@ def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None
         source={"schema": "id INT, extra INT", "rows": [[0, 7], [0, 8]]},
     )
     reading = "of several source rows that match a target row one may update it"
-    refused = Judged(
-        given=case, case=case, reference=evaluate(case), result=Rejection(error_class="", message="")
-    )
+    refused = Judged(given=case, case=case, reference=evaluate(case), result=Rejection(error_class="", message=""))
     allowed = READINGS[reading].apply(refused)
     assert allowed is not None
     right = answered(allowed.reference.answer)
@@ -225,7 +223,10 @@ def test_copies_of_a_row_are_filled_from_the_source_rows_that_match_it() -> None
     rows = ((0, 7), (0, 8))
     doubled = TableOutcome(**shown, rows=rows, metrics=metrics, num_records_added=2, num_records_removed=2)
     now = replace(allowed, result=doubled)
-    for name in ("a copied row is written once for every source row that matches it", "added columns are filled from the source"):
+    for name in (
+        "a copied row is written once for every source row that matches it",
+        "added columns are filled from the source",
+    ):
         after = READINGS[name].apply(now)
         assert after is not None
         now = after

@@ -15,7 +15,6 @@ from mergecheck.merge.table.commit.commit import PendingCommit, commit
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema, schema_actions
 from mergecheck.merge.table.log.columnless import read_columnless
-from mergecheck.merge.table.log.protocol import Protocol
 from mergecheck.merge.table.log.snapshot import Snapshot, read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.writing.write import WriteResult
@@ -102,53 +101,32 @@ def test_an_old_schema_makes_no_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("protocol", "allowed"),
     [
+        ({"minReaderVersion": 1, "minWriterVersion": 4}, False),
+        ({"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["checkConstraints"]}, False),
         (
-            {"minReaderVersion": 1, "minWriterVersion": 4},
-            Protocol(
-                min_reader_version=3,
-                min_writer_version=7,
-                reader_features=frozenset({"timestampNtz"}),
-                writer_features=frozenset(
-                    {
-                        "appendOnly",
-                        "invariants",
-                        "checkConstraints",
-                        "changeDataFeed",
-                        "generatedColumns",
-                        "timestampNtz",
-                    }
-                ),
-            ),
-        ),
-        (
-            {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["checkConstraints"]},
-            Protocol(
-                min_reader_version=3,
-                min_writer_version=7,
-                reader_features=frozenset({"timestampNtz"}),
-                writer_features=frozenset({"checkConstraints", "timestampNtz"}),
-            ),
+            {
+                "minReaderVersion": 3,
+                "minWriterVersion": 7,
+                "readerFeatures": ["timestampNtz"],
+                "writerFeatures": ["timestampNtz"],
+            },
+            True,
         ),
     ],
 )
-def test_a_timestamp_without_zone_upgrades_the_protocol(
-    tmp_path: Path, before: dict[str, Any], after: Protocol
-) -> None:
-    """R-704: what the old versions stood for is kept by name; the table can be read afterwards."""
-    snapshot = table(tmp_path, KEY, properties={}, protocol=before)
+def test_a_timestamp_without_zone_needs_its_feature(tmp_path: Path, protocol: dict[str, Any], *, allowed: bool) -> None:
+    """R-704: a merge does not enable it, at whatever depth the type is."""
+    snapshot = table(tmp_path, KEY, properties={}, protocol=protocol)
     nested = t.StructField("s", t.MapType(t.StringType(), t.ArrayType(t.StructType([NTZ]))))
     schema = evolved(snapshot.schema, nested)
-    assert commit(pending(snapshot, schema), skip_empty=True) == 1
-    assert [next(iter(action)) for action in LogStore(str(tmp_path)).read(1)] == [
-        "commitInfo",
-        "protocol",
-        "metaData",
-    ]
-    again = read_snapshot(str(tmp_path))
-    assert again.protocol == after
-    assert again.protocol.upgraded_for(evolved(schema, NTZ)) is again.protocol
+    if allowed:
+        check_new_schema(snapshot, schema)
+        return
+    with pytest.raises(AnalysisError) as raised:
+        check_new_schema(snapshot, schema)
+    assert raised.value.error_class == "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT"
 
 
 @pytest.mark.parametrize("change_feed", ["true", "false"])
