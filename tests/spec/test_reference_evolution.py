@@ -176,6 +176,25 @@ def test_a_new_schema_is_committed_without_rows(clauses: str, path: MergePath) -
     assert answer.cdf == ()
 
 
+@pytest.mark.parametrize("new", ["TIMESTAMP_NTZ", "ARRAY<STRUCT<a: MAP<STRING, TIMESTAMP_NTZ>>>"])
+def test_a_first_timestamp_without_zone_is_refused(new: str) -> None:
+    """R-704: it needs a table feature that a merge does not enable, whatever happens to rows; a second one does not."""
+    first = merge(UPSERT, target=[], source=[], source_schema=f"k INT, v STRING, at {new}", evolution=True)
+    second = merge(
+        UPSERT,
+        target=[],
+        schema="k INT, v TIMESTAMP_NTZ",
+        source=[],
+        source_schema=f"k INT, at {new}",
+        evolution=True,
+    )
+    unused = merge(INSERT_STAR, target=[], source=[], source_schema=f"k INT, v STRING, at {new}")
+
+    assert rejected(first) == "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT"
+    assert predicted(second).schema.ddl() == f"k INT, v TIMESTAMP_NTZ, at {new}"
+    assert predicted(unused).schema.ddl() == "k INT, v STRING"
+
+
 def test_change_rows_have_the_new_schema() -> None:
     """R-610, R-630: images of old rows hold NULL in new columns and new fields."""
     answer = predicted(
