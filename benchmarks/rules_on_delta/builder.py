@@ -29,12 +29,9 @@ def _error(act: Callable[[], object]) -> str:
 
 
 def _missing_maps(lab: Lab) -> object:
-    builder = _builder(lab)
-    return [
-        _error(lambda: builder.whenMatchedUpdate()),  # noqa: PLW0108 - mypy takes the overloads for no Callable
-        _error(builder.whenNotMatchedInsert),
-        _error(lambda: builder.whenNotMatchedBySourceUpdate()),  # noqa: PLW0108 - the same
-    ]
+    builder: Any = _builder(lab)  # its types forbid what is tried here
+    calls = (builder.whenMatchedUpdate, builder.whenNotMatchedInsert, builder.whenNotMatchedBySourceUpdate)
+    return [_error(call) for call in calls]
 
 
 def _wrong_types(lab: Lab) -> object:
