@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,24 @@ _QUERIES = (
     "SELECT {n} FROM {t} ORDER BY {m} DESC LIMIT 3",
     "SELECT {n}, row_number() OVER (PARTITION BY {m} ORDER BY {k} DESC) AS {m} FROM {t}",
     "VALUES (1, 'a'), (2, 'b') AS {n}(c, d)",
+)
+# Every place where a name may be; {0} becomes each word of the language.
+_PLACES = (
+    "MERGE INTO {0} USING s ON a = b WHEN MATCHED THEN DELETE",
+    "MERGE INTO t {0} USING s ON a = b WHEN MATCHED THEN DELETE",
+    "MERGE INTO t AS {0} USING {0} ON a = b WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s {0} ON {0}.a = b.{0} WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON {0} WHEN MATCHED AND {0} THEN DELETE",
+    "MERGE INTO t USING s ON {0} = a AND b = {0} OR {0} IS NULL WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON NOT {0} AND a + {0} - {0} * 2 > 1 WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON a BETWEEN {0} AND {0} AND a IN ({0}, {0}) WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON a LIKE {0} OR a = -{0} WHEN MATCHED THEN UPDATE SET {0} = {0}, a.{0} = {0}",
+    "MERGE INTO t USING s ON a = b WHEN NOT MATCHED THEN INSERT ({0}, a) VALUES ({0}, ({0}))",
+    "MERGE INTO t USING s ON CASE {0} WHEN {0} THEN {0} ELSE {0} END WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON CASE WHEN {0} THEN {0} END = f({0}, {0}) WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON {0}[{0}] = CAST({0} AS INT) WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING (SELECT {0} FROM {0}) AS {0} ON {0}.{0} = 1 WHEN MATCHED THEN DELETE",
+    "MERGE INTO t USING s ON {0}(a) WHEN MATCHED THEN DELETE",
 )
 
 
@@ -135,12 +154,20 @@ class _Draw:
 
 
 def texts(random: Random) -> Iterator[str]:
-    """Yield an endless stream of texts: half as drawn, half with a token removed, doubled, swapped or replaced."""
+    """Yield an endless stream of texts.
+
+    One in three is as drawn, one the same with a token removed, doubled, swapped or replaced, and one has a word of
+    the language in the place of a name. Words and places come in an order that is drawn, and all of them before any
+    comes twice.
+    """
     draw = _Draw(random)
-    while True:
+    words = [place.format(word) for word in _KEYWORDS for place in _PLACES]
+    random.shuffle(words)
+    for word in cycle(words):
         text = draw.merge()
         yield text
         yield changed(text, random)
+        yield word
 
 
 def changed(text: str, random: Random) -> str:

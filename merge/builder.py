@@ -28,7 +28,8 @@ from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
 from mergecheck.merge.resolution.delta_merge_into import check_clauses
-from mergecheck.merge.syntax.dialect import parse_expression, parse_name
+from mergecheck.merge.syntax.dialect import parse_name
+from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 from mergecheck.merge.table.log.snapshot import open_snapshot

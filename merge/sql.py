@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException
 
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
@@ -47,7 +47,28 @@ def merge_sql(
     Raises:
         MergeError: what is wrong, by Delta's or Spark's error class; the target is unchanged.
     """
-    return run_statement(spark, parse_merge(sql, interleaved=interleaved), tables=tables)
+    try:
+        statement = parse_merge(sql, interleaved=interleaved)
+    except AnalysisError as error:
+        raise _as_spark_says(spark, sql, error) from error
+    return run_statement(spark, statement, tables=tables)
+
+
+def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Exception:
+    """Ask Spark's own parser about a statement that ours refuses; EXPLAIN parses it and runs nothing."""
+    try:
+        parsed = spark.sql(f"EXPLAIN EXTENDED {sql}").collect()[0][0].split("== Analyzed Logical Plan ==")[0]
+    except ParseException as refusal:
+        known = from_spark(refusal)
+        if not isinstance(known, AnalysisError) or known.error_class == error.error_class:
+            return error  # which says what is allowed
+        return AnalysisError(known.error_class, known.message.replace("EXPLAIN EXTENDED ", ""))
+    if "MergeIntoTable" not in parsed:
+        return error
+    return UnsupportedStatementError(
+        "this way of writing, which Spark reads",
+        hint=f"Write names that are words of SQL in backticks. {error.message}",
+    )
 
 
 def run_statement(

@@ -10,7 +10,8 @@ from sqlglot import exp
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
-from mergecheck.merge.syntax.dialect import parse_expression, span, without_final_comment
+from mergecheck.merge.syntax.dialect import without_final_comment
+from mergecheck.merge.syntax.expression_reader import parse_expression, span
 from mergecheck.merge.types.fields import field_type
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.clock import StatementClock
 
 # Spark reads these words as functions if no column has the name.
-_LITERAL_FUNCTIONS = frozenset({"user", "current_user", "session_user", "current_time", "current_catalog"})
+_LITERAL_FUNCTIONS = frozenset(
+    {"user", "current_user", "session_user", "current_time", "current_catalog"}
+    | {"current_date", "current_timestamp", "localtimestamp"}
+)
 
 
 def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> ResolvedExpression:
@@ -34,7 +38,7 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
     """
     tree = parse_expression(text)
     matches: list[Match] = []
-    edits: list[tuple[int, int, str]] = list(clock.edits(text))
+    edits: list[tuple[int, int, str]] = []
     reference: DataType | None = None
     for chain in _chains(tree):
         match = _lookup(chain, scope, text=text, where=where)
@@ -51,6 +55,8 @@ def bind(text: str, scope: Scope, *, where: str, clock: StatementClock) -> Resol
             tree, reference = renamed, reached
         else:
             chain.top.replace(renamed)
+    columns = {start for start, _, _ in edits}
+    edits += [edit for edit in clock.edits(text) if edit[0] not in columns]
     return ResolvedExpression(
         sql=edited(without_final_comment(text), edits),
         tree=tree,

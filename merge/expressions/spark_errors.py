@@ -9,7 +9,8 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from sqlglot import exp
 
 from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, MergeError
-from mergecheck.merge.syntax.dialect import MergeDialect, parse_expression, quote_name
+from mergecheck.merge.syntax.dialect import MergeDialect, quote_name
+from mergecheck.merge.syntax.expression_reader import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

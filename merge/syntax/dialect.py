@@ -1,19 +1,18 @@
-"""Spark SQL text as tokens and trees, through one dialect of sqlglot.
+"""Spark SQL text as sqlglot's tokens, and names as text.
 
-Trees only describe an expression: the names that it uses, and what data skipping may conclude from it. Spark runs the
-user's own text with names replaced in place, so that sqlglot's spelling cannot change a result.
+Spark runs the user's own text with names replaced in place, so that sqlglot's spelling cannot change a result.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.syntax.lexer import syntax_error
+from mergecheck.merge.syntax.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from sqlglot.dialects.dialect import DialectType
@@ -42,14 +41,6 @@ class MergeDialect(Spark):
         return tokens
 
 
-_SELECT = "SELECT "
-
-
-def syntax_error(what: str, text: str) -> AnalysisError:
-    """Build Spark's ``PARSE_SYNTAX_ERROR`` for a text that is no Spark SQL or no MERGE (R-101)."""
-    return AnalysisError("PARSE_SYNTAX_ERROR", f"{what}\n\n  {text.strip()}")
-
-
 def tokenize(sql: str) -> tuple[Token, ...]:
     """Split SQL text into tokens whose ``start`` and ``end`` are positions in it, both included.
 
@@ -60,32 +51,6 @@ def tokenize(sql: str) -> tuple[Token, ...]:
         return tuple(MergeDialect().tokenize(sql))
     except SqlglotError as error:
         raise syntax_error(f"Not readable as SQL: {_first_line(error)}", sql) from error
-
-
-def parse_expression(text: str) -> exp.Expr:
-    """Parse one Spark SQL expression.
-
-    Identifiers carry ``meta["start"]`` and ``meta["end"]``; use ``span`` to get positions in ``text``.
-
-    Raises:
-        AnalysisError: ``PARSE_SYNTAX_ERROR`` if the text is not exactly one expression.
-    """
-    try:
-        statements = [s for s in MergeDialect().parse(_SELECT + text) if s is not None]
-    except SqlglotError as error:
-        raise syntax_error(f"Not an expression of Spark SQL: {_first_line(error)}", text) from error
-    ends = tokenize(text)
-    if len(statements) != 1 or not _is_bare_select(statements[0]) or ends[-1].token_type is TokenType.SEMICOLON:
-        raise syntax_error("One SQL expression is allowed here, but this is more than that:", text)
-    tree: exp.Expr = statements[0].expressions[0].pop()
-    if isinstance(tree, exp.Alias | exp.Aliases):
-        raise syntax_error("An expression cannot have an alias here. Leave the alias out:", text)
-    return tree
-
-
-def span(identifier: exp.Expr) -> tuple[int, int]:
-    """Locate an identifier of a ``parse_expression`` tree: start and end (excluded) in the text parsed."""
-    return identifier.meta["start"] - len(_SELECT), identifier.meta["end"] + 1 - len(_SELECT)
 
 
 def without_final_comment(text: str) -> str:
@@ -99,28 +64,11 @@ def parse_name(text: str) -> tuple[str, ...]:
     Raises:
         AnalysisError: ``PARSE_SYNTAX_ERROR`` if the text is not a name.
     """
-    tokens = tokenize(text)
-    parts: list[str] = []
-    for index, token in enumerate(tokens):
-        if index % 2 and token.token_type is not TokenType.DOT:
-            break
-        if index % 2 == 0:
-            if not is_name(token):
-                break
-            parts.append(token.text)
-    else:
-        if len(tokens) % 2:
-            return tuple(parts)
-    raise syntax_error("Not a column name. Write a, a.b or `a name with spaces`:", text)
-
-
-def is_name(token: Token) -> bool:
-    """Tell whether a token can be one part of a name: a quoted identifier or any word."""
-    if token.token_type is TokenType.IDENTIFIER:
-        return True
-    if token.token_type in {TokenType.STRING, TokenType.NUMBER}:
-        return False
-    return token.text.replace("_", "a").isalnum()
+    cursor = TokenCursor(text)
+    parts = cursor.name()
+    if not cursor.done:
+        raise cursor.wrong("Not a column name. Write a, a.b or `a name with spaces`.")
+    return parts
 
 
 def quote_name(name: str) -> str:
@@ -131,13 +79,6 @@ def quote_name(name: str) -> str:
 def quote_string(text: str) -> str:
     """Write a string literal of Spark SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _is_bare_select(statement: exp.Expr) -> bool:
-    """Tell whether parsing ``SELECT <text>`` gave one projection and nothing else."""
-    if not isinstance(statement, exp.Select) or len(statement.expressions) != 1:
-        return False
-    return all(not value for key, value in statement.args.items() if key != "expressions")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """MERGE statements in SQL: text to ``MergeStatement``.
 
 Expressions must reach Spark exactly as written. So the statement is read token by token by the grammar of R-101, and
-expressions are cut out of the text.
+expressions are cut out of the text. What is in a query is left to Spark.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
-from mergecheck.merge.syntax.dialect import parse_expression, parse_name
+from mergecheck.merge.syntax.dialect import parse_name
+from mergecheck.merge.syntax.expression_reader import ExpressionReader
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
-from mergecheck.merge.syntax.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,11 +81,12 @@ def _with_queries(queries: str, source: str, alias: str | None) -> tuple[str, st
     return f"({queries} {source[1:]}", alias
 
 
-class _Reader(TokenCursor):
+class _Reader(ExpressionReader):
     """Reads one statement by the grammar of R-101."""
 
     def __init__(self, sql: str, *, interleaved: bool) -> None:
         super().__init__(sql)
+        self.drop_final_semicolons()
         self._interleaved = interleaved
 
     def statement(self) -> MergeStatement:
@@ -93,17 +94,16 @@ class _Reader(TokenCursor):
         self.expect("MERGE")
         evolution = self.accept("WITH")
         if evolution:
-            self.expect("SCHEMA")
-            self.expect("EVOLUTION")
+            self.expect("SCHEMA", "EVOLUTION")
         self.expect("INTO")
         target, target_alias = self._name_text(), self._alias()
         self.expect("USING")
-        source = self._query_text() if self.peek_is("(") else self._name_text()
+        source = self._query_text() if self.key() == "(" else self._name_text()
         source_alias = self._alias()
         if queries:
             source, source_alias = _with_queries(queries, source, source_alias)
         self.expect("ON")
-        condition = self._expression("WHEN")
+        condition = self._expression_text()
         return MergeStatement(
             condition=condition,
             clauses=self._clauses(),
@@ -119,12 +119,17 @@ class _Reader(TokenCursor):
         first = self.at
         if not self.accept("WITH"):
             return ""
-        while not self.done and not self.peek_is("MERGE"):
-            if self.opens():
+        while True:
+            self.part()
+            named = self.key() == "("
+            if named:
                 self.skip_group()
-            else:
-                self.at += 1
-        return self.text_from(first)
+            if self.accept("AS") or self.key() == "(":
+                named = False
+            if not named:
+                self._query_text()
+            if not self.accept(","):
+                return self.text_from(first)
 
     def _clauses(self) -> tuple[Clause, ...]:
         clauses: list[Clause] = []
@@ -143,7 +148,7 @@ class _Reader(TokenCursor):
     def _clause(self) -> Clause:
         self.expect("WHEN")
         kind = self._kind()
-        condition = self._expression("THEN") if self.accept("AND") else None
+        condition = self._expression_text() if self.accept("AND") else None
         self.expect("THEN")
         action = self._action(kind)
         if action is ActionType.DELETE:
@@ -156,30 +161,29 @@ class _Reader(TokenCursor):
     def _kind(self) -> ClauseKind:
         if self.accept("MATCHED"):
             return ClauseKind.MATCHED
-        self.expect("NOT")
+        if not self.accept("!"):
+            self.expect("NOT")
         self.expect("MATCHED")
-        if not self.accept("BY"):
-            return ClauseKind.NOT_MATCHED
-        if self.accept("TARGET"):
+        if not self.accept("BY") or self.accept("TARGET"):
             return ClauseKind.NOT_MATCHED
         self.expect("SOURCE")
         return ClauseKind.NOT_MATCHED_BY_SOURCE
 
     def _action(self, kind: ClauseKind) -> ActionType:
         allowed = ("INSERT",) if kind is ClauseKind.NOT_MATCHED else ("UPDATE", "DELETE")
-        for word in allowed:
-            if self.accept(word):
-                if word == "UPDATE":
-                    self.expect("SET")
-                return ActionType[word]
-        raise self.wrong(f"WHEN {kind.value} THEN must go on with {' or '.join(allowed)}.")
+        word = self.accept_any(*allowed)
+        if not word:
+            raise self.wrong(f"WHEN {kind.value} THEN must go on with {' or '.join(allowed)}.")
+        if word == "UPDATE":
+            self.expect("SET")
+        return ActionType[word]
 
     def _star(self, kind: ClauseKind, action: ActionType) -> bool:
         if not self.accept("*"):
             return False
         if kind is ClauseKind.NOT_MATCHED_BY_SOURCE:
             raise self.wrong("UPDATE SET * needs a source row; name the columns in WHEN NOT MATCHED BY SOURCE.")
-        if not self.done and not self.peek_is("WHEN"):
+        if not self.done and self.key() != "WHEN":
             raise self.wrong(f"Nothing may follow the * of {action.name} but another WHEN clause.")
         return True
 
@@ -187,9 +191,9 @@ class _Reader(TokenCursor):
         assignments = []
         while True:
             name = self.name()
-            if not self.accept("="):
-                self.expect("==")  # Spark's grammar takes either sign
-            assignments.append(Assignment(target=name, value=self._expression(",", "WHEN")))
+            if not self.accept("=="):  # Spark's grammar takes either sign
+                self.expect("=")
+            assignments.append(Assignment(target=name, value=self._expression_text()))
             if not self.accept(","):
                 return tuple(assignments)
 
@@ -198,12 +202,10 @@ class _Reader(TokenCursor):
         names = [self.name()]
         while self.accept(","):
             names.append(self.name())
-        self.expect(")")
-        self.expect("VALUES")
-        self.expect("(")
-        values = [self._expression(",", ")")]
+        self.expect(")", "VALUES", "(")
+        values = [self._expression_text()]
         while self.accept(","):
-            values.append(self._expression(",", ")"))
+            values.append(self._expression_text())
         self.expect(")")
         if len(names) != len(values):
             raise AnalysisError(
@@ -214,22 +216,23 @@ class _Reader(TokenCursor):
         return tuple(Assignment(target=name, value=value) for name, value in zip(names, values, strict=True))
 
     def _alias(self) -> str | None:
-        if not self.accept("AS") and (self.done or self.peek_is("USING", "ON")):
+        if not self.accept("AS") and (self.done or self.key() in ("USING", "ON")):
             return None
-        if self.peek_is(*_NO_ALIASES):
+        if self.key() in _NO_ALIASES:
             raise self.wrong("This word is no alias; write it in backticks.")
-        name = self.name()
-        if len(name) != 1:
+        name = self.part().name
+        if self.key() == ".":
             raise self.wrong("An alias is a single name.")
-        if self.peek_is("("):
+        if self.key() == "(":
             raise AnalysisError(
-                "COLUMN_ALIASES_NOT_ALLOWED", f"Column aliases are not allowed in MERGE; remove them after {name[0]}."
+                "COLUMN_ALIASES_NOT_ALLOWED", f"Column aliases are not allowed in MERGE; remove them after {name}."
             )
-        return name[0]
+        return name
 
     def _name_text(self) -> str:
         first = self.at
-        if self.accept("IDENTIFIER") and self.peek_is("("):
+        if self.key() == "IDENTIFIER" and self.key(1) == "(":
+            self.at += 1
             self.skip_group()
             found = _IDENTIFIER_CALL.fullmatch(self.text_from(first))
             if found is None:
@@ -237,25 +240,19 @@ class _Reader(TokenCursor):
                     "IDENTIFIER of anything but a plain name", hint="Write the name itself."
                 )
             return found.group(1)
-        self.at = first
         self.name()
         return self.text_from(first)
 
     def _query_text(self) -> str:
+        """Cut out a query in brackets."""
         first = self.at
+        if not self.may_start_query():
+            raise self.wrong("A query in brackets is expected here.")
         self.skip_group()
         return self.text_from(first)
 
-    def _expression(self, *stops: str) -> str:
-        """Cut out one expression that ends before one of the stop words outside all brackets and CASE."""
+    def _expression_text(self) -> str:
+        """Cut out one expression."""
         first = self.at
-        while not self.done and not self.peek_is(*stops):
-            if self.opens():
-                self.skip_group()
-            else:
-                self.at += 1
-        if self.at == first:
-            raise self.wrong("An expression is expected here.")
-        text = self.text_from(first)
-        parse_expression(text)
-        return text
+        self.whole()
+        return self.text_from(first)

@@ -11,7 +11,8 @@ from pyspark.errors import AnalysisException
 from sqlglot import exp
 
 from mergecheck.merge.errors import UnsupportedStatementError
-from mergecheck.merge.syntax.dialect import parse_expression, quote_name
+from mergecheck.merge.syntax.dialect import quote_name
+from mergecheck.merge.syntax.expression_reader import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -58,13 +58,15 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
         path_of: gives the path of a Delta table by the parts of its name, None for any other table.
 
     Raises:
-        UnsupportedStatementError: the query asks for an older version of a Delta table.
+        UnsupportedStatementError: the query asks for an older version of a Delta table, or is nested too deeply.
     """
     query = _as_select(query)
     try:
         tree = MergeDialect().parse(query)[0]
     except SqlglotError:
         tree = None
+    except RecursionError as error:
+        raise UnsupportedStatementError("a query nested this deeply", hint="Make it a view.") from error
     if tree is None:
         return SourceQuery(text=query)  # beyond our parser: Spark decides what is wrong with it, if anything is
     views: dict[str, str] = {}

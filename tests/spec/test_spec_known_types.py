@@ -11,7 +11,7 @@ from mergecheck.harness.spark.session import settings_of
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.known_types import type_of_tree
-from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.merge.syntax.expression_reader import parse_expression
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ LEFT_TO_SPARK = (
     *(
         "DATE '2021-02-29'",
         "DATE '20200101'",
-        "DOUBLE '1.5'",
+        "DOUBLE('1.5')",
         "TIMESTAMP '2020-01-01 00:00:00'",
         "-target_4",
         "CAST(1 AS DECIMAL(2,3))",

@@ -13,7 +13,8 @@ from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
-from mergecheck.merge.syntax.dialect import parse_expression, quote_name, tokenize, without_final_comment
+from mergecheck.merge.syntax.dialect import quote_name, tokenize, without_final_comment
+from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.table.log.partition_values import sql_string
 from mergecheck.merge.table.writing.rows import ACTION
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
-from mergecheck.merge.syntax.dialect import parse_expression, parse_name
+from mergecheck.merge.syntax.dialect import parse_name
+from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.statement import ActionType, Assignment, ClauseKind
 

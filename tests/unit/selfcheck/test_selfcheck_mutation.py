@@ -20,7 +20,7 @@ from mergecheck.harness.selfcheck.mutation import (
 )
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.metrics import ExecutionPath, PathResult
-from mergecheck.merge.syntax.dialect import parse_expression
+from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.table.commit import actions
 from mergecheck.merge.table.reading.bounds import ColumnBounds
 from mergecheck.merge.table.reading.data_skipping import Truth, compare_truths
