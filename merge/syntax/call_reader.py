@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from mergecheck.merge.errors import UnsupportedStatementError
+from mergecheck.merge.syntax.token_cursor import QUERY_WORDS
 from mergecheck.merge.syntax.types_reader import TypeReader
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class CallReader(TypeReader):
         self.at += num_tokens
         if word == "IDENTIFIER":
             raise UnsupportedStatementError("IDENTIFIER in an expression", hint="Write the name itself.")
+        if word in QUERY_WORDS:  # in brackets it would be a query
+            raise UnsupportedStatementError(f"a function {word}", hint="Write its name in backticks.")
         name = self.text_from(first)
         with self.deeper():
             if word in _WORDED and self._group_has(_WORDED[word][0]):

@@ -19,7 +19,9 @@ MAX_DEPTH: Final = 60
 _T = TypeVar("_T")
 _NAMES: Final = frozenset({Kind.WORD, Kind.QUOTED})
 _OPEN: Final = {"(": ")", "[": "]"}
-_QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
+QUERY_WORDS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
+"""The words that begin a query."""
+
 # What may follow these words in a query, and what makes them a name before an operator.
 _SIGNS: Final = frozenset({"(", "-", "+", "~", "/*+"})
 _INFIX: Final = frozenset(
@@ -160,7 +162,7 @@ class TokenCursor:
     def starts_query(self) -> bool:
         """Tell whether a query begins behind the bracket here, if the text is valid."""
         word, after = self.key(1), self.ahead(2)
-        if word not in _QUERIES or after is None:
+        if word not in QUERY_WORDS or after is None:
             return False
         if after.key == "*":
             return word == "SELECT" and self.key(3) in {"", "FROM", ",", ")", "EXCEPT"}
@@ -173,7 +175,7 @@ class TokenCursor:
         distance = 1
         while self.key(distance) == "(":
             distance += 1
-        return self.key() == "(" and self.key(distance) in _QUERIES
+        return self.key() == "(" and self.key(distance) in QUERY_WORDS
 
     def text_from(self, first: int) -> str:
         """Cut out the text from the token at a position to the one just passed."""

@@ -65,6 +65,7 @@ def condition(text: str, **given: Any) -> str:
         ),
         ("CASE WHEN t.v = 1 THEN TRUE END", '(CASE WHEN ("t"."v" = 1) THEN TRUE ELSE NULL END)'),
         ("CAST(NULL AS BOOLEAN)", "CAST(NULL AS BOOLEAN)"),
+        ("t.v = s.v IS NULL", '(("t"."v" = "s"."v") IS NULL)'),
         ("t.w BETWEEN 'a' AND s.w", '("t"."w" BETWEEN \'a\' AND "s"."w")'),
     ],
 )
@@ -158,6 +159,11 @@ def test_settings_of_its_own_become_arguments() -> None:
             "WHEN MATCHED THEN UPDATE SET *",
             {"evolution": "WITH SCHEMA EVOLUTION", "source": "id INT, v BIGINT, w INT"},
             "evolution with columns of another type",
+        ),
+        (
+            "WHEN MATCHED THEN DELETE",
+            {"properties": {"delta.constraints.c": "id = v < id"}},
+            "a CHECK constraint with Spark's own precedences",
         ),
     ],
 )

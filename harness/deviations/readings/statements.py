@@ -11,7 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
+from mergecheck.reference.syntax.merge_text import plain_merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,12 +33,12 @@ def with_statement(now: Judged, sql: str) -> Judged | None:
 
 def rewritten(sql: str, change: Callable[[exp.Expr], exp.Expr]) -> str:
     """Change nodes of a statement's tree; the text stays as it is if no node changes, or if it cannot be read."""
-    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", sql)
     try:
+        plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain_merge(sql))
         tree = read_sql(plain)
         before = tree.sql(dialect=SparkDialect)
         after = tree.copy().transform(change).sql(dialect=SparkDialect)
-    except SqlglotError:
+    except (SqlglotError, RejectedError, UnsupportedByReferenceError):
         return sql
     if after == before:
         return sql

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.core.schema_json import check_constraints
@@ -15,6 +16,7 @@ from mergecheck.harness.engines.delta_rs.types import UnsayableError, is_integer
 from mergecheck.reference.analysis.settings import is_engines_own
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
+from mergecheck.reference.syntax.merge_text import plain_expression
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import VOID, StructType
 
@@ -150,9 +152,11 @@ class _Writer:
     def _check_constraint(self, text: str) -> None:
         """Refuse a constraint that delta-rs, which reads the text unchanged, would take for something else."""
         try:
-            tree = read_sql(text)
-        except SqlglotError:
+            tree, usual = read_sql(plain_expression(text)), read_sql(text)
+        except (SqlglotError, RejectedError, UnsupportedByReferenceError):
             raise UnsayableError("a CHECK constraint in Spark's own words") from None
+        if _without_brackets(tree) != _without_brackets(usual):
+            raise UnsayableError("a CHECK constraint with Spark's own precedences")
         try:
             self._speaker(Kind.NOT_MATCHED_BY_SOURCE).condition(tree)
         except UnsayableError as error:
@@ -235,6 +239,11 @@ class _Writer:
             raise UnsayableError("assignment of another type")
         if given != VOID and self._settings.policy.value != "ANSI":
             raise UnsayableError("assignment of another type under a store assignment policy")
+
+
+def _without_brackets(tree: exp.Expr) -> exp.Expr:
+    """Take brackets off; a tree says what belongs together without them."""
+    return tree.transform(lambda node: node.unnest() if isinstance(node, exp.Paren) else node)
 
 
 def _plain(data_type: DataType) -> DataType | tuple[Any, ...]:

@@ -11,14 +11,13 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
+from mergecheck.reference.syntax.merge_text import plain_merge
 from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
-_INLINE_TABLE = re.compile(r"(\bUSING\s*\(\s*)(VALUES\b)", re.IGNORECASE)
-_WHEN = re.compile(r"\bWHEN\b", re.IGNORECASE)
 _ANY_CLAUSE = " WHEN MATCHED THEN DELETE"
 
 
@@ -54,16 +53,15 @@ class WrittenStatement:
 
 
 def read_statement(sql: str) -> WrittenStatement:
-    """Read a MERGE.
+    """Read a MERGE by Spark's grammar.
 
     Raises:
-        UnsupportedByReferenceError: for text that is none, or that has parts nobody here knows.
+        UnsupportedByReferenceError: for text that Spark's parser refuses, or that has parts nobody here knows.
     """
-    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", sql)
-    plain = _INLINE_TABLE.sub(r"\1SELECT * FROM \2", plain)
-    without_clause = _WHEN.search(plain) is None
+    plain, without_clause = _plain(sql)
+    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain)
     try:
-        tree = read_sql(plain + (_ANY_CLAUSE if without_clause else ""))
+        tree = read_sql(plain)
     except SqlglotError:
         raise UnsupportedByReferenceError("text that is no MERGE") from None
     if not isinstance(tree, exp.Merge) or tree.args.get("on") is None:
@@ -83,6 +81,16 @@ def read_statement(sql: str) -> WrittenStatement:
         clauses=tuple(_clause(when) for when in whens),
         schema_evolution=num_evolutions > 0,
     )
+
+
+def _plain(sql: str) -> tuple[str, bool]:
+    """Write a statement so that it has one reading, and with a clause if it has none; tell whether it has none."""
+    try:
+        return plain_merge(sql), False
+    except RejectedError as error:
+        if error.error_class != "MERGE_WITHOUT_WHEN":
+            raise UnsupportedByReferenceError("text that is no MERGE") from None
+    return plain_merge(sql.rstrip("; \n") + _ANY_CLAUSE), True
 
 
 def _table(node: exp.Expr) -> tuple[str, str | None]:
