@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
+_TOO_DEEP = "a statement that is nested too deeply"
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
@@ -66,6 +67,8 @@ class MergeReference:
                 return _Run(case=case, connection=cursor, several_matches=several_matches).reference()
             except UnsupportedByReferenceError as unsupported:
                 return Reference(answer=Unsupported(unsupported.reason))
+            except RecursionError:
+                return Reference(answer=Unsupported(_TOO_DEEP))
 
     def resolve(self, case: Case) -> ResolvedCase:
         """Resolve a case's statement for another executor than the reference's own.
@@ -75,7 +78,10 @@ class MergeReference:
             UnsupportedByReferenceError: if the reference does not know what it means.
         """
         with self._database.cursor() as cursor:
-            return _Run(case=case, connection=cursor).resolved()
+            try:
+                return _Run(case=case, connection=cursor).resolved()
+            except RecursionError:
+                raise UnsupportedByReferenceError(_TOO_DEEP) from None
 
 
 def evaluate(case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:

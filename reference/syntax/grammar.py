@@ -8,7 +8,7 @@ a rule: ``WORD``, ``'symbol'``, ``<kind of token>``, ``other_rule``, ``( )``, ``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -187,11 +187,19 @@ def _all_of(parts: list[_Reader]) -> _Reader:
 def _many(part: _Reader) -> _Reader:
     def read(run: _Run, at: int) -> _Ends:  # the longest first
         ends: _FirstWays = {}
-        for middle, first in part(run, at):
-            if middle > at:
-                for end, rest in read(run, middle):
-                    ends.setdefault(end, first + rest)
-        ends.setdefault(at, ())
+        seen = {at}
+        ways: list[tuple[int, tuple[Part, ...], Iterator[tuple[int, tuple[Part, ...]]]]]
+        ways = [(at, (), iter(part(run, at)))]
+        while ways:  # a stack of its own: a list may have more members than Python calls within calls
+            place, before, options = ways[-1]
+            for middle, more in options:
+                if middle not in seen:  # whatever follows it has been read otherwise
+                    seen.add(middle)
+                    ways.append((middle, before + more, iter(part(run, middle))))
+                    break
+            else:
+                ends[place] = before
+                ways.pop()
         return list(ends.items())
 
     return read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -11,8 +12,11 @@ from mergecheck.reference.syntax.spark_text import write
 from mergecheck.reference.syntax.spark_tokens import read_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mergecheck.reference.syntax.spark_tokens import Token
 
+_MOST_TOKENS = 5000
 _NEAR = 4  # tokens between a word that the grammar does not know and where reading ends
 
 
@@ -23,7 +27,11 @@ def plain_merge(sql: str) -> str:
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
     """
-    tree = _read(sql, "statement")
+    with _shallow():
+        return _merge(_read(sql, "statement"))
+
+
+def _merge(tree: Tree) -> str:
     if not tree.trees("clause"):
         raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
     place = next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source")
@@ -43,11 +51,23 @@ def plain_expression(sql: str) -> str:
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
     """
-    return write(_read(sql, "expression"))
+    with _shallow():
+        return write(_read(sql, "expression"))
+
+
+@contextmanager
+def _shallow() -> Iterator[None]:
+    """Say that a text is nested too deeply, instead of failing on it."""
+    try:
+        yield
+    except RecursionError:
+        raise UnsupportedByReferenceError("a statement that is nested too deeply") from None
 
 
 def _read(sql: str, rule: str) -> Tree:
     tokens = read_tokens(sql)
+    if len(tokens) > _MOST_TOKENS:
+        raise UnsupportedByReferenceError(f"a statement of more than {_MOST_TOKENS} tokens")
     found = SPARK.read(rule, tokens)
     if isinstance(found, Tree):
         return found

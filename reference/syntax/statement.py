@@ -114,6 +114,8 @@ def _tree(sql: str) -> exp.Merge:
         tree = read_sql(sql)
     except SqlglotError as error:
         raise UnsupportedByReferenceError("a statement that sqlglot cannot read") from error
+    except RecursionError:
+        raise UnsupportedByReferenceError("a statement that is nested too deeply") from None
     if not isinstance(tree, exp.Merge) or any(isinstance(node, exp.Command) for node in tree.walk()):
         raise UnsupportedByReferenceError("a statement that sqlglot does not read as MERGE")
     return tree
