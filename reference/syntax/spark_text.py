@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.arities import check_arity
 from mergecheck.reference.syntax.dialect import SparkDialect
 from mergecheck.reference.syntax.grammar import Tree
 from mergecheck.reference.syntax.spark_tokens import Token, TokenKind
@@ -208,6 +209,11 @@ def _function(tree: Tree) -> str:
     raise UnsupportedByReferenceError("a function with a quoted or qualified name")
 
 
+def _call(tree: Tree) -> str:
+    check_arity(write(tree.trees("function")[0]), len(tree.trees("argument")))
+    return _joined(tree)
+
+
 def _multipart(tree: Tree) -> str:
     return ".".join(write(name) for name in tree.trees("name"))
 
@@ -307,6 +313,7 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "name": _name,
     "strict_name": _name,
     "column": _column,
+    "call": _call,
     "function": _function,
     "multipart": _multipart,
     "reference": _reference,
