@@ -308,3 +308,21 @@ def test_failing_values_have_their_own_class(spark: SparkSession, tmp_path: Path
     assert caught.value.error_class == error_class
     assert isinstance(caught.value, CastOverflowError) is error_class.startswith("DELTA")
     assert (LogReader(target).version(), files_of(tmp_path)) == (0, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("NOT IS NULL", "UNSUPPORTED_FEATURE.MERGE"),  # of a column NOT, to Spark
+        ("a b", "PARSE_SYNTAX_ERROR"),
+        ("DOUBLE '1'", "UNSUPPORTED_TYPED_LITERAL"),
+        ("CAST(a AS nothing) = 1", "UNSUPPORTED_DATATYPE"),
+    ],
+)
+def test_spark_says_what_is_wrong_with_a_text(spark: SparkSession, tmp_path: Path, text: str, expected: str) -> None:
+    """Spark's parser is asked about a text that is not read."""
+    target = table(tmp_path, {"id": 1})
+    with pytest.raises(MergeError) as caught:
+        merge_sql(spark, f"MERGE INTO t USING t AS s ON {text} WHEN MATCHED THEN DELETE", tables={"t": target})
+    assert caught.value.error_class == expected
+    assert LogReader(target).version() == 0
