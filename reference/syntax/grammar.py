@@ -1,15 +1,18 @@
 """A reader of texts by a grammar that is data: every alternative is tried, in order, until the whole text is read.
 
-Spark's parser (ANTLR) does the same: the first alternative with which all the rest can be read wins. The notation of
-a rule: ``WORD``, ``'symbol'``, ``<kind of token>``, ``other_rule``, ``( )``, ``|``, ``?``, ``*``, ``+``, and
-``x % ','`` for a list of ``x`` with commas between.
+Spark's parser (ANTLR) does the same: the first alternative with which all the rest can be read wins. An alternative
+that cannot begin with the next token is not tried. The notation of a rule: ``WORD``, ``'symbol'``,
+``<kind of token>``, ``other_rule``, ``( )``, ``|``, ``?``, ``*``, ``+``, and ``x % ','`` for a list of ``x`` with
+commas between.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from mergecheck.reference.syntax.spark_tokens import Token
@@ -34,7 +37,8 @@ class Tree:
 Part: TypeAlias = Token | Tree
 _Ends: TypeAlias = list[tuple[int, tuple[Part, ...]]]
 _FirstWays: TypeAlias = dict[int, tuple[Part, ...]]  # for each end the first way of reading up to it
-_Reader: TypeAlias = Callable[["_Run", int], _Ends]
+
+_EMPTY = ""  # among the beginnings of what may read nothing
 
 
 @dataclass(slots=True)
@@ -42,6 +46,24 @@ class _Run:
     tokens: tuple[Token, ...]
     furthest: int = 0
     known: dict[tuple[str, int], _Ends] = field(default_factory=dict)
+
+
+class _Reader(ABC):
+    """Reads a part of a text in every way that its notation allows."""
+
+    @abstractmethod
+    def read(self, run: _Run, at: int) -> _Ends:
+        """Give the places up to which it reads from a place on, each with what it has read; the preferred one first."""
+
+    @cached_property
+    @abstractmethod
+    def beginnings(self) -> frozenset[str]:
+        """The keys and kinds of tokens that it may read first."""
+
+    def may_begin(self, token: Token) -> bool:
+        """Tell whether it can read a text that begins with a token; it is True for what may read nothing."""
+        beginnings = self.beginnings
+        return token.key in beginnings or token.kind.value in beginnings or _EMPTY in beginnings
 
 
 @dataclass(slots=True)
@@ -53,7 +75,7 @@ class Grammar:
     def read(self, rule: str, tokens: tuple[Token, ...]) -> Tree | int:
         """Read all tokens by a rule; give the tree, or the place of the first token that nothing can read."""
         run = _Run(tokens)
-        for end, parts in self.rules[rule](run, 0):
+        for end, parts in self.rules[rule].read(run, 0):
             tree = parts[0]
             if end == len(tokens) - 1 and isinstance(tree, Tree):
                 return tree
@@ -68,19 +90,8 @@ def grammar(text: str) -> Grammar:
     rules: dict[str, _Reader] = {}
     for block in re.split(r"\n(?=[a-z_]+ += )", text.strip()):
         name, _, body = block.partition("=")
-        rules[name.strip()] = _rule(name.strip(), _Notation(body, rules).choice())
+        rules[name.strip()] = _Rule(name.strip(), _Notation(body, rules).choice())
     return Grammar(rules)
-
-
-def _rule(name: str, body: _Reader) -> _Reader:
-    def read(run: _Run, at: int) -> _Ends:
-        found = run.known.get((name, at))
-        if found is None:
-            found = [(end, (Tree(name, parts),)) for end, parts in body(run, at)]
-            run.known[name, at] = found
-        return found
-
-    return read
 
 
 class _Notation:
@@ -96,26 +107,26 @@ class _Notation:
         while self._next() == "|":
             self._at += 1
             options.append(self._sequence())
-        return options[0] if len(options) == 1 else _any_of(options)
+        return options[0] if len(options) == 1 else _AnyOf(options)
 
     def _sequence(self) -> _Reader:
         parts = []
         while self._next() not in ("", "|", ")"):
             parts.append(self._repeated())
-        return parts[0] if len(parts) == 1 else _all_of(parts)
+        return parts[0] if len(parts) == 1 else _AllOf(parts)
 
     def _repeated(self) -> _Reader:
         part = self._single()
         while (sign := self._next()) in ("?", "*", "+", "%"):
             self._at += 1
             if sign == "?":
-                part = _any_of([part, _nothing])
+                part = _AnyOf([part, _Nothing()])
             elif sign == "*":
-                part = _many(part)
+                part = _Many(part)
             elif sign == "+":
-                part = _all_of([part, _many(part)])
+                part = _AllOf([part, _Many(part)])
             else:
-                part = _all_of([part, _many(_all_of([self._single(), part]))])
+                part = _AllOf([part, _Many(_AllOf([self._single(), part]))])
         return part
 
     def _single(self) -> _Reader:
@@ -126,80 +137,141 @@ class _Notation:
             self._at += 1
             return inner
         if item.startswith("'"):
-            return _token(key=item[1:-1])
-        if item.startswith("<"):
-            return _token(kind=item)
-        if item.isupper():
-            return _token(key=item)
-        rules = self._rules
-
-        def later(run: _Run, at: int) -> _Ends:  # its rule may come further down
-            return rules[item](run, at)
-
-        return later
+            return _Token(item[1:-1])
+        if item.startswith("<") or item.isupper():
+            return _Token(item)
+        return _Later(item, self._rules)
 
     def _next(self) -> str:
         return self._items[self._at] if self._at < len(self._items) else ""
 
 
-def _nothing(_: _Run, at: int) -> _Ends:
-    return [(at, ())]
+class _Rule(_Reader):
+    def __init__(self, name: str, body: _Reader) -> None:
+        self._name, self._body = name, body
+
+    def read(self, run: _Run, at: int) -> _Ends:
+        found = run.known.get((self._name, at))
+        if found is None:
+            found = [(end, (Tree(self._name, parts),)) for end, parts in self._body.read(run, at)]
+            run.known[self._name, at] = found
+        return found
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return self._body.beginnings
 
 
-def _token(*, key: str = "", kind: str = "") -> _Reader:
-    def read(run: _Run, at: int) -> _Ends:
+class _Later(_Reader):
+    """A rule by its name; it may come further down."""
+
+    def __init__(self, name: str, rules: dict[str, _Reader]) -> None:
+        self._name, self._rules = name, rules
+
+    def read(self, run: _Run, at: int) -> _Ends:
+        return self._rules[self._name].read(run, at)
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return self._rules[self._name].beginnings
+
+
+class _Nothing(_Reader):
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return frozenset([_EMPTY])
+
+    def read(self, run: _Run, at: int) -> _Ends:  # noqa: ARG002 - a reader like the others
+        return [(at, ())]
+
+
+class _Token(_Reader):
+    """One token of a key or of a kind."""
+
+    def __init__(self, key_or_kind: str) -> None:
+        self._key_or_kind = key_or_kind
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return frozenset([self._key_or_kind])
+
+    def read(self, run: _Run, at: int) -> _Ends:
         token = run.tokens[at]
-        if token.key == key if key else token.kind.value == kind:
-            run.furthest = max(run.furthest, at + 1)
-            return [(at + 1, (token,))]
-        return []
-
-    return read
+        if not self.may_begin(token):
+            return []
+        run.furthest = max(run.furthest, at + 1)
+        return [(at + 1, (token,))]
 
 
-def _any_of(options: list[_Reader]) -> _Reader:
-    def read(run: _Run, at: int) -> _Ends:
+class _AnyOf(_Reader):
+    def __init__(self, options: list[_Reader]) -> None:
+        self._options = options
+
+    def read(self, run: _Run, at: int) -> _Ends:
         ends: _FirstWays = {}
-        for option in options:
-            for end, parts in option(run, at):
-                ends.setdefault(end, parts)
+        token = run.tokens[at]
+        for option in self._options:
+            if option.may_begin(token):
+                for end, parts in option.read(run, at):
+                    ends.setdefault(end, parts)
         return list(ends.items())
 
-    return read
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return frozenset().union(*(option.beginnings for option in self._options))
 
 
-def _all_of(parts: list[_Reader]) -> _Reader:
-    def read(run: _Run, at: int) -> _Ends:
+class _AllOf(_Reader):
+    def __init__(self, parts: list[_Reader]) -> None:
+        self._parts = parts
+
+    def read(self, run: _Run, at: int) -> _Ends:
         found: _Ends = [(at, ())]
-        for part in parts:
+        for part in self._parts:
             ends: _FirstWays = {}
             for middle, before in found:
-                for end, more in part(run, middle):
+                for end, more in part.read(run, middle):
                     ends.setdefault(end, before + more)
             if not ends:
                 return []
             found = list(ends.items())
         return found
 
-    return read
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        found: frozenset[str] = frozenset([_EMPTY])
+        for part in self._parts:
+            if _EMPTY not in found:
+                break
+            found = found - {_EMPTY} | part.beginnings
+        return found
 
 
-def _many(part: _Reader) -> _Reader:
-    def read(run: _Run, at: int) -> _Ends:  # the longest first
+class _Many(_Reader):
+    """A part any number of times, the longest first."""
+
+    def __init__(self, part: _Reader) -> None:
+        self._part = part
+
+    def read(self, run: _Run, at: int) -> _Ends:
+        if not self._part.may_begin(run.tokens[at]):
+            return [(at, ())]
         ends: _FirstWays = {}
         seen = {at}
         ways: list[tuple[int, tuple[Part, ...], Iterator[tuple[int, tuple[Part, ...]]]]]
-        ways = [(at, (), iter(part(run, at)))]
+        ways = [(at, (), iter(self._part.read(run, at)))]
         while ways:  # a stack of its own: a list may have more members than Python calls within calls
             place, before, options = ways[-1]
             for middle, more in options:
                 if middle not in seen:  # whatever follows it has been read otherwise
                     seen.add(middle)
-                    ways.append((middle, before + more, iter(part(run, middle))))
+                    ways.append((middle, before + more, iter(self._part.read(run, middle))))
                     break
             else:
                 ends[place] = before
                 ways.pop()
         return list(ends.items())
 
-    return read
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return self._part.beginnings | {_EMPTY}
