@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -15,12 +16,12 @@ from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
 from mergecheck.strategies.settings import (
     DROP_NULL_COLUMNS,
     auto_merges,
+    draw_session_settings,
     draw_table_properties,
     insert_only_optimised,
-    session_settings,
 )
 from mergecheck.strategies.statement.large_tables import draw_large_tables
-from mergecheck.strategies.statement.merges import DrawnMerge, merges_with
+from mergecheck.strategies.statement.merges import DrawnMerge, draw_merge
 from mergecheck.strategies.statement.unusual import draw_twins, draw_void
 from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
@@ -28,7 +29,7 @@ from mergecheck.strategies.table.constraints import with_strict_fields
 from mergecheck.strategies.table.layouts import draw_source_layout, draw_target_layout
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
     from mergecheck.strategies.features import Feature
     from mergecheck.strategies.table.rows import Tables
@@ -61,9 +62,9 @@ class DrawnCase:
 def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCase:
     """MERGE cases together with what the drawing knows of them; they shrink as the cases of ``cases`` do."""
     enabled = draw(feature_sets(profile=profile))
-    conf = draw(session_settings(enabled))
-    merge = draw(
-        merges_with(enabled, profile, insert_only_optimised=insert_only_optimised(conf), auto_merge=auto_merges(conf))
+    conf = draw_session_settings(draw, enabled)
+    merge = draw_merge(
+        draw, enabled, profile, insert_only_optimised=insert_only_optimised(conf), auto_merge=auto_merges(conf)
     )
     tables = draw_large_tables(draw, enabled, merge)
     statement, breaks = draw_broken(draw, enabled, merge.statement, merge.schemas)
@@ -91,13 +92,12 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
 
 
-@st.composite
-def cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Case:
-    """MERGE cases; about one in eight must be rejected, as ambiguous (R-320), failing or not valid.
+def cases(*, profile: Profile = DEFAULT_PROFILE) -> SearchStrategy[Case]:
+    """Return a strategy of MERGE cases; about one in eight must be rejected (ambiguous, R-320, failing or not valid).
 
     They shrink to one INSERT clause over ``t.id = s.id``, with few rows of simple values, one file and no settings.
     """
-    return draw(drawn_cases(profile=profile)).case
+    return drawn_cases(profile=profile).map(attrgetter("case"))
 
 
 def with_id(case: Case) -> Case:

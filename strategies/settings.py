@@ -40,9 +40,8 @@ _SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
 _PERCENT = 35
 
 
-@st.composite
-def session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
-    """Settings of the session; those at their default are left out, and the others shrink to it."""
+def draw_session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
+    """Draw settings of the session; those at their default are left out, and the others shrink to it."""
     conf: dict[str, str] = {}
     if Feature.SETTINGS in features:
         if chance(draw, _PERCENT):

@@ -34,9 +34,8 @@ _FEW_CONSTANTS = 5
 _OF_TWO_ARRAYS = ("array_union", "array_except", "array_intersect")
 
 
-@st.composite
-def values_for(draw: DrawFn, slot: Slot) -> e.Expression:
-    """Values that are assigned to a slot; they shrink to the column meant for it."""
+def draw_value(draw: DrawFn, slot: Slot) -> e.Expression:
+    """Draw a value that is assigned to a slot; it shrinks to the column meant for it."""
     forms = [*[_namesake] * 4, *[_constant] * 2, _null]
     if Feature.EXPRESSIONS in slot.scope.features:
         forms += [_column, _column, _sum, _sum, _case, _coalesce, _cast]

@@ -22,8 +22,8 @@ from mergecheck.strategies.expression.scopes import (
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
 from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.statement import ClauseKind
-from mergecheck.strategies.table.rows import tables_with
-from mergecheck.strategies.table.schemas import schemas_with
+from mergecheck.strategies.table.rows import draw_tables
+from mergecheck.strategies.table.schemas import draw_schemas
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -172,6 +172,6 @@ def conditions(
 ) -> e.Expression:
     """Conditions as a clause of a kind may have them, over drawn tables."""
     features = draw(feature_sets(profile=profile))
-    schemas = draw(schemas_with(features))
-    rows = draw(tables_with(features, schemas, profile))
+    schemas = draw_schemas(draw, features)
+    rows = draw_tables(draw, features, schemas, profile)
     return draw(conditions_over(clause_scope(whole_scope(features, schemas, rows), kind)))

@@ -29,11 +29,10 @@ _OPERATORS = (Operator.EQUAL, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL,
 _FORMS = st.sampled_from((*_OPERATORS, In, In, Between, IsNull))
 
 
-@st.composite
-def file_predicates(draw: DrawFn, scope: Scope) -> Expression:
-    """Conditions over one target column that are TRUE for some target row, if the target has rows.
+def draw_file_predicate(draw: DrawFn, scope: Scope) -> Expression:
+    """Draw a condition over one target column that is TRUE for some target row, if the target has rows.
 
-    They shrink to an equality with a value of the first row.
+    It shrinks to an equality with a value of the first row.
     """
     scope = scope.of_side(Side.TARGET)
     columns = scope.comparable

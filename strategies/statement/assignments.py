@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mergecheck.reference.types.data_types import StructType
 from mergecheck.strategies.choices import chance, draw_some
-from mergecheck.strategies.expression.assigned_values import values_for
+from mergecheck.strategies.expression.assigned_values import draw_value
 from mergecheck.strategies.expression.scopes import draw_reference
 from mergecheck.strategies.expression.slots import Slot, draw_slot, field_slot
 from mergecheck.strategies.features import Feature
@@ -32,9 +32,8 @@ _BY_SOURCE_PERCENT = 15
 _PATHS_PERCENT = 80
 
 
-@st.composite
-def set_lists(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
-    """SET lists of an UPDATE: one column at least, keys only by a feature; they shrink to one plain assignment."""
+def draw_set_list(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
+    """Draw the SET list of an UPDATE: one column at least, keys only by a feature; shrinks to one plain assignment."""
     features = scope.features
     keys = {name for name, _ in schemas.keys}
     columns = [
@@ -57,9 +56,8 @@ def set_lists(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment,
     return (*assigned, *_generated(draw, scope, schemas, assigned, inserts=False))
 
 
-@st.composite
-def insert_lists(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
-    """Columns and values of an INSERT: all columns, or by a feature a part of them (R-220)."""
+def draw_insert_list(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignment, ...]:
+    """Draw columns and values of an INSERT: all columns, or by a feature a part of them (R-220)."""
     features = scope.features
     columns = tuple(column for column in schemas.target if column.computed is None)
     if Feature.PARTIAL_INSERT in features and not chance(draw, 40):
@@ -70,7 +68,7 @@ def insert_lists(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignme
     assigned = [
         Assignment(
             column=in_other_case(draw, column.name, features),
-            value=draw(values_for(draw_slot(draw, scope, schemas, column))),
+            value=draw_value(draw, draw_slot(draw, scope, schemas, column)),
         )
         for column in in_some_order(draw, columns, features)
     ]
@@ -91,11 +89,11 @@ def _set(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Iterat
         # an unqualified ``column.field`` could be read as ``alias.column``
         for path, data_type in draw(field_paths(column.type)):
             leaf = Column(name=path[-1], type=data_type, domain=Domain.WIDE)
-            value = draw(values_for(field_slot(scope, leaf)))
+            value = draw_value(draw, field_slot(scope, leaf))
             yield Assignment(column=name, path=cased_path(draw, path, features), value=value, qualified=True)
         yield from _new_fields(draw, scope, schemas, column)
         return
-    value = draw(values_for(draw_slot(draw, scope, schemas, column)))
+    value = draw_value(draw, draw_slot(draw, scope, schemas, column))
     by_source = _reads_as_source(scope, schemas, column) and chance(draw, _BY_SOURCE_PERCENT)
     qualified = chance(draw, 20)
     yield Assignment(column=name, value=value, qualified=qualified and not by_source, by_source=by_source)
@@ -115,7 +113,7 @@ def _new_fields(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) ->
                 yield Assignment(
                     column=meant.name,
                     path=(field.name,),
-                    value=draw(values_for(field_slot(scope, leaf))),
+                    value=draw_value(draw, field_slot(scope, leaf)),
                     by_source=chance(draw, _BY_SOURCE_PERCENT),
                 )
 
@@ -137,7 +135,7 @@ def _new_columns(draw: DrawFn, scope: Scope, schemas: Schemas, *, qualifiable: b
     return [
         Assignment(
             column=column.name,
-            value=draw(values_for(draw_slot(draw, scope, schemas, column))),
+            value=draw_value(draw, draw_slot(draw, scope, schemas, column)),
             by_source=qualifiable and chance(draw, 30),
         )
         for column in draw_some(draw, schemas.new_columns)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mergecheck.reference.types.data_types import INT
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import TRUTH_VALUES, conditions_over
-from mergecheck.strategies.expression.file_predicates import file_predicates
+from mergecheck.strategies.expression.file_predicates import draw_file_predicate
 from mergecheck.strategies.expression.scopes import draw_reference, same_class
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -41,9 +41,8 @@ _UNEQUAL = st.sampled_from([e.Operator(sign) for sign in ("<=", ">=", "<", ">", 
 _ONE = e.Literal(1, INT)
 
 
-@st.composite
-def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, e.Expression]:
-    """ON conditions with their forms; they shrink to ``t.id = s.id``."""
+def draw_on_condition(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm, e.Expression]:
+    """Draw an ON condition and its form; it shrinks to ``t.id = s.id``."""
     keys = [
         (_candidate(scope, e.Side.TARGET, target), _candidate(scope, e.Side.SOURCE, source))
         for target, source in schemas.keys
@@ -53,7 +52,7 @@ def on_conditions(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnForm,
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
         condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1)))
     if uses(draw, scope.features, Feature.FILE_PRUNING, percent=60):
-        condition = e.And(condition, draw(file_predicates(scope)))
+        condition = e.And(condition, draw_file_predicate(draw, scope))
     if uses(draw, scope.features, Feature.SOURCE_ONLY_ON):
         condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1)))
     return form, condition

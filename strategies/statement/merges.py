@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import conditions_over
-from mergecheck.strategies.expression.file_predicates import file_predicates
+from mergecheck.strategies.expression.file_predicates import draw_file_predicate
 from mergecheck.strategies.expression.scopes import Scope, clause_scope, whole_scope
 from mergecheck.strategies.expression.slots import guarded
 from mergecheck.strategies.features import CLAUSE_FEATURES, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
-from mergecheck.strategies.statement.assignments import insert_lists, set_lists
-from mergecheck.strategies.statement.joins import OnForm, on_conditions
+from mergecheck.strategies.statement.assignments import draw_insert_list, draw_set_list
+from mergecheck.strategies.statement.joins import OnForm, draw_on_condition
 from mergecheck.strategies.statement.matches import disambiguated, meeting, roused
 from mergecheck.strategies.statement.source_queries import draw_source_query
 from mergecheck.strategies.statement.unusual import (
@@ -28,8 +28,8 @@ from mergecheck.strategies.statement.unusual import (
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.syntax.statement import Action, Clause, ClauseKind, Statement
 from mergecheck.strategies.table.names import draw_aliases
-from mergecheck.strategies.table.rows import Tables, tables_with, visible_source
-from mergecheck.strategies.table.schemas import schemas_with
+from mergecheck.strategies.table.rows import Tables, draw_tables, visible_source
+from mergecheck.strategies.table.schemas import draw_schemas
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -67,7 +67,7 @@ class DrawnMerge:
 @st.composite
 def merges(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnMerge:
     """Statements together with the tables that they merge."""
-    return draw(merges_with(draw(feature_sets(profile=profile)), profile, insert_only_optimised=True))
+    return draw_merge(draw, draw(feature_sets(profile=profile)), profile, insert_only_optimised=True)
 
 
 @st.composite
@@ -76,8 +76,7 @@ def statements(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> str:
     return statement_text(draw(merges(profile=profile)).statement)
 
 
-@st.composite
-def merges_with(
+def draw_merge(
     draw: DrawFn,
     features: frozenset[Feature],
     profile: Profile,
@@ -85,7 +84,7 @@ def merges_with(
     insert_only_optimised: bool,
     auto_merge: bool = False,
 ) -> DrawnMerge:
-    """Tables and a statement over them; they shrink to one clause without a condition over ``t.id = s.id``.
+    """Draw tables and a statement over them; they shrink to one clause without a condition over ``t.id = s.id``.
 
     Args:
         draw: given by Hypothesis.
@@ -94,8 +93,8 @@ def merges_with(
         insert_only_optimised: insert-only merges do not check for ambiguous matches (R-320, R-402).
         auto_merge: the session has schema evolution on, so that the statement need not ask for it.
     """
-    schemas = draw(schemas_with(features))
-    tables = draw(tables_with(features, schemas, profile))
+    schemas = draw_schemas(draw, features)
+    tables = draw_tables(draw, features, schemas, profile)
     aliases = draw_aliases(draw, features)
     bare = draw_without_columns(draw, features, schemas, tables, auto_merge=auto_merge)
     if bare is not None:
@@ -103,7 +102,7 @@ def merges_with(
         return DrawnMerge(schemas=bare[0], tables=bare[1], statement=insert, on_form=OnForm.CONSTANT)
     aliases = draw_column_alias(draw, features, schemas, aliases)
     scope = whole_scope(features, schemas, tables)
-    on_form, condition = draw(on_conditions(scope, schemas))
+    on_form, condition = draw_on_condition(draw, scope, schemas)
     condition = meeting(draw, condition, schemas, target=tables.target, source=visible_source(schemas, tables))
     clauses = tuple(clause for kind in ClauseKind for clause in _draw_kind(draw, kind, scope, schemas, profile))
     statement = Statement(
@@ -171,8 +170,8 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
         return Clause(kind=kind, action=action, condition=condition)
     if _draws_star(draw, kind, scope.features, schemas):
         return Clause(kind=kind, action=action, condition=condition, star=True)
-    lists = set_lists if action is Action.UPDATE else insert_lists
-    return Clause(kind=kind, action=action, condition=condition, assignments=draw(lists(scope, schemas)))
+    draw_list = draw_set_list if action is Action.UPDATE else draw_insert_list
+    return Clause(kind=kind, action=action, condition=condition, assignments=draw_list(draw, scope, schemas))
 
 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
@@ -183,7 +182,9 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
         unknown = tuple(found for found in scope.candidates if None in found.cells)
         return draw(conditions_over(replace(scope, candidates=unknown or scope.candidates)))
     prunes = kind is ClauseKind.MATCHED and uses(draw, scope.features, Feature.FILE_PRUNING, percent=percent)
-    return draw(file_predicates(scope) if prunes else conditions_over(scope))
+    if prunes:
+        return draw_file_predicate(draw, scope)
+    return draw(conditions_over(scope))
 
 
 def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:

@@ -16,7 +16,7 @@ from mergecheck.strategies.table.cells import cells, source_keys
 from mergecheck.strategies.table.constraints import keeping_checks, with_computed
 from mergecheck.strategies.table.domains import rescaled
 from mergecheck.strategies.table.layouts import draw_older_files
-from mergecheck.strategies.table.schemas import schemas_with
+from mergecheck.strategies.table.schemas import draw_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,9 +61,8 @@ def visible_source(schemas: Schemas, tables: Tables) -> tuple[Row, ...]:
     return tuple(row for row in tables.target if holds((), row) is True)
 
 
-@st.composite
-def tables_with(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile) -> Tables:
-    """Rows of both tables; they shrink to one row of the simplest values, or none.
+def draw_tables(draw: DrawFn, features: frozenset[Feature], schemas: Schemas, profile: Profile) -> Tables:
+    """Draw the rows of both tables; they shrink to one row of the simplest values, or none.
 
     The keys of source rows are mostly keys of the target.
     """
@@ -208,5 +207,5 @@ def _place(columns: tuple[Column, ...], name: str) -> int:
 def tables(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> tuple[Schemas, Tables]:
     """Columns and rows of a target and a source."""
     features = draw(feature_sets(profile=profile))
-    schemas = draw(schemas_with(features))
-    return schemas, draw(tables_with(features, schemas, profile))
+    schemas = draw_schemas(draw, features)
+    return schemas, draw_tables(draw, features, schemas, profile)

@@ -57,12 +57,11 @@ _PARTITION_TYPES: SearchStrategy[t.DataType] = st.sampled_from(
 @st.composite
 def schemas(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Schemas:
     """Columns of a target and a source that a merge can bring together."""
-    return draw(schemas_with(draw(feature_sets(profile=profile))))
+    return draw_schemas(draw, draw(feature_sets(profile=profile)))
 
 
-@st.composite
-def schemas_with(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
-    """Columns of both tables within some features; they shrink to two INT columns ``id`` and ``v`` in each table."""
+def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
+    """Draw the columns of both tables; they shrink to two INT columns ``id`` and ``v`` in each table."""
     keys = [Column(name="id", type=_key_type(draw, features))]
     if uses(draw, features, Feature.SEVERAL_KEYS):
         keys.append(Column(name="k", type=_key_type(draw, features)))
