@@ -23,6 +23,8 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines import load_engine
+from mergecheck.harness.oracles.prepared_case import PhaseTimer
+from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import MergeReference
@@ -32,6 +34,7 @@ from mergecheck.reference.outcome import Rejection, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mergecheck.harness.oracles.prepared_case import PreparedCase
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
@@ -43,20 +46,26 @@ HELD_OUT = "held-out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A statement and the reference's answer.
+    """A statement with the reference's answer.
 
     Attributes:
         origin: where its shape comes from.
     """
 
     origin: str
-    case: Case
-    reference: Reference
+    prepared: PreparedCase
+
+    @property
+    def case(self) -> Case:
+        """The statement; with the time written out, if it stores the time."""
+        return self.prepared.case
 
     @property
     def kind(self) -> str:
         """The kind of the answer: ``predicted``, ``rejected: CLASS`` or ``unsupported: REASON``."""
-        answer = self.reference.answer
+        if self.prepared.defect:
+            return f"unsupported: {self.prepared.defect}"
+        answer = self.prepared.reference.answer
         if isinstance(answer, Unsupported):
             return f"unsupported: {answer.reason}"
         return f"rejected: {answer.error_class}" if isinstance(answer, Rejection) else "predicted"
@@ -64,7 +73,7 @@ class Answered:
     @property
     def is_judged(self) -> bool:
         """Whether the reference says what the statement comes to."""
-        return not isinstance(self.reference.answer, Unsupported)
+        return not isinstance(self.prepared.reference.answer, Unsupported)
 
 
 def statements() -> list[tuple[str, Case]]:
@@ -75,7 +84,10 @@ def statements() -> list[tuple[str, Case]]:
 
 def answers(evaluate: Callable[[Case], Reference]) -> list[Answered]:
     """Ask the reference about every case."""
-    return [Answered(origin=origin, case=case, reference=evaluate(case)) for origin, case in statements()]
+    return [
+        Answered(origin=origin, prepared=prepare(case, reference=evaluate, timer=PhaseTimer()))
+        for origin, case in statements()
+    ]
 
 
 def share(answered: Iterable[Answered]) -> float:
@@ -107,7 +119,7 @@ def run_engine(name: str, answered: Iterable[Answered]) -> list[CaseReport]:
     engine = load_engine(name)
     checker = Checker(engine=engine, deviations=load_deviations())
     try:
-        return [checker.check(checker.prepare(one.case, one.reference)) for one in answered if one.is_judged]
+        return [checker.check(one.prepared) for one in answered if one.is_judged]
     finally:
         engine.close()
 

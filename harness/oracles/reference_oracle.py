@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from mergecheck.harness.compare.outcomes import (
 )
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import EngineDownError, HarnessBugError
+from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
@@ -47,15 +49,30 @@ def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Refere
 
 
 def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseTimer) -> PreparedCase:
-    """Ask the reference; whatever it raises is a defect of mergecheck, which must not end a run."""
+    """Ask the reference; whatever it raises is a defect of mergecheck, which must not end a run.
+
+    If the reference does not support a case whose statement asks for the time, and supports it with the time written
+    out, then that is the case that is prepared: with the time as it is now.
+    """
     with timer.measure("reference"):
         try:
-            return PreparedCase(case, reference(case), phase_seconds=timer.seconds)
+            case, answer = _prepared(case, reference)
+            return PreparedCase(case, answer, phase_seconds=timer.seconds)
         except Exception as error:  # noqa: BLE001 - one case that it cannot take must not cost the others
             defect = (
                 f"{HarnessBugError.__name__}: the reference raised {_raised(error)}; please report it with the case"
             )
             return PreparedCase(case, _FAILED, defect=defect, phase_seconds=timer.seconds)
+
+
+def _prepared(case: Case, reference: Callable[[Case], Reference]) -> tuple[Case, Reference]:
+    answer = reference(case)
+    if isinstance(answer.answer, Unsupported):
+        fixed = with_fixed_time(case, dt.datetime.now(dt.UTC))
+        again = None if fixed is None else reference(fixed)
+        if fixed is not None and again is not None and not isinstance(again.answer, Unsupported):
+            return fixed, again
+    return case, answer
 
 
 def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:

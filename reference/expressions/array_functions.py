@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.errors import UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import BOOLEAN, DOUBLE, FLOAT, VOID, ArrayType, MapType, StructType
 from mergecheck.reference.types.implicit_casts import type_word
 from mergecheck.reference.types.typed import ArrayCall, ArrayFunction, Typed, combine
 
@@ -36,6 +36,21 @@ def array_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed 
     if any(operand.type != wanted for operand in operands[1:]):
         raise UnsupportedByReferenceError(f"{function.value} of operands of different types")
     return evaluated(ArrayCall(function, operands))
+
+
+def array_contains(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
+    """Translate ``array_contains``: NULL if the element is not found and might be one that is NULL."""
+    if not isinstance(node, exp.ArrayContains):
+        return None
+    array, element = translate(node.this), translate(node.expression)
+    if not isinstance(array.type, ArrayType) or not _is_plain(array.type.element) or element.type != array.type.element:
+        raise UnsupportedByReferenceError("array_contains of operands of different types")
+    has_null = f"len(list_filter({array.sql}, lambda y: y IS NULL)) > 0"
+    whens = (
+        f"WHEN ({array.sql}) IS NULL OR ({element.sql}) IS NULL THEN NULL "
+        f"WHEN list_contains({array.sql}, {element.sql}) THEN TRUE WHEN {has_null} THEN NULL"
+    )
+    return combine(f"CASE {whens} ELSE FALSE END", BOOLEAN, array, element)
 
 
 def evaluated(call: ArrayCall) -> Typed:

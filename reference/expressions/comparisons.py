@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.functions import same_type
-from mergecheck.reference.types.data_types import BOOLEAN, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    ArrayType,
+    MapType,
+    StructType,
+)
 from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
@@ -36,7 +49,7 @@ def compare(operator: type[exp.Expr], left: Typed, right: Typed) -> Typed:
     Raises:
         UnsupportedByReferenceError: if there is no such type, or DuckDB compares values of the type otherwise.
     """
-    left, right = same_type([left, right])
+    left, right = same_type(_read_texts([left, right]))
     _check_comparable(left.type, ordered=operator in _ORDERED)
     return combine(f"(({left.sql}) {COMPARISONS[operator]} ({right.sql}))", BOOLEAN, left, right)
 
@@ -51,10 +64,23 @@ def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
 
 def is_between(value: Typed, low: Typed, high: Typed) -> Typed:
     """Tell whether a value is between two others or equal to one; raises as ``compare`` does."""
+    (value, low), (_, high) = _read_texts([value, low]), _read_texts([value, high])
     value, low, high = same_type([value, low, high])
     _check_comparable(value.type, ordered=True)
     sql = f"(({value.sql}) >= ({low.sql}) AND ({value.sql}) <= ({high.sql}))"
     return combine(sql, BOOLEAN, value, low, high)
+
+
+def _read_texts(operands: list[Typed]) -> list[Typed]:
+    """Cast a text beside a whole number, a date, a timestamp or a boolean as Spark does in a comparison."""
+    others = {operand.type for operand in operands if operand.type not in (STRING, VOID)}
+    if len(others) != 1 or all(operand.type != STRING for operand in operands):
+        return operands
+    (other,) = others
+    wanted = BIGINT if other in INTEGER_BITS else other
+    if wanted not in (BIGINT, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        return operands
+    return [cast_value(operand, wanted) if operand.type == STRING else operand for operand in operands]
 
 
 def _check_comparable(data_type: DataType, *, ordered: bool) -> None:

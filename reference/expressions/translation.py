@@ -15,9 +15,10 @@ from sqlglot import exp
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import CaseFormatError, RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import arithmetic, divide, divide_whole, negative
-from mergecheck.reference.expressions.array_functions import array_call
+from mergecheck.reference.expressions.array_functions import array_call, array_contains
 from mergecheck.reference.expressions.comparisons import COMPARISONS, compare, is_between, is_in
 from mergecheck.reference.expressions.constructors import constructed
+from mergecheck.reference.expressions.date_functions import date_call, shifted
 from mergecheck.reference.expressions.functions import function, same_type
 from mergecheck.reference.expressions.literals import (
     cast_literal,
@@ -26,6 +27,7 @@ from mergecheck.reference.expressions.literals import (
     narrow_literal,
     text_literal,
 )
+from mergecheck.reference.expressions.text_functions import text_call
 from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import (
     BINARY,
@@ -55,6 +57,7 @@ class Translator:
 
     Attributes:
         subqueries: evaluates scalar subqueries (R-134), None if there may be none.
+        special: translates what stands in a query only: aggregates and windows; None leaves a node to the translator.
         clock: the statement's one time (R-136), None if its value must not be known: a stored time would never
             be that of an engine.
     """
@@ -62,6 +65,7 @@ class Translator:
     scope: Scope
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
+    special: Callable[[exp.Expr], Typed | None] | None = None
 
     def translate(self, node: exp.Expr) -> Typed:
         """Translate one expression.
@@ -70,11 +74,16 @@ class Translator:
             RejectedError: if a name does not resolve.
             UnsupportedByReferenceError: if the meaning in DuckDB is not known to be Spark's.
         """
+        if self.special is not None and (meant := self.special(node)) is not None:
+            return meant
         translate = self._BY_CLASS.get(type(node))
         if translate is not None:
             return translate(self, node)
-        found = constructed(node, self.translate) or array_call(node, self.translate)
-        return function(node, self.translate) if found is None else found
+        for call in (constructed, array_call, array_contains, text_call, date_call):
+            found = call(node, self.translate)
+            if found is not None:
+                return found
+        return function(node, self.translate)
 
     def condition(self, node: exp.Expr) -> Typed:
         """Translate a condition.
@@ -220,6 +229,9 @@ class Translator:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)
 
     def _binary(self, node: exp.Expr) -> Typed:
+        moved = shifted(node, self.translate) if isinstance(node, exp.Add | exp.Sub) else None
+        if moved is not None:
+            return moved
         left, right = self.translate(node.this), self.translate(node.expression)
         if isinstance(node, exp.Div):
             return divide(left, right)

@@ -16,14 +16,16 @@ from mergecheck.reference.types.data_types import (
     VOID,
     ArrayType,
     DecimalType,
+    Field,
     MapType,
+    Schema,
     StructType,
 )
-from mergecheck.reference.types.typed import Typed, duckdb_type
+from mergecheck.reference.types.typed import Typed, combine, duckdb_type
 
 if TYPE_CHECKING:
     from mergecheck.reference.expressions.translation import Translator
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.reference.types.data_types import DataType
 
 _SUM_DIGITS = 10  # by which Spark widens a sum of decimals
 _MAX_PRECISION = 38
@@ -40,6 +42,8 @@ def aggregate(node: exp.AggFunc, translator: Translator) -> Typed:
         if isinstance(node.this, exp.Star):
             allow(node.this)
             return Typed(sql="count(*)", type=BIGINT)
+        if isinstance(node.this, exp.Distinct):
+            return _distinct_count(node.this, translator)
         operand = translator.translate(node.this)
         return Typed(sql=f"count({operand.sql})", type=BIGINT, sides=operand.sides, partial=operand.partial)
     allow(node, "this")
@@ -51,6 +55,27 @@ def aggregate(node: exp.AggFunc, translator: Translator) -> Typed:
             raise UnsupportedByReferenceError(f"{node.key.upper()} of {operand.type.ddl().split('<')[0]}")
         return Typed(sql=f"{node.key}({operand.sql})", type=operand.type, sides=operand.sides, partial=operand.partial)
     raise UnsupportedByReferenceError(f"aggregate {node.key.upper()}")
+
+
+def filtered(node: exp.Filter, translator: Translator) -> Typed:
+    """Translate COUNT, MAX or MIN over the rows that fulfil a condition.
+
+    Raises:
+        UnsupportedByReferenceError: for other aggregates, and for operands that fail on some row.
+    """
+    value, condition = aggregate(node.this, translator), translator.condition(node.expression.this)
+    if value.partial or condition.partial or not isinstance(node.this, exp.Count | exp.Max | exp.Min):
+        raise UnsupportedByReferenceError(f"{node.this.key.upper()} with a FILTER")
+    return combine(f"{value.sql} FILTER (WHERE {condition.sql})", value.type, value, condition)
+
+
+def _distinct_count(node: exp.Distinct, translator: Translator) -> Typed:
+    allow(node, "expressions")
+    if len(node.expressions) != 1:
+        raise UnsupportedByReferenceError("COUNT of several distinct values")
+    operand = translator.translate(node.expressions[0])
+    check_groupable(Schema((Field("", operand.type),)))
+    return Typed(sql=f"count(DISTINCT {operand.sql})", type=BIGINT, sides=operand.sides, partial=operand.partial)
 
 
 def check_groupable(schema: Schema) -> None:

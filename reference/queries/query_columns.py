@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.queries.aggregates import aggregate, check_groupable
+from mergecheck.reference.queries.aggregates import aggregate, check_groupable, filtered
+from mergecheck.reference.queries.windows import window
 from mergecheck.reference.syntax.query_tree import aliased, allow, output_name
 from mergecheck.reference.syntax.statement import name_parts
 from mergecheck.reference.types.data_types import Field, Schema
@@ -46,20 +47,61 @@ def origins(listed: Sequence[Listed]) -> tuple[int, ...]:
 
 
 def grouping(node: exp.Select, translator: Translator) -> list[Typed] | None:
-    """Give the grouping columns; None if the query does not aggregate."""
+    """Give what the query groups by; None if it does not aggregate."""
     group = node.args.get("group")
     if group is None:
-        aggregates = any(item.find(exp.AggFunc) is not None for item in node.expressions)
-        return [] if aggregates else None
+        return [] if any(_aggregates(item) for item in node.expressions) else None
     allow(group, "expressions")
-    if not all(isinstance(item, exp.Column) for item in group.expressions):
-        raise UnsupportedByReferenceError("GROUP BY something else than columns")
+    items = [_grouped_by(item, node.expressions) for item in group.expressions]
     try:
-        values = [translator.translate(item) for item in group.expressions]
+        values = [translator.translate(item) for item in items]
     except RejectedError:
         raise UnsupportedByReferenceError("GROUP BY an alias") from None
     check_groupable(Schema(tuple(Field("", value.type) for value in values)))
     return values
+
+
+def _grouped_by(item: exp.Expr, listed: Sequence[exp.Expr]) -> exp.Expr:
+    """Give an expression of GROUP BY; a number means the column of the SELECT at that place."""
+    if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
+        place = int(item.name)
+        item = aliased(listed[place - 1]) if 0 < place <= len(listed) else item
+    if isinstance(item, exp.Literal) or item.is_star or _aggregates(item):
+        raise UnsupportedByReferenceError("GROUP BY a literal, a star or an aggregate")
+    return item
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    """Tell whether an expression aggregates the rows of its own query."""
+    if isinstance(node, exp.Window | exp.Query):
+        return False
+    return isinstance(node, exp.AggFunc) or any(_aggregates(child) for child in node.iter_expressions())
+
+
+def in_query(translator: Translator, group: list[Typed] | None) -> Translator:
+    """Give a translator that knows windows and, in a query that aggregates, aggregates and what it groups by."""
+
+    def special(node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.Window):
+            if group is not None:
+                raise UnsupportedByReferenceError("a window beside an aggregate")
+            return window(node, translator.translate)
+        if group is None:
+            return None
+        if isinstance(node, exp.Filter):
+            return filtered(node, translator)
+        if isinstance(node, exp.AggFunc):
+            return aggregate(node, translator)
+        if _aggregates(node) or node.find(exp.Column) is None:
+            return None
+        value = translator.translate(node)
+        if any(value.sql == one.sql for one in group):
+            return value
+        if isinstance(node, exp.Column):
+            raise UnsupportedByReferenceError("a column beside an aggregate")
+        return None
+
+    return replace(translator, special=special)
 
 
 def columns(
@@ -85,17 +127,12 @@ def columns(
 
 def _value(node: exp.Expr, translator: Translator, group: list[Typed] | None, before: Sequence[str]) -> Typed:
     try:
-        if group is not None and isinstance(node, exp.AggFunc):
-            return aggregate(node, translator)
-        value = translator.translate(node)
+        return in_query(translator, group).translate(node)
     except RejectedError as rejected:
         used = [column.parts[0].name for column in node.find_all(exp.Column)]
         if rejected.error_class == UNRESOLVED and any(translator.scope.same(u, b) for u in used for b in before):
             raise UnsupportedByReferenceError("a column alias used beside it") from None
         raise
-    if group is not None and not any(value.sql == one.sql for one in group) and node.find(exp.Column):
-        raise UnsupportedByReferenceError("a column beside an aggregate")
-    return value
 
 
 def _origin(item: exp.Expr, scope: Scope) -> tuple[int, int] | None:
@@ -111,14 +148,21 @@ def _place(relation: Relation, index: int, scope: Scope) -> tuple[int, int]:
 
 def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
     star = item if isinstance(item, exp.Star) else item.this
-    allow(star)
+    allow(star, "except_")
+    without = [name.name for name in star.args.get("except_") or () if isinstance(name, exp.Column | exp.Identifier)]
+    if len(without) != len(star.args.get("except_") or ()):
+        raise UnsupportedByReferenceError("a star without a field")
     relations = scope.relations
     if isinstance(item, exp.Column):
         relations = tuple(r for r in relations if scope.same(r.qualifier, item.table))
     if not relations:
         raise UnsupportedByReferenceError("a star of something else than a table")
+    names = [column.name for relation in relations for column in relation.schema.columns]
+    if any(sum(scope.same(name, one) for name in names) != 1 for one in without):
+        raise UnsupportedByReferenceError("a star without a column that is not one of its columns")
     return [
         Listed(name=column.name, value=relation.typed(index), origin=_place(relation, index, scope))
         for relation in relations
         for index, column in enumerate(relation.schema.columns)
+        if not any(scope.same(column.name, one) for one in without)
     ]

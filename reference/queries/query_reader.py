@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,15 +12,13 @@ from mergecheck.reference.expressions.functions import same_type
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.aggregates import check_groupable
-from mergecheck.reference.queries.query_columns import UNRESOLVED, columns, grouping, origins
+from mergecheck.reference.queries.query_columns import UNRESOLVED, columns, grouping, in_query, origins
 from mergecheck.reference.syntax.query_tree import allow, table_name
 from mergecheck.reference.types.data_types import Field, Schema
-from mergecheck.reference.types.typed import Side
+from mergecheck.reference.types.typed import Side, Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from mergecheck.reference.types.typed import Typed
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +56,7 @@ class Reader:
             known = self._with(with_, known)
         if isinstance(node, exp.Select):
             return self._select(node, known, named=named)
-        if isinstance(node, exp.Union):
+        if isinstance(node, exp.Union | exp.Except | exp.Intersect):
             return self._union(node, known, named=named)
         if isinstance(node, exp.Subquery) and not node.args.get("alias"):
             allow(node, "this", "with_")
@@ -73,7 +71,7 @@ class Reader:
             inner[query.alias.lower()] = self._renamed(self.read(query.this, inner), query)
         return inner
 
-    def _union(self, node: exp.Union, known: Mapping[str, Rows], *, named: bool) -> Rows:
+    def _union(self, node: exp.SetOperation, known: Mapping[str, Rows], *, named: bool) -> Rows:
         allow(node, "this", "expression", "distinct", "with_")
         left, right = self.read(node.this, known, named=named), self.read(node.expression, known, named=False)
         if len(left.schema.columns) != len(right.schema.columns):
@@ -85,15 +83,17 @@ class Reader:
         parts = [
             f"SELECT {_listed([pair[i] for pair in pairs])} FROM ({side.sql})" for i, side in enumerate((left, right))
         ]
-        word = "UNION" if node.args.get("distinct") else "UNION ALL"
+        if not isinstance(node, exp.Union) and not node.args.get("distinct"):
+            raise UnsupportedByReferenceError(f"{node.key.upper()} ALL")
+        word = f"{node.key.upper()}{'' if node.args.get('distinct') else ' ALL'}"
         # Spark names the columns of a UNION by those of its first part, and takes them for the same.
         sql = f"({parts[0]}) {word} ({parts[1]})"
         return Rows(sql=sql, schema=schema, probes=left.probes + right.probes, origins=left.origins)
 
     def _select(self, node: exp.Select, known: Mapping[str, Rows], *, named: bool) -> Rows:
-        allow(node, "expressions", "from_", "joins", "where", "group", "distinct", "with_", "hint", "kind")
+        allow(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint", "kind")
         source = self._from(node, known)
-        translator = self._translator(source)
+        translator = replace(self._translator(source), subqueries=self._subqueries(known))
         probes = list(source.probes)
         where = ""
         if node.args.get("where") is not None:
@@ -103,6 +103,15 @@ class Reader:
                 parts = [translator.condition(part) for part in _conjuncts(node.args["where"].this)]
                 probes.append(f"SELECT {', '.join(f'count({part.sql})' for part in parts)}{source.sql}")
         group = grouping(node, translator)
+        grouped = f" GROUP BY {', '.join(value.sql for value in group)}" if group else ""
+        having = ""
+        if (filter_ := node.args.get("having")) is not None:
+            if not group:
+                raise UnsupportedByReferenceError("HAVING without GROUP BY")
+            condition = in_query(translator, group).condition(filter_.this)
+            having = f" HAVING {condition.sql}"
+            parts = [in_query(translator, group).condition(part) for part in _conjuncts(filter_.this)]
+            probes.append(f"SELECT {', '.join(part.sql for part in parts)}{source.sql}{where}{grouped}")
         listed = columns(node.expressions, translator, group, named=named)
         schema = Schema(tuple(Field(item.name, item.value.type) for item in listed))
         distinct = ""
@@ -110,9 +119,8 @@ class Reader:
             allow(node.args["distinct"])
             check_groupable(schema)
             distinct = "DISTINCT "
-        grouped = f" GROUP BY {', '.join(value.sql for value in group)}" if group else ""
         values = _listed([item.value for item in listed])
-        sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}"
+        sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}{having}"
         return Rows(sql=sql, schema=schema, probes=tuple(probes), origins=origins(listed))
 
     def _from(self, node: exp.Select, known: Mapping[str, Rows]) -> From:
@@ -124,6 +132,9 @@ class Reader:
             allow(join, "this", "side", "kind", "on")
             kind, side = str(join.args.get("kind") or "").upper(), str(join.args.get("side") or "").upper()
             on = join.args.get("on")
+            if kind in ("SEMI", "ANTI") and side in ("", "LEFT") and on is not None:
+                source = self._filtered(source, self._relation(join.this, known, number), kind, on)
+                continue
             if kind not in ("", "INNER", "CROSS", "OUTER") or (crossed and on is not None) or (side and on is None):
                 raise UnsupportedByReferenceError("this kind of join")
             crossed = crossed or kind == "CROSS"
@@ -141,6 +152,13 @@ class Reader:
             probes = (*probes, f"SELECT count({condition.sql}){crossed}")
         sql = f"{left.sql} {side} JOIN {right_sql} ON {condition.sql}"
         return From(sql=sql, relations=relations, probes=probes)
+
+    def _filtered(self, left: From, right: From, kind: str, on: exp.Expr) -> From:
+        """Keep the rows on the left that have a partner, or those that have none."""
+        both = self._joined(left, right, "", on)
+        condition = self._translator(From(relations=both.relations)).condition(on)
+        sql = f"{left.sql} {kind} JOIN {right.sql.removeprefix(' FROM ')} ON {condition.sql}"
+        return From(sql=sql, relations=left.relations, probes=both.probes)
 
     def _relation(self, node: exp.Expr, known: Mapping[str, Rows], number: int) -> From:
         if isinstance(node, exp.Table):
@@ -191,6 +209,21 @@ class Reader:
             raise UnsupportedByReferenceError("column aliases of another number than the columns")
         columns = tuple(Field(name, c.type) for name, c in zip(names, rows.schema.columns, strict=True))
         return Rows(sql=rows.sql, schema=Schema(columns), probes=rows.probes)
+
+    def _subqueries(self, known: Mapping[str, Rows]) -> Callable[[exp.Expr, Scope], Typed]:
+        """Give what translates a query of one value that uses no column from outside of it."""
+
+        def value(query: exp.Expr, _: Scope) -> Typed:
+            try:
+                rows = self.read(query, known, named=False)
+            except RejectedError:
+                raise UnsupportedByReferenceError("a subquery that does not resolve by itself") from None
+            if len(rows.schema.columns) != 1 or rows.probes:
+                raise UnsupportedByReferenceError("a subquery that gives more than one value, or that may fail")
+            one = _column(rows, 0)
+            return Typed(sql=f"(SELECT {one.sql} FROM ({rows.sql}))", type=one.type, partial=True)
+
+        return value
 
     def _translator(self, source: From) -> Translator:
         return Translator(

@@ -91,7 +91,7 @@ product = signed % ( '*' | '/' | '%' | DIV )
 signed = ( '-' | '+' | '~' ) signed | primary
 primary = atom suffix*
 suffix = '.' name | '[' comparison ']' | '::' type | COLLATE multipart
-atom = case | cast | struct | special | constant | star | row | '(' query ')' | call | lambda | column
+atom = case | cast | struct | special | interval | constant | star | row | '(' query ')' | call | lambda | column
   | '(' expression ')'
 case = CASE expression? when+ ( ELSE expression )? END
 when = WHEN expression THEN expression
@@ -103,6 +103,9 @@ special = ( FIRST | LAST | ANY_VALUE ) '(' expression IGNORE NULLS ')'
   | ( SUBSTR | SUBSTRING ) '(' comparison FROM comparison ( FOR comparison )? ')'
   | TRIM '(' ( BOTH | LEADING | TRAILING )? comparison? FROM comparison ')'
   | OVERLAY '(' comparison PLACING comparison FROM comparison ( FOR comparison )? ')'
+interval = INTERVAL ( '-' | '+' )? ( <integer> | <string> ) unit ( TO unit )?
+unit = YEAR | YEARS | MONTH | MONTHS | WEEK | WEEKS | DAY | DAYS | HOUR | HOURS | MINUTE | MINUTES | SECOND | SECONDS
+  | MILLISECOND | MILLISECONDS | MICROSECOND | MICROSECONDS
 constant = NULL | TRUE | FALSE | typed | '-'? ( <integer> | <number> ) | text
 typed = ( DATE | TIMESTAMP | TIMESTAMP_NTZ | TIMESTAMP_LTZ | X ) <string>
 text = <string>+

@@ -303,6 +303,13 @@ def _assignment(tree: Tree) -> str:
     return f"{write(name)} = {_operand(value, _RANK['comparison'])}"
 
 
+def _call(tree: Tree) -> str:
+    name, *rest = (write(part) for part in tree.parts)
+    if name.upper() in ("DATEDIFF", "DATE_DIFF") and len(tree.trees("argument")) > 2:  # noqa: PLR2004 - sqlglot drops the unit
+        name = "TIMESTAMPDIFF"
+    return " ".join([name, *rest])
+
+
 _WRITERS: dict[str, Callable[[Tree], str]] = {
     **dict.fromkeys(_ALIKE, _operators),
     "compared": _compared,
@@ -310,6 +317,7 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "predicate": _predicate,
     "negated": _negated,
     "signed": _signed,
+    "call": _call,
     "name": _name,
     "strict_name": _name,
     "column": _column,

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.statements import ANSWERS, HELD_OUT, Answered, answers, share
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import MergeReference
@@ -52,9 +52,9 @@ def test_the_share_that_is_judged(answered: list[Answered]) -> None:
 def test_the_engine_agrees_on_a_sample(answered: list[Answered]) -> None:
     """Judged statements from every origin come to what the reference says."""
     engine = PySparkEngine()
-    sample = [one.case for one in answered if one.is_judged][::SAMPLED]
+    sample = [one.prepared for one in answered if one.is_judged][::SAMPLED]
 
-    reports = [check_case(case, engine) for case in sample]
+    reports = [check_prepared(prepared, engine) for prepared in sample]
     engine.close()
 
     assert [mismatch_report(report) for report in reports if report.mismatches] == []

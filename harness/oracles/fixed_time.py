@@ -1,0 +1,64 @@
+"""The time of a statement, written out: a time that a merge stores can be predicted only if it is known before."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot.tokens import Token
+
+    from mergecheck.reference.case.model import Case
+
+_BARE = {"CURRENT_TIMESTAMP": "TIMESTAMP", "CURRENT_DATE": "DATE", "LOCALTIMESTAMP": "TIMESTAMP_NTZ"}
+_CALLED = {**_BARE, "NOW": "TIMESTAMP", "CURDATE": "DATE"}
+_FORMS = {"TIMESTAMP": "%Y-%m-%d %H:%M:%S.%fZ", "DATE": "%Y-%m-%d", "TIMESTAMP_NTZ": "%Y-%m-%d %H:%M:%S.%f"}
+_SETTINGS = {"spark.sql.session.timezone": "UTC", "spark.sql.timestamptype": "TIMESTAMP_LTZ"}
+
+
+def with_fixed_time(case: Case, now: dt.datetime) -> Case | None:
+    """Replace ``current_timestamp()`` and its like by literals of one time, as Spark does for a statement (R-136).
+
+    Args:
+        case: any case.
+        now: the time that the statement takes for its own, in UTC.
+
+    Returns:
+        The case with another text; None if the text asks for no time, or if the session's settings decide its type.
+    """
+    if any(_SETTINGS.get(key.lower(), value).upper() != value.upper() for key, value in case.conf.items()):
+        return None
+    literals = {word: f"{word} '{now.astimezone(dt.UTC).strftime(form)}'" for word, form in _FORMS.items()}
+    schemas = (case.target.schema, *(() if case.source is None else (case.source.schema,)))
+    columns = {name.upper() for schema in schemas for name in schema.names}
+    try:
+        tokens = sqlglot.tokenize(case.sql, read="databricks")
+    except SqlglotError:
+        return None
+    text, end = "", 0
+    for place, (before, token) in enumerate(pairwise(tokens), start=1):
+        found = _meant(before, token, [one.text for one in tokens[place + 1 : place + 3]], columns, literals)
+        if found is not None:
+            literal, num_tokens = found
+            text, end = text + case.sql[end : token.start] + literal, tokens[place + num_tokens - 1].end + 1
+    return replace(case, sql=text + case.sql[end:]) if end else None
+
+
+def _meant(
+    before: Token, token: Token, behind: list[str], columns: set[str], literals: Mapping[str, str]
+) -> tuple[str, int] | None:
+    """Give the literal for a call and the number of its tokens; None if it is none."""
+    word = token.text.upper()
+    if word not in _CALLED or token.end - token.start + 1 != len(word) or before.text == ".":  # longer: quoted
+        return None
+    if behind == ["(", ")"]:
+        return literals[_CALLED[word]], 3
+    is_name = word in columns or before.text.upper() == "AS" or behind[:1] in (["."], ["("])
+    return None if is_name or word not in _BARE else (literals[_BARE[word]], 1)

@@ -1,0 +1,188 @@
+"""Functions of dates and timestamps in UTC whose meaning is one in Spark and DuckDB, and intervals beside them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.casts.cast_sql import let, unsupported
+from mergecheck.reference.casts.nested_casts import cast_value
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.types.data_types import DATE, INT, SMALLINT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT
+from mergecheck.reference.types.implicit_casts import type_word
+from mergecheck.reference.types.typed import Typed, combine, duckdb_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.types.data_types import DataType
+
+_DAYS = (TINYINT, SMALLINT, INT)
+_TRUNC = {"YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MM": "month"} | {
+    "MON": "month",
+    "WEEK": "week",
+}
+_DATE_TRUNC = {word.upper(): word for word in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
+_MONTHS = {"MONTH": 1, "YEAR": 12}
+_TIMES = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+_COUNT = re.compile(r"-?\d{1,5}")
+_FAR = 1_000_000  # days
+
+
+def date_call(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
+    """Translate a call of one of the functions; None for any other expression.
+
+    Raises:
+        UnsupportedByReferenceError: for operands that were not compared between the engines.
+    """
+    if type(node) in _PARTS:
+        return _date_part(node, translate)
+    call = _CALLS.get(type(node))
+    return None if call is None else call(node, translate)
+
+
+def shifted(node: exp.Add | exp.Sub, translate: Callable[[exp.Expr], Typed]) -> Typed | None:
+    """Translate a date or timestamp plus or minus an interval of one unit; None if the right side is no interval.
+
+    Raises:
+        UnsupportedByReferenceError: for other intervals, and a date beside less than a day, which is a timestamp.
+    """
+    interval = node.expression.unnest()
+    if not isinstance(interval, exp.Interval):
+        return None
+    count = interval.this.name if isinstance(interval.this, exp.Literal) else ""
+    unit = interval.args["unit"].name.upper().removesuffix("S") if isinstance(interval.args["unit"], exp.Var) else ""
+    value = translate(node.this)
+    units = ("DAY", *_MONTHS, *(_TIMES if value.type != DATE else ()))
+    if not _COUNT.fullmatch(count) or unit not in units or value.type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        raise UnsupportedByReferenceError("an interval of this kind")
+    sign = "-" if isinstance(node, exp.Sub) else "+"
+    if unit in _MONTHS:
+        count, unit = str(int(count) * _MONTHS[unit]), "MONTH"
+    return _near(f"{_plain(value)} {sign} INTERVAL ({count}) {unit}", value.type, value)
+
+
+def _plain(value: Typed) -> str:
+    """Write a time without its zone, which is UTC, so that DuckDB asks no calendar."""
+    return f"(({value.sql}) AT TIME ZONE 'UTC')" if value.type == TIMESTAMP else f"({value.sql})"
+
+
+def _near(sql: str, data_type: DataType, *operands: Typed) -> Typed:
+    """Give a time that DuckDB computed without its zone; other years than those of a case are not known."""
+    plain = "DATE" if data_type == DATE else "TIMESTAMP"
+    outside = unsupported("a time outside of the years 1 to 9999")
+    zoned = "x AT TIME ZONE 'UTC'" if data_type == TIMESTAMP else "x"
+    body = f"CASE WHEN x IS NULL OR (year(x) BETWEEN 1 AND 9999) THEN {zoned} ELSE {outside} END"
+    return combine(let(f"CAST({sql} AS {plain})", body), data_type, *operands, partial=True)
+
+
+def _date(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    if isinstance(node, exp.TsOrDsToDate):
+        if node.args.get("format") is not None:
+            raise UnsupportedByReferenceError("to_date with a pattern")
+        node = node.this
+    value = translate(node)
+    if value.type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        raise UnsupportedByReferenceError(f"a function of dates of {type_word(value.type)}")
+    return cast_value(value, DATE)
+
+
+def _date_part(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    value = _date(node.this, translate)
+    return combine(f"CAST({_PARTS[type(node)].format(value.sql)} AS INTEGER)", INT, value)
+
+
+def _time_part(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    value = translate(node.this)
+    if value.type not in (TIMESTAMP, TIMESTAMP_NTZ):
+        raise UnsupportedByReferenceError(f"{node.key} of {type_word(value.type)}")
+    return combine(f"CAST(date_part('{node.key}', {_plain(value)}) AS INTEGER)", INT, value)
+
+
+def _extracted(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    part = _EXTRACTED.get(node.this.name.upper())
+    if part is None:
+        raise UnsupportedByReferenceError("EXTRACT of this part")
+    return translate(part(this=node.expression))
+
+
+def _days_added(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    count, sign = node.expression, "+"
+    if isinstance(count, exp.Mul) and isinstance(count.expression, exp.Neg):  # how sqlglot reads date_sub
+        count, sign = count.this, "-"
+    return _moved(node, translate(count), translate, f"x {sign} n")
+
+
+def _months_added(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    return _moved(node, translate(node.expression), translate, "x + to_months(n)")
+
+
+def _moved(node: exp.Expr, count: Typed, translate: Callable[[exp.Expr], Typed], body: str) -> Typed:
+    value = _date(node.this, translate)
+    if count.type not in _DAYS:
+        raise UnsupportedByReferenceError(f"a number of days of {type_word(count.type)}")
+    far = unsupported("a date moved very far")
+    near = f"CASE WHEN abs(CAST(n AS BIGINT)) > {_FAR} THEN {far} ELSE CAST({body} AS DATE) END"
+    inner = f"list_transform([CAST({count.sql} AS INTEGER)], lambda n: {near})[1]"
+    return _near(let(value.sql, inner), DATE, value, count)
+
+
+def _days_between(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    end, start = _date(node.this, translate), _date(node.expression, translate)
+    return combine(f"CAST(({end.sql}) - ({start.sql}) AS INTEGER)", INT, end, start)
+
+
+def _last_day(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    value = _date(node.this, translate)
+    return combine(f"last_day({value.sql})", DATE, value)
+
+
+def _truncated_date(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    unit = _TRUNC.get(node.args["unit"].name.upper())
+    if unit is None:
+        raise UnsupportedByReferenceError("trunc to this unit")
+    value = _date(node.this, translate)
+    return combine(f"CAST(date_trunc('{unit}', {value.sql}) AS DATE)", DATE, value)
+
+
+def _truncated_time(node: exp.Expr, translate: Callable[[exp.Expr], Typed]) -> Typed:
+    unit = _DATE_TRUNC.get(node.args["unit"].name.upper())
+    value = translate(node.this)
+    if unit is None or value.type not in (DATE, TIMESTAMP):
+        raise UnsupportedByReferenceError("date_trunc to this unit or of this type")
+    value = cast_value(value, TIMESTAMP)
+    plain = f"CAST(date_trunc('{unit}', {_plain(value)}) AS {duckdb_type(TIMESTAMP_NTZ)})"
+    return combine(f"({plain} AT TIME ZONE 'UTC')", TIMESTAMP, value)
+
+
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Year: "year({})",
+    exp.Quarter: "quarter({})",
+    exp.Month: "month({})",
+    exp.Day: "day({})",
+    exp.DayOfMonth: "day({})",
+    exp.DayOfWeek: "(dayofweek({}) + 1)",
+    exp.DayOfYear: "dayofyear({})",
+}
+_EXTRACTED: dict[str, type[exp.Expr]] = {
+    "YEAR": exp.Year,
+    "MONTH": exp.Month,
+    "DAY": exp.Day,
+    "HOUR": exp.Hour,
+    "MINUTE": exp.Minute,
+}
+_CALLS: dict[type[exp.Expr], Callable[[exp.Expr, Callable[[exp.Expr], Typed]], Typed]] = {
+    exp.AddMonths: _months_added,
+    exp.DateDiff: _days_between,
+    exp.DateTrunc: _truncated_date,
+    exp.Extract: _extracted,
+    exp.Hour: _time_part,
+    exp.LastDay: _last_day,
+    exp.Minute: _time_part,
+    exp.Second: _time_part,
+    exp.TimestampTrunc: _truncated_time,
+    exp.TsOrDsAdd: _days_added,
+    exp.TsOrDsToDate: _date,
+}
