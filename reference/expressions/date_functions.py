@@ -56,7 +56,7 @@ def shifted(node: exp.Add | exp.Sub, translate: Callable[[exp.Expr], Typed]) -> 
     unit = interval.args["unit"].name.upper().removesuffix("S") if isinstance(interval.args["unit"], exp.Var) else ""
     value = translate(node.this)
     units = ("DAY", *_MONTHS, *(_TIMES if value.type != DATE else ()))
-    if not _COUNT.fullmatch(count) or unit not in units or value.type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+    if not _COUNT.fullmatch(count) or unit not in units or value.type not in (DATE, TIMESTAMP):
         raise UnsupportedByReferenceError("an interval of this kind")
     sign = "-" if isinstance(node, exp.Sub) else "+"
     if unit in _MONTHS:

@@ -118,7 +118,7 @@ EXPRESSIONS = [
     "to_date(ts)", "day + INTERVAL 1 DAY", "day - INTERVAL '5' DAYS", "day + INTERVAL 1 MONTH",
     "DATE '2024-02-29' + INTERVAL 1 YEAR", "DATE '2024-01-31' + INTERVAL 1 MONTH", "ts + INTERVAL 24 HOURS",
     "ts - INTERVAL 30 MINUTES", "ts - INTERVAL 1 SECOND", "ts - INTERVAL '1' MILLISECOND", "ts + INTERVAL 1 MONTH",
-    "ntz + INTERVAL 3 DAY", "array_contains(arr, 3)", "array_contains(arr, a)", "day >= '2026-01-03'",
+    "day + INTERVAL 3 MONTHS", "a BETWEEN '0' AND '3'", "EXTRACT(MINUTE FROM ts)", "array_contains(arr, 3)", "array_contains(arr, a)", "day >= '2026-01-03'",
     "'2026-01-03' > day", "day BETWEEN '2026-01-02' AND '2026-01-05'", "ts >= '2026-01-02 00:00:00'",
     "ts < '2026-01-05'", "a = '7'", "a < '3'", "ti = '7'", "big > '5'", "flag = 'true'",
     "named_struct('p', a, 'q', s)", "array(a, NULL, 3)", "'it''s'", "'tab\\tquote\\'end'", '"double"', "'a\\\\b'",
