@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 STATS = "delta.dml.merge.stats"
-_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]|main error class '([A-Z0-9_.]+)'")
+_HIDDEN_CLASS = re.compile(r"main error class '([A-Z0-9_.]+)'")  # docs/findings/pyspark-delta-error-class.md
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +147,8 @@ class Lab:
 def error_of(error: Exception) -> str:
     """Name an error: the class that its text gives, or its Python type and first line."""
     text = str(error)
-    found = _CLASS.search(text)
+    found = _HIDDEN_CLASS.search(text) or _CLASS.search(text)
     if found is not None:
-        return found[1] or found[2]
+        return found[1]
     kind = "" if isinstance(error, Py4JError) else f"{type(error).__name__}: "
     return kind + text.strip().splitlines()[0]

@@ -249,7 +249,7 @@ CHECKS = (
         rule="R-455",
         question="after a failure: error, kept",
         ask=_released_after_failure,
-        expected=["DIVIDE_BY_ZERO", 0],
+        expected=["TASK_WRITE_FAILED", 0],
     ),
     Check(rule="R-456", question="fewer rows, failIfSourceChanged", ask=_changed("true", UPSERT), expected=True),
     Check(rule="R-456", question="fewer rows, default", ask=_changed("false", UPSERT), expected="no error"),
