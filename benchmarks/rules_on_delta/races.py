@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.rules_on_delta.lab import UPSERT, Check, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from benchmarks.rules_on_delta.lab import Lab
 
@@ -77,6 +77,7 @@ def _raced(
     on: str = "t.id = s.id",
     partition_by: str | None = None,
     rows: str = "(1, 11), (3, 33)",
+    settings: Mapping[str, str] | None = None,
 ) -> Callable[[Lab], object]:
     def ask(lab: Lab) -> object:
         lab.table(lab.target, "id INT, v INT", "(1, 10), (2, 20)", partition_by=partition_by)
@@ -90,17 +91,13 @@ def _raced(
 
         lab.spark.udf.register("strike", strike, "int")
         try:
-            lab.merge(clauses, on=on, using=f"(SELECT strike(id) AS id, v FROM VALUES {rows} AS r(id, v))")
+            with lab.settings(**(settings or {})):
+                lab.merge(clauses, on=on, using=f"(SELECT strike(id) AS id, v FROM VALUES {rows} AS r(id, v))")
         except Exception as raised:  # noqa: BLE001 - the error is the answer
             return error_of(raised).partition(".")[0]  # without the class of its hint
         return f"commit {lab.num_commits() - 1}"
 
     return ask
-
-
-def _same_application(lab: Lab) -> object:
-    with lab.settings(write__txnAppId="app", write__txnVersion="1"):
-        return _raced(lambda _lab: {"txn": {"appId": "app", "version": 5, "lastUpdated": 0}})(lab)
 
 
 def _isolation(level: str) -> Callable[[Lab], object]:
@@ -168,17 +165,14 @@ CHECKS = (
         ask=_raced(lambda lab: _metadata(lab, "delta.anything")),
         expected="DELTA_METADATA_CHANGED",
     ),
-    Check(
-        rule="R-750",
-        question="a property of the list of harmless ones is set",
-        ask=_raced(lambda lab: _metadata(lab, "delta.checkpointPolicy")),
-        expected="commit 3",
-    ),
     Check(rule="R-750", question="a feature is added to the protocol", ask=_raced(_protocol), expected="commit 3"),
     Check(
         rule="R-750",
         question="a commit of the same application",
-        ask=_same_application,
+        ask=_raced(
+            lambda _lab: {"txn": {"appId": "app", "version": 5, "lastUpdated": 0}},
+            settings={"write__txnAppId": "app", "write__txnVersion": "1"},
+        ),
         expected="DELTA_CONCURRENT_TRANSACTION",
     ),
     Check(
@@ -191,7 +185,7 @@ CHECKS = (
         rule="R-751",
         question="isolation level WriteSerializable",
         ask=_isolation("WriteSerializable"),
-        expected="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED",
+        expected="IllegalArgumentException: requirement failed: delta.isolationLevel must be Serializable",
     ),
     Check(rule="R-751", question="isolation level Serializable", ask=_isolation("Serializable"), expected="accepted"),
 )

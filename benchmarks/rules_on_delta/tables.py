@@ -225,7 +225,10 @@ CHECKS = (
         expected="DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
     ),
     Check(
-        rule="R-822", question="VARCHAR(2), too long by spaces", ask=_char("VARCHAR(2)", "ab  "), expected=["ab", "ab"]
+        rule="R-822",
+        question="VARCHAR(2), too long by spaces",
+        ask=_char("VARCHAR(2)", "ab  "),
+        expected="DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
     ),
     Check(rule="R-822", question="CHAR(3), short, as read", ask=_char("CHAR(3)", "b"), expected=["b  ", "b  "]),
     Check(rule="R-822", question="CHAR(3), short, as stored", ask=_stored_char, expected=["b"]),
