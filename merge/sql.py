@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.errors import MergeError
     from mergecheck.merge.syntax.statement import Clause, MergeStatement
     from mergecheck.merge.table.log.snapshot import Snapshot
+
+_MERGE: Final = re.compile(r"\s*(?:WITH\b.*\b)?MERGE\b", re.IGNORECASE | re.DOTALL)
 
 
 def merge_sql(
@@ -57,13 +60,13 @@ def merge_sql(
 def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Exception:
     """Ask Spark's own parser about a statement that ours refuses; EXPLAIN parses it and runs nothing."""
     try:
-        parsed = spark.sql(f"EXPLAIN EXTENDED {sql}").collect()[0][0].split("== Analyzed Logical Plan ==")[0]
+        spark.sql(f"EXPLAIN EXTENDED {sql}").collect()
     except ParseException as refusal:
         known = from_spark(refusal)
         if not isinstance(known, AnalysisError) or known.error_class == error.error_class:
             return error  # which says what is allowed
         return AnalysisError(known.error_class, known.message.replace("EXPLAIN EXTENDED ", ""))
-    if "MergeIntoTable" not in parsed:
+    if _MERGE.match(sql) is None:
         return error
     return UnsupportedStatementError(
         "this way of writing, which Spark reads",

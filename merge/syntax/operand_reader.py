@@ -86,7 +86,10 @@ class OperandReader(CallReader):
         """Read what begins with a word of the language; None if the word is a name here."""
         after = self.ahead(1)
         if token.key == "CASE":
-            return self.attempt(self._case)
+            found = self.attempt(self._case)
+            if found is None and any(later.key == "END" for later in self.tokens[self.at + 1 :]):
+                raise self.wrong("This CASE cannot be read up to its END.")  # nor need it be a name
+            return found
         if token.key == "INTERVAL":
             return self.attempt(self._interval)
         if after is not None and after.kind is Kind.STRING and token.kind is Kind.WORD:

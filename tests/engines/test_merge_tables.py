@@ -313,7 +313,7 @@ def test_failing_values_have_their_own_class(spark: SparkSession, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("NOT IS NULL", "UNSUPPORTED_FEATURE.MERGE"),  # of a column NOT, to Spark
+        ("CASE + 2.5 = 1 + CASE WHEN t.id = 1 THEN 1 ELSE 2 END", "UNSUPPORTED_FEATURE.MERGE"),  # CASE is a column
         ("a b", "PARSE_SYNTAX_ERROR"),
         ("DOUBLE '1'", "UNSUPPORTED_TYPED_LITERAL"),
         ("CAST(a AS nothing) = 1", "UNSUPPORTED_DATATYPE"),

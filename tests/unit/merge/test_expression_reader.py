@@ -66,7 +66,17 @@ def test_a_comparison_of_comparisons_tells_nothing_of_its_columns() -> None:
             "f(a,)",
             "a AND",
         ),
-        *("a IS NULL = b", "a NOT b", "CAST(a AS nothing)", "a -> -> b", "(a AS b)", "a[", "a.", "INT '1'"),
+        *(
+            "a IS NULL = b",
+            "a NOT b",
+            "CAST(a AS nothing)",
+            "a -> -> b",
+            "(a AS b)",
+            "CASE + CASE WHEN a THEN b END = c OR d",
+            "a[",
+            "a.",
+            "INT '1'",
+        ),
     ],
 )
 def test_what_is_not_consumed_is_refused(text: str) -> None:

@@ -78,7 +78,7 @@ def test_properties_class_methods_and_functions_are_changed() -> None:
     with changed("merge.metrics.PathResult.count", "return total - ", "return 7 * total - "):
         assert result.count(RowAction.COPY) == 14
     assert result.count(RowAction.COPY) == 2
-    with changed("merge.syntax.dialect.parse_expression", "return tree", "return None"):
+    with changed("merge.syntax.expression_reader.parse_expression", "return tree", "return None"):
         assert parse_expression("1 + 1") is None
     assert parse_expression("1 + 1") is not None
 
