@@ -210,7 +210,10 @@ def _function(tree: Tree) -> str:
 
 
 def _call(tree: Tree) -> str:
-    check_arity(write(tree.trees("function")[0]), len(tree.trees("argument")))
+    name, num_operands = write(tree.trees("function")[0]), len(tree.trees("argument"))
+    check_arity(name, num_operands)
+    if name.upper() in ("DATEDIFF", "DATE_DIFF") and num_operands > 2:  # noqa: PLR2004 - sqlglot drops the unit
+        return " ".join(["TIMESTAMPDIFF", *(write(part) for part in tree.parts[1:])])
     return _joined(tree)
 
 
@@ -303,13 +306,6 @@ def _assignment(tree: Tree) -> str:
     return f"{write(name)} = {_operand(value, _RANK['comparison'])}"
 
 
-def _call(tree: Tree) -> str:
-    name, *rest = (write(part) for part in tree.parts)
-    if name.upper() in ("DATEDIFF", "DATE_DIFF") and len(tree.trees("argument")) > 2:  # noqa: PLR2004 - sqlglot drops the unit
-        name = "TIMESTAMPDIFF"
-    return " ".join([name, *rest])
-
-
 _WRITERS: dict[str, Callable[[Tree], str]] = {
     **dict.fromkeys(_ALIKE, _operators),
     "compared": _compared,
@@ -317,7 +313,6 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "predicate": _predicate,
     "negated": _negated,
     "signed": _signed,
-    "call": _call,
     "name": _name,
     "strict_name": _name,
     "column": _column,
