@@ -41,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
         help="a case file, a folder of them, or the id of a finding; every case becomes a test (repeatable)",
     )
+    group.addoption(
+        "--mergecheck-trust",
+        action="store_true",
+        help="run cases that may touch more than their own tables; only for files of your own",
+    )
     group.addoption("--mergecheck-fuzz", type=int, default=0, metavar="N", help="one test that runs N random cases")
     group.addoption("--mergecheck-seed", type=int, default=None, metavar="N", help="the same seed gives the same cases")
     group.addoption(
@@ -227,7 +232,7 @@ def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
     from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
 
     try:
-        corpus = load_corpus(names)
+        corpus = load_corpus(names, trust=config.getoption("--mergecheck-trust"))
     except UserInputError as error:
         raise pytest.UsageError(str(error)) from error
     if corpus.unreadable:

@@ -69,6 +69,20 @@ batch_option = click.option(
 
 case_id_option = click.option("--id", "case_id", metavar="ID", help="Which case to take, if the file holds several.")
 
+
+def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option ``--trust``, and say so if it is given."""
+
+    @functools.wraps(command)
+    def saying_so(*, trust: bool, **values: Any) -> Any:  # noqa: ANN401 - click passes options of any type
+        if trust:
+            notice("--trust: cases run without being shown harmless; their SQL may read and change what you may")
+        return command(trust=trust, **values)
+
+    help_text = "Run cases that may touch more than their own tables. Only for files of your own."
+    return click.option("--trust", is_flag=True, help=help_text)(saying_so)
+
+
 oracle_option = click.option(
     "--oracle",
     "oracle_name",

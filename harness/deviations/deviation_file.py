@@ -16,6 +16,7 @@ from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, p
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.case_file import load_cases, parse_cases
 from mergecheck.reference.errors import CaseFormatError
 
@@ -53,13 +54,20 @@ def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Dev
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UserInputError(f"{path} cannot be read: {error}. Give a deviations file in TOML.") from error
-        entries += _parsed(text, str(path), lambda name, path=path: load_cases(path.parent / name))  # type: ignore[misc]
+        entries += _parsed(text, str(path), lambda name, path=path: _harmless_cases(path.parent / name))  # type: ignore[misc]
     seen: set[str] = set()
     for entry in entries:
         if entry.id in seen:
             raise UserInputError(f"deviation {entry.id!r} occurs twice; give every entry an id of its own")
         seen.add(entry.id)
     return Deviations(tuple(entries))
+
+
+def _harmless_cases(path: Path) -> Sequence[Case]:
+    cases = load_cases(path)
+    for case in cases:
+        require_harmless(case, str(path), advice="An entry needs a case that its own tables suffice for.")
+    return cases
 
 
 def _parsed(text: str, where: str, load: Callable[[str], Sequence[Case]]) -> list[Deviation]:

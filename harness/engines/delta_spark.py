@@ -225,7 +225,7 @@ def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | N
 
 
 def _history_metrics(spark: SparkSession, place: str) -> dict[str, int]:
-    history = spark.sql(f"DESCRIBE HISTORY delta.`{place}` LIMIT 1").select("operationMetrics").first()
+    history = spark.sql(f"DESCRIBE HISTORY '{place}' LIMIT 1").select("operationMetrics").first()
     metrics = {} if history is None else history[0] or {}
     return {name: int(text) for name, text in metrics.items()}
 

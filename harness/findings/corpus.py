@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.case_file import load_cases, parse_cases
 from mergecheck.reference.errors import CaseFormatError
 
@@ -32,15 +33,20 @@ class Corpus:
     """What was found under some paths.
 
     Attributes:
-        unreadable: one message per case that is not in the format; the files stay as they are.
+        unreadable: one message per case that is not in the format or is refused; the files stay as they are.
     """
 
     cases: tuple[SavedCase, ...]
     unreadable: tuple[str, ...] = ()
 
 
-def load_corpus(names: Iterable[str], *, findings: FindingsDirectory | None = None) -> Corpus:
+def load_corpus(names: Iterable[str], *, trust: bool, findings: FindingsDirectory | None = None) -> Corpus:
     """Load files, folders (searched at every depth) and ids of findings, in the order given.
+
+    Args:
+        names: paths and ids.
+        trust: take cases that are not shown harmless too; without it they count as unreadable.
+        findings: where ids are looked up.
 
     Raises:
         UserInputError: if a name is neither file, folder nor finding, or a folder holds no case file.
@@ -51,10 +57,22 @@ def load_corpus(names: Iterable[str], *, findings: FindingsDirectory | None = No
     for name in names:
         for path in _files(name, store):
             try:
-                cases.extend(_load_file(path, unreadable))
+                loaded = tuple(_load_file(path, unreadable))
             except CaseFormatError as error:
                 unreadable.append(str(error))
+                continue
+            cases.extend(loaded if trust else _harmless(loaded, unreadable))
     return Corpus(cases=tuple(cases), unreadable=tuple(unreadable))
+
+
+def _harmless(cases: Iterable[SavedCase], refused: list[str]) -> Iterator[SavedCase]:
+    for saved in cases:
+        try:
+            require_harmless(saved.case, str(saved.path))
+        except UserInputError as error:
+            refused.append(str(error))
+        else:
+            yield saved
 
 
 def find_case_file(name: str, *, findings: FindingsDirectory | None = None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.merge_text import cut_merge
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType, Schema
 
 
+_PLAIN_SETTING = re.compile(r"[A-Za-z0-9_.]+")
 _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 
 
@@ -28,7 +30,7 @@ def sql_script(case: Case) -> str:
     inserted, as ALTER TABLE, the only way that Delta takes them.
     """
     lines = [f"-- case {printable(case.id)}"]
-    lines += [f"SET {name} = {value};" for name, value in case.conf.items()]
+    lines += [f"SET {_setting(name)} = {_setting(value)};" for name, value in case.conf.items()]
     columns = f" ({case.target.schema.ddl()})" if case.target.schema.columns else ""
     lines.append(f"CREATE TABLE target{columns} USING delta{_table_options(case)};")
     for name, condition in check_constraints(case.target.properties).items():
@@ -60,6 +62,11 @@ def literal(value: Value, data_type: DataType) -> str:
         return "TRUE" if value else "FALSE"
     text = value.isoformat().replace("+00:00", "Z") if isinstance(value, dt.date) else _number(value)
     return f"CAST('{text}' AS {data_type.ddl()})"
+
+
+def _setting(text: str) -> str:
+    """Write a setting's name or value for SET: as it is, or in backticks if it could be taken for more."""
+    return text if _PLAIN_SETTING.fullmatch(text) else "`" + text.replace("`", "``") + "`"
 
 
 def _table_options(case: Case) -> str:

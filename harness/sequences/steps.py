@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mergecheck.reference.case.case_file import case_from_json, case_to_json
 from mergecheck.reference.case.model import Case, Row, Source, Target
 from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.data_types import Schema
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mergecheck.reference.types.data_types import Field
 
@@ -70,6 +71,14 @@ class Sequence:
     id: str
     target: Target
     steps: tuple[Step, ...]
+
+    def cases(self) -> Iterator[Case]:
+        """Give each merge as a case on the table with all columns that come to it."""
+        added = tuple(step.column for step in self.steps if isinstance(step, AddColumn))
+        target = replace(self.target, schema=Schema((*self.target.schema.columns, *added)), files=())
+        for step in self.steps:
+            if isinstance(step, Merge):
+                yield Case(id=self.id, target=target, source=step.source, sql=step.sql, conf=step.conf)
 
 
 def dump_sequence(sequence: Sequence) -> str:

@@ -75,6 +75,12 @@ PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
     },
 }
 
+GUARDS: Mapping[str, str] = {
+    "spark.sql.runSQLOnFiles": "false",  # no file or table by its path as a relation
+    "spark.sql.variable.substitute": "false",  # no ${env:NAME} in texts; it would change the text of a case, too
+}
+"""Switches of Spark that keep the SQL of cases to the tables that have names."""
+
 # Describing a plan for Spark's web page takes a tenth of a small query's time, so plans are described only on request.
 PLANS_UNDESCRIBED: Mapping[str, str] = {"spark.sql.ui.explainMode": "simple", "spark.sql.maxPlanStringLength": "0"}
 PLANS_DESCRIBED: Mapping[str, str] = {
@@ -102,6 +108,7 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    **GUARDS,
     # Over TCP, each task with a Python function waits 40 ms (Nagle's algorithm against delayed acknowledgements).
     # Python on Windows has no Unix domain sockets.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
@@ -130,7 +137,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     note_use()
     _silence_query_log()
     if place.remote is not None:
-        return start_remote(place, PROFILE_SETTINGS[profile])
+        return start_remote(place, {**PROFILE_SETTINGS[profile], **GUARDS})
     check_java()
     require_answer(place)
     workers_python = sys.executable if place.is_here else os.environ.get("PYSPARK_PYTHON", sys.executable)
@@ -178,7 +185,7 @@ def _prepare_workers(session: SparkSession, place: SparkPlace, scratch: Path) ->
 def another_session(session: SparkSession) -> SparkSession:
     """Open a session on the same Spark with SQL settings and temporary views of its own."""
     if is_remote(session):
-        return another_remote(current_place(), PROFILE_SETTINGS[Profile.TINY])
+        return another_remote(current_place(), {**PROFILE_SETTINGS[Profile.TINY], **GUARDS})
     return session.newSession()
 
 

@@ -16,6 +16,7 @@ from mergecheck.harness.cli.options import (
     known_deviations,
     oracle_option,
     spark_options,
+    trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.deviations.audit import confirm
@@ -45,6 +46,7 @@ MAX_SHORT_LINES = 4
 @oracle_option
 @spark_options
 @deviation_options
+@trust_option
 @json_option
 def replay(
     *,
@@ -54,10 +56,11 @@ def replay(
     oracle_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
+    trust: bool,
     as_json: bool,
 ) -> int:
     """Check saved cases again: case files, folders of them, or ids of findings."""
-    corpus = load_corpus(paths, findings=FindingsDirectory(findings_directory))
+    corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings_directory))
     for message in corpus.unreadable:
         notice(f"not read: {message}")
     if not corpus.cases:

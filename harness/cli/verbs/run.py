@@ -15,6 +15,7 @@ from mergecheck.harness.cli.options import (
     json_option,
     known_deviations,
     spark_options,
+    trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
@@ -26,6 +27,7 @@ from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
 from mergecheck.harness.session import open_engine
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases, parse_cases
@@ -70,6 +72,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
 @click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
 @spark_options
 @deviation_options
+@trust_option
 @json_option
 def run(
     *,
@@ -81,6 +84,7 @@ def run(
     sql: str | None,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
+    trust: bool,
     as_json: bool,
 ) -> int:
     """Check one case and explain it: tables, statement, the engine's result, the reference's result.
@@ -98,7 +102,7 @@ def run(
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    checked = _check_all(_one_case(case, case_id), engine_names, deviations)
+    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, deviations)
     reports = [report for report, _ in checked]
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
@@ -156,7 +160,7 @@ def _check(case: Case, engine_name: str) -> CaseReport:
         return Checker(engine=engine).check_case(case)
 
 
-def _one_case(name: str, case_id: str | None) -> Case:
+def _one_case(name: str, case_id: str | None, *, trust: bool) -> Case:
     if name == STANDARD_INPUT:
         found = parse_cases(sys.stdin.read(), name="standard input", lines=False)
     else:
@@ -168,4 +172,6 @@ def _one_case(name: str, case_id: str | None) -> Case:
         raise UserInputError(
             f"{name} holds {what}, run takes one: choose it with --id ID, or check all with: mergecheck replay {name}"
         )
+    if not trust:
+        require_harmless(found[0], name)
     return found[0]

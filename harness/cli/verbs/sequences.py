@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mergecheck.harness.cli.options import engine_option, findings_option, json_option
+from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
@@ -19,6 +19,7 @@ from mergecheck.harness.sequences.draw import sequences as drawn
 from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
 from mergecheck.harness.session import open_engine
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ MAX_LINES = 12
     metavar="N",
     help="The same seed gives the same sequences. Drawn and printed if left out.",
 )
+@trust_option
 @findings_option("Where sequences that disagree are saved.", default=FINDINGS_DIRECTORY / "sequences")
 @json_option
 def sequences(
@@ -65,6 +67,7 @@ def sequences(
     max_sequences: int,
     steps: int,
     seed: int | None,
+    trust: bool,
     findings_directory: Path,
     as_json: bool,
 ) -> int:
@@ -74,7 +77,7 @@ def sequences(
     """
     if seed is None:
         seed = secrets.randbelow(2**31)
-    given = _read(paths) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
+    given = _read(paths, trust=trust) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
     reports: list[SequenceReport] = []
     with open_engine(engine_name) as engine:
         for sequence in given:
@@ -89,7 +92,7 @@ def sequences(
     return _exit_code(reports)
 
 
-def _read(paths: tuple[Path, ...]) -> list[Sequence]:
+def _read(paths: tuple[Path, ...], *, trust: bool) -> list[Sequence]:
     found = []
     for path in paths:
         try:
@@ -98,6 +101,9 @@ def _read(paths: tuple[Path, ...]) -> list[Sequence]:
             raise UserInputError(f"{path} cannot be read: {error}") from error
         except CaseFormatError as error:
             raise UserInputError(str(error)) from error
+        if not trust:
+            for case in found[-1].cases():
+                require_harmless(case, str(path))
     return found
 
 

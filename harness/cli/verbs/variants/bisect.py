@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from mergecheck.harness.cli.options import engine_option, json_option, known_deviations
+from mergecheck.harness.cli.options import engine_option, json_option, known_deviations, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named
 from mergecheck.harness.variants.text import run_document
 from mergecheck.reference.case.case_file import load_cases
@@ -19,8 +20,9 @@ from mergecheck.reference.case.case_file import load_cases
 @click.argument("case", metavar="CASE")
 @engine_option
 @variant_option
+@trust_option
 @json_option
-def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool) -> int:
+def bisect(*, case: str, engine_name: str, names: tuple[str, ...], trust: bool, as_json: bool) -> int:
     """Name the smallest set of axes that changes the outcome of a case.
 
     CASE is a case file or the id of a finding. A finding of the verb variants names its variant. For any other case,
@@ -29,6 +31,8 @@ def bisect(*, case: str, engine_name: str, names: tuple[str, ...], as_json: bool
     loaded = load_cases(find_case_file(case))
     if len(loaded) != 1:
         raise UserInputError(f"{case} holds {len(loaded)} cases, bisect takes one")
+    if not trust:
+        require_harmless(loaded[0], case)
     if not names and VARIANT_SETTING not in loaded[0].conf:
         raise UserInputError(f"{case} names no variant: give one with --variant, or run mergecheck variants {case}")
     run, interrupted = run_variants(

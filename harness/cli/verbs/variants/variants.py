@@ -19,6 +19,7 @@ from mergecheck.harness.cli.options import (
     max_cases_option,
     max_time_option,
     seed_option,
+    trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
@@ -66,6 +67,7 @@ DEFAULT_MAX_CASES = 50
 )
 @findings_option("Where differences are saved, and ids of findings are looked up.")
 @deviation_options
+@trust_option
 @json_option
 def variants(
     *,
@@ -82,6 +84,7 @@ def variants(
     findings_directory: Path,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
+    trust: bool,
     as_json: bool,
 ) -> int:
     """Check cases under configurations and layouts that must not change their outcome.
@@ -97,7 +100,7 @@ def variants(
             show("\n".join(list_lines()))
         return ExitCode.AGREE
     only = tuple(variant_named(name) for name in names)
-    given = _given(paths, findings_directory)
+    given = _given(paths, findings_directory, trust=trust)
     if given is not None and batch_size > 1:
         raise UserInputError("--batch is for random cases: leave out either --batch or CASE")
     if seed is None:
@@ -133,10 +136,10 @@ def variants(
     return code
 
 
-def _given(paths: tuple[str, ...], findings: Path) -> list[Case] | None:
+def _given(paths: tuple[str, ...], findings: Path, *, trust: bool) -> list[Case] | None:
     if not paths:
         return None
-    corpus = load_corpus(paths, findings=FindingsDirectory(findings))
+    corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings))
     if corpus.unreadable:
         raise UserInputError("\n".join(corpus.unreadable))
     return [saved.case for saved in corpus.cases]

@@ -1,0 +1,162 @@
+"""Cases from strangers: what is not shown harmless is refused before any engine runs; nothing is touched or read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.trust.case import require_harmless
+from mergecheck.harness.trust.functions import FUNCTIONS
+from mergecheck.reference.case.case_file import case_from_json, parse_cases
+from mergecheck.reference.errors import CaseFormatError
+
+sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
+
+from attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MERGECHECK = str(Path(sys.executable).with_name("mergecheck"))
+HARMLESS = {
+    "format_version": 1,
+    "id": "harmless",
+    "target": {"schema": "id INT, v STRING", "rows": [[1, "a"]]},
+    "source": {"schema": "id INT, v STRING", "rows": [[1, "x"]]},
+    "sql": "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = '${env:HOME}'",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(str(tmp_path / "victim"), str(tmp_path / "secret.txt"), str(tmp_path / "made-by-a-command"))
+    write_deltalake(place.table, pa.table({"id": [1], "v": [CANARY]}))
+    Path(place.file).write_text(f"{CANARY}\n")
+    return place
+
+
+def refused(document: dict[str, Any]) -> str | None:
+    """Give the message by which a case is refused; None if it may run."""
+    try:
+        require_harmless(case_from_json(document, where="file"), "file")
+    except (UserInputError, CaseFormatError) as error:
+        return str(error)
+    return None
+
+
+def test_every_attack_is_refused_in_one_line(place: Place) -> None:
+    """Relations, functions and settings beyond the case, in every place of a case; the message shows no raw control."""
+    found = list(cases(place))
+    messages = [refused(document) for document in found]
+    assert [document for document, message in zip(found, messages, strict=True) if message is None] == []
+    assert all(message and message.isprintable() and len(message) < 2_000 for message in messages)
+    assert len(found) > 250
+
+
+def test_mutations_that_pass_read_and_call_nothing(place: Place) -> None:
+    """A mutation may hide an attack in a string or a comment, where it is none. Most are refused."""
+    passed = [document["sql"] for document in mutated(place) if refused(document) is None]
+    assert len(passed) < 40
+    for sql in passed:
+        plain = without_strings_and_comments(sql).lower()
+        assert not any(word in plain for word in ("java_method", "reflect", "transform", "text.", "delta.", "read_"))
+
+
+def without_strings_and_comments(sql: str) -> str:
+    """Blank what is neither code nor name, by a reading of its own: character by character."""
+    code, at, depth = "", 0, 0
+    while at < len(sql):
+        if sql.startswith("/*", at) and not (depth == 0 and sql.startswith("/*+", at)):
+            depth, at = depth + 1, at + 2
+        elif depth and sql.startswith("*/", at):
+            depth, at = depth - 1, at + 2
+        elif depth:
+            at += 1
+        elif sql.startswith("--", at):
+            at = min((i for i in (sql.find("\n", at), sql.find("\r", at)) if i >= 0), default=len(sql))
+        elif sql[at] in "'\"":
+            end = at + 1
+            while end < len(sql) and sql[end] != sql[at]:
+                end += 2 if sql[end] == "\\" else 1
+            at = end + 1
+        else:
+            code, at = code + sql[at], at + 1
+    return code
+
+
+def test_the_list_of_functions_calls_no_code_and_reads_no_file() -> None:
+    """The list is what it says, and it has what people write."""
+    assert not FUNCTIONS & {"reflect", "java_method", "try_reflect", "input_file_name", "from_avro", "xpath"}
+    assert {"coalesce", "row_number", "md5", "current_timestamp", "from_json", "uuid", "transform"} <= FUNCTIONS
+
+
+def test_columns_may_be_called_like_functions() -> None:
+    """A column ``user`` is a column; without it Spark would call the function of that name."""
+    document = HARMLESS | {"sql": "MERGE INTO target t USING source s ON user = s.v WHEN MATCHED THEN DELETE"}
+    assert "calls user" in str(refused(document))
+    target = {"schema": "id INT, user STRING", "rows": []}
+    assert refused(document | {"target": target}) is None
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["duckdb", "delta-rs", *(pytest.param(name, marks=pytest.mark.spark) for name in ("pyspark", "delta-spark"))],
+)
+def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path: Path) -> None:
+    """All attacks, their mutations and one harmless case are replayed in a process that is watched."""
+    corpus = tmp_path / "corpus.jsonl"
+    documents = [*cases(place), *mutated(place), HARMLESS]
+    corpus.write_text("\n".join(json.dumps(document) for document in documents) + "\n")
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    command = [MERGECHECK, "replay", str(corpus), "--engine", engine]
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        env=os.environ | {CANARY_VARIABLE: CANARY},
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        output, _ = process.communicate(timeout=300)
+    assert process.returncode == 2, output[-2_000:]
+    assert CANARY not in output
+    assert "Traceback" not in output
+    assert sorted(str(path) for path in tmp_path.rglob("*") if ".mergecheck" not in str(path)) == before
+    table = DeltaTable(place.table)
+    assert (table.version(), table.to_pyarrow_table().to_pylist()) == (0, [{"id": 1, "v": CANARY}])
+    num_run = sum(refused(document) is None for document in documents)
+    judged = [line for line in output.splitlines() if line.split()[:1] in (["agree"], ["mismatch"], ["unsupported"])]
+    assert num_run >= 1
+    assert judged, output[-2_000:]
+
+
+def run_verb(*arguments: str, folder: Path) -> Iterator[str]:
+    yield from subprocess.run(  # noqa: S603 - our own command
+        [MERGECHECK, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stderr.splitlines()
+
+
+def test_trust_lifts_it_and_says_so(place: Place, tmp_path: Path) -> None:
+    """With --trust a case of one's own runs; without it the message names the option."""
+    case = tmp_path / "own.json"
+    document = HARMLESS | {"sql": HARMLESS["sql"].replace("'${env:HOME}'", "current_user()")}
+    case.write_text(json.dumps(document))
+    assert parse_cases(case.read_text(), name="own", lines=False)
+    without = list(run_verb("run", str(case), "--engine", "duckdb", folder=tmp_path))
+    assert any("calls current_user()" in line and "--trust" in line for line in without)
+    with_trust = list(run_verb("run", str(case), "--engine", "duckdb", "--trust", folder=tmp_path))
+    assert any("without being shown harmless" in line for line in with_trust)
+    assert place.file
