@@ -82,7 +82,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
     merge has read. If there is nothing to say and ``skip_empty``, no version is made (R-731): the result is None.
 
     Raises:
-        ExecutionError: the table is append-only and rows would be removed (R-743).
+        ExecutionError: the table is append-only and rows would be removed (R-743), or the table's log is gone.
         ConcurrentModificationError: another commit is in the way (R-750).
     """
     if pending.is_empty and skip_empty:
@@ -90,6 +90,12 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
     _check_append_only(pending)
     snapshot = pending.read.snapshot
     log = LogStore(snapshot.location, snapshot.access)
+    if not log.is_there():
+        raise ExecutionError(
+            "DELTA_MISSING_DELTA_TABLE",
+            f"The log of the table {snapshot.location} was removed while the MERGE ran. Nothing was committed. "
+            "Restore the table, then run the statement again.",
+        )
     actions = pending.actions()
     version = snapshot.version + 1
     for _ in range(MAX_COMMIT_ATTEMPTS):

@@ -27,8 +27,15 @@ _ENABLING_PROPERTIES: Mapping[str, str] = {
     "delta.enableTypeWidening": "typeWidening",
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
+    "delta.enableIcebergCompatV3": "icebergCompatV3",
     "delta.enableInCommitTimestamps": "inCommitTimestamp",
 }
+# Table property -> the only values under which a merge does what the property asks for.
+_ONLY_VALUES: Mapping[str, frozenset[str]] = {
+    "delta.isolationLevel": frozenset({"serializable"}),
+    "delta.universalFormat.enabledFormats": frozenset({""}),
+}
+_LAST_WRITER_VERSION = 7
 
 # Key of a field's metadata (or its beginning) -> the feature that it means.
 _FIELD_METADATA: Mapping[str, str] = {
@@ -48,6 +55,7 @@ _TYPES = (
 def check_features(
     *,
     where: str,
+    writer_version: int,
     protocol_features: Iterable[str],
     properties: Mapping[str, str],
     schema: t.StructType,
@@ -60,6 +68,7 @@ def check_features(
         UnsupportedTableError: lists every feature in the way.
     """
     found = {name for name in protocol_features if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
+    found |= {f"writer version {writer_version}"} if writer_version > _LAST_WRITER_VERSION else set()
     found |= {"deletionVectors"} if has_deletion_vectors else set()
     found |= set(_features_of_properties(properties))
     found |= set(features_of_schema(schema))
@@ -87,5 +96,7 @@ def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     for name, value in properties.items():
         if name == "delta.columnMapping.mode" and value.lower() != "none":
             yield "columnMapping"
+        elif value.lower() not in _ONLY_VALUES.get(name, {value.lower()}):
+            yield f"{name} = {value}"
         elif name in _ENABLING_PROPERTIES and value.lower() == "true":
             yield _ENABLING_PROPERTIES[name]

@@ -198,6 +198,7 @@ def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
 def _check_features(snapshot: Snapshot, *, has_deletion_vectors: bool) -> None:
     check_features(
         where=snapshot.location,
+        writer_version=snapshot.protocol.min_writer_version,
         protocol_features=snapshot.protocol.features,
         properties=snapshot.properties,
         schema=snapshot.schema,

@@ -12,6 +12,7 @@ from pyspark.sql import types as t
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.syntax.dialect import quote_name
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
+from mergecheck.merge.table.reading.file_sizes import check_sizes
 from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def scan_files(
         positions: the target columns wanted; all by default. Partition columns are always there (R-422).
         with_row_identity: give file name and row index; without them Spark can read faster.
         constants: further columns, each the text of a constant and its name.
+
+    Raises:
+        ExecutionError: a file is not as the log says.
     """
     partitions = snapshot.partition_positions
     wanted = set(range(len(snapshot.schema.fields)) if positions is None else positions)
@@ -69,6 +73,7 @@ def scan_files(
     read = [i for i in stored if i in wanted] or stored[:1]  # Spark cannot read zero columns
     if not files:
         return _empty(spark, snapshot, [*read, *partitions], [*(_NO_IDENTITY if with_row_identity else ()), *constants])
+    check_sizes(files)
     raw, metadata = _read_parquet(spark, [snapshot.schema.fields[i] for i in read], files)
     fields = [(i, snapshot.schema.fields[i]) for i in read]
     columns = [f"{not_pushed_down(quote_name(f.name), f.dataType)} AS {target_column(i)}" for i, f in fields]

@@ -14,7 +14,7 @@ from obstore.exceptions import AlreadyExistsError
 from mergecheck.merge.errors import StoreError, UncertainCommitError
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import is_in_store
-from mergecheck.merge.table.storage.storage import open_storage
+from mergecheck.merge.table.storage.storage import flush_to_disk, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,14 @@ class LogStore:
         except AlreadyExistsError:
             # The client repeats a request that failed, although the first one may have been served.
             return is_in_store(self._location) and self._content(version) == content
+        if not is_in_store(self._location):
+            flush_to_disk(f"{self._location}/{log_file(version)}")  # before anybody hears of success
         return True
+
+    def is_there(self) -> bool:
+        """Tell whether the table still has a log."""
+        with store_errors(self._location):
+            return any(len(batch) > 0 for batch in obstore.list(self._client, "_delta_log", chunk_size=1))
 
     def _content(self, version: int) -> bytes:
         with store_errors(self._location):

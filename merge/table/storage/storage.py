@@ -30,7 +30,7 @@ class NewFile(Protocol):
         """Return the local path at which the file is written; its directory exists."""
 
     def finish(self) -> int:
-        """Move the file to its place in the table, and return its size in bytes."""
+        """Move the file to its place in the table for good, and return its size in bytes."""
 
     def discard(self) -> None:
         """Remove the file, finished or not, as far as that is possible."""
@@ -62,6 +62,16 @@ def open_storage(location: str, access: StoreAccess | None) -> Storage:
     from mergecheck.merge.table.storage.object_store import ObjectStorage  # noqa: PLC0415 - see the module's docstring
 
     return ObjectStorage(location, access)
+
+
+def flush_to_disk(path: str) -> None:
+    """Have a local file and its entry in the directory survive a crash of the machine (fsync)."""
+    for name in (path, os.path.dirname(path)):  # noqa: PTH120 - a plain string for pyarrow
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +119,7 @@ class _NewLocalFile:
         return self.path
 
     def finish(self) -> int:
+        flush_to_disk(self.path)
         return os.path.getsize(self.path)  # noqa: PTH202 - the same
 
     def discard(self) -> None:
