@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pyspark.sql import SparkSession
+
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult, Unsupported
 
@@ -72,6 +74,18 @@ class PrecheckingEngine(Engine, Protocol):
         """Say what of a case the engine has no words for, as ``run`` would; None if the case must be run.
 
         Also called from another thread while ``run`` runs, about the next case.
+        """
+
+
+@runtime_checkable
+class SparkSessionEngine(Engine, Protocol):
+    """An engine on Spark whose session is in this process, so that others can open sessions on the same Spark."""
+
+    def session(self) -> SparkSession:
+        """Return the engine's session, started if need be.
+
+        Raises:
+            EngineDownError: if Spark does not start.
         """
 
 

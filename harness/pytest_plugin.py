@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from _pytest._code.code import TerminalRepr  # has no public name; repr_failure may return it
 
+    from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.report import events
     from mergecheck.harness.verdict import CaseReport
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DENOMINATOR = "mergecheck_denominator"
 FLOOR = 0.6
 _ENGINE = pytest.StashKey["Engine"]()
+_CHECKER = pytest.StashKey["Checker"]()
 _SEED = pytest.StashKey[int]()
 
 
@@ -53,6 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="pyspark",
         metavar="NAME",
         help="a registered engine, or package.module:Class (default: pyspark)",
+    )
+    group.addoption(
+        "--mergecheck-expressions",
+        choices=["auto", "duckdb", "spark"],
+        default="auto",
+        help="what evaluates expressions and source queries for the reference (default: auto, see docs/expressions.md)",
     )
 
 
@@ -158,14 +166,13 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
-        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
+        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
         from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
         from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
         from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
-        report: CaseReport = check_saved(self.case, Checker(engine=_engine(self.config)))
+        report: CaseReport = check_saved(self.case, _checker(self.config))
         if report.verdict is Verdict.MISMATCH:
             raise CaseFailedError(mismatch_report(report, path=self.case_path))
         if report.verdict is Verdict.UNSUPPORTED:
@@ -183,8 +190,7 @@ class _FuzzItem(_Item):
 
     def runtest(self) -> None:
         """Run the cases; every finding's report makes the failure."""
-        from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
-        from mergecheck.harness.coverage.statistics import Stop, denominator_line  # noqa: PLC0415 - the same
+        from mergecheck.harness.coverage.statistics import Stop, denominator_line  # noqa: PLC0415 - see the module's docstring
         from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
         from mergecheck.harness.report import events as run_events  # noqa: PLC0415 - the same
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
@@ -198,7 +204,7 @@ class _FuzzItem(_Item):
                 reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
 
         options = FuzzOptions(seed=self.config.stash[_SEED], budget=Budget(max_cases=self.num_cases))
-        summary = run_fuzz(Checker(engine=_engine(self.config)), options, listener=keep)
+        summary = run_fuzz(_checker(self.config), options, listener=keep)
         line = f"{denominator_line(summary)}  seed {summary.seed}"
         self.user_properties.append((DENOMINATOR, line))
         if summary.stop is Stop.INTERRUPTED:
@@ -222,6 +228,20 @@ def _engine(config: pytest.Config) -> Engine:
 
         engine = config.stash[_ENGINE] = load_engine(config.getoption("--mergecheck-engine"))
     return engine
+
+
+def _checker(config: pytest.Config) -> Checker:
+    """Make what checks cases; the reference is made once, with the engine."""
+    from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
+    from mergecheck.harness.session import reference_for  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Expressions  # noqa: PLC0415 - the same
+
+    checker = config.stash.get(_CHECKER, None)
+    if checker is None:
+        engine = _engine(config)
+        reference = reference_for(engine, Expressions(config.getoption("--mergecheck-expressions")))
+        checker = config.stash[_CHECKER] = Checker(engine=engine, reference=reference.evaluate)
+    return checker
 
 
 def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:

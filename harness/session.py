@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mergecheck import strategies
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
@@ -17,6 +18,8 @@ from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.verdict import Expressions
+from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
 from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
 from mergecheck.reference.errors import CaseFormatError
@@ -56,6 +59,22 @@ def open_engine(name: str) -> Iterator[Engine]:
         yield engine
     finally:
         engine.close()
+
+
+def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -> MergeReference:
+    """Make the reference for an engine: what evaluates expressions for it depends on where the engine runs.
+
+    Args:
+        engine: the system under test. If it is on Spark in this process, its Spark is used, in sessions of its own.
+        expressions: what evaluates expressions.
+    """
+    on_spark = isinstance(engine, SparkSessionEngine)
+    if expressions is Expressions.DUCKDB or (expressions is Expressions.AUTO and not on_spark):
+        return MergeReference()
+    from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
+
+    evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()
+    return MergeReference(evaluator, expressions is Expressions.SPARK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,17 @@ class Oracle(Enum):
     """the reference, and relations if it agrees"""
 
 
+class Expressions(Enum):
+    """What evaluates expressions and source queries for the reference; the value is what ``--expressions`` calls it."""
+
+    AUTO = "auto"
+    """DuckDB where there is a translation, and Spark for the rest if the engine has a Spark session in this process"""
+    DUCKDB = "duckdb"
+    """DuckDB alone; what has no translation is unsupported"""
+    SPARK = "spark"
+    """Spark, for every expression"""
+
+
 class Check(Enum):
     """The observables that are compared."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -13,13 +14,14 @@ from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
+from mergecheck.reference.asked.asker import Asker
+from mergecheck.reference.asked.tables import find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.expressions.names import Relation
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
-from mergecheck.reference.queries.tables import find_source, known_tables
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
 from mergecheck.reference.types.typed import Side
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.analysis.settings import Settings
+    from mergecheck.reference.asked.evaluator import Evaluator
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
@@ -43,16 +46,23 @@ class MergeReference:
 
     Opening a DuckDB takes as long as evaluating a case, so a run keeps one object. Several threads may use it at the
     same time. A pickled one opens another DuckDB.
+
+    Args:
+        evaluator: is asked for the values of expressions and the rows of source queries that have no translation to
+            DuckDB; without one, such a case is unsupported.
+        always: ask it for every expression and source query.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, evaluator: Evaluator | None = None, always: bool = False) -> None:  # noqa: FBT001, FBT002 - for pickle
         """Open a DuckDB without an optimizer, so that no mistake of an optimizer reaches the oracle."""
+        self._evaluator = evaluator
+        self._always = always
         self._database = duckdb.connect(":memory:")
         self._database.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_optimizer = false; SET threads = 1")
 
-    def __reduce__(self) -> tuple[type[MergeReference], tuple[()]]:
+    def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool]]:
         """Pickle what makes another one."""
-        return MergeReference, ()
+        return MergeReference, (self._evaluator, self._always)
 
     def evaluate(self, case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
         """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
@@ -62,11 +72,16 @@ class MergeReference:
             several_matches: what is made of a target row that several source rows match; other than R-320 says to
                 tell what a merge that is not Delta's comes to.
         """
-        with self._database.cursor() as cursor:  # its temporary tables end with it
+        with ExitStack() as stack:
+            cursor = stack.enter_context(self._database.cursor())  # its temporary tables end with it
+            asker = Asker()
+            if self._evaluator is not None:
+                opened = stack.enter_context(self._evaluator.opened(known_tables(case), case.conf))
+                asker = Asker(evaluator=opened, always=self._always)
             try:
-                return _Run(case=case, connection=cursor, several_matches=several_matches).reference()
+                return _Run(case=case, connection=cursor, several_matches=several_matches, asker=asker).reference()
             except UnsupportedByReferenceError as unsupported:
-                return Reference(answer=Unsupported(unsupported.reason))
+                return Reference(answer=Unsupported(unsupported.reason), asked=tuple(asker.texts))
             except RecursionError:
                 return Reference(answer=Unsupported(_TOO_DEEP))
 
@@ -106,6 +121,7 @@ class _Run:
     case: Case
     connection: DuckDBPyConnection
     several_matches: SeveralMatches = SeveralMatches.REFUSED
+    asker: Asker = field(default_factory=Asker)
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
@@ -118,7 +134,7 @@ class _Run:
             answer, alternative = _rejection(rejected, also=self._other_classes(rejected)), None
         except duckdb.Error as error:
             answer, alternative = _rejection(rejection_of(error)), None
-        return Reference(answer=answer, alternative=alternative, trace=self._trace())
+        return Reference(answer=answer, alternative=alternative, trace=self._trace(), asked=tuple(self.asker.texts))
 
     def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
         resolved = self.resolved()
@@ -130,19 +146,24 @@ class _Run:
             source=resolved.source,
             merge=resolved.merge,
             several_matches=self.several_matches,
+            asker=self.asker,
         )
         return self.evaluation.answer()
 
     def resolved(self) -> ResolvedCase:
         """Resolve the statement."""
         case = self.case
-        settings = self.settings = read_settings(case)
+        settings = self.settings = read_settings(case, asks=self.asker.evaluator is not None)
+        self.asker.is_utc = settings.is_utc
+        self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
-        source = self.source = find_source(case, statement, self.connection, case_sensitive=settings.case_sensitive)
+        source = self.source = find_source(
+            case, statement, self.connection, self.asker, case_sensitive=settings.case_sensitive
+        )
         evolution = statement.schema_evolution or settings.schema_evolution
         if not case.target.schema.columns and not evolution:  # R-141
             raise RejectedError("DELTA_MERGE_INTO_EMPTY_SCHEMA_TARGET", "Cannot MERGE INTO a table with no columns.")
-        resolver = _resolver(case, statement, source, settings, self.connection, evolution=evolution)
+        resolver = _resolver(case, statement, source, settings, self.connection, asker=self.asker, evolution=evolution)
         merge = resolver.resolve(statement)
         return ResolvedCase(settings=settings, statement=statement, merge=merge, source=source)
 
@@ -196,6 +217,7 @@ def _resolver(
     settings: Settings,
     connection: DuckDBPyConnection,
     *,
+    asker: Asker,
     evolution: bool,
 ) -> Resolver:
     target_name = statement.target_alias or statement.target
@@ -207,6 +229,7 @@ def _resolver(
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
+            asks=asker.evaluator is not None,
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),
@@ -215,5 +238,7 @@ def _resolver(
             evolution=evolution,
             preserve_null_structs=settings.preserve_null_structs,
             preserve_null_structs_of_star=settings.preserve_null_structs_of_star,
+            is_utc=settings.is_utc,
         ),
+        asker=asker,
     )

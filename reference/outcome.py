@@ -119,9 +119,11 @@ class Reference:
     """The reference's answer for one case.
 
     ``alternative`` is set if the layout of files decides between the main answer and another one (R-322):
-    an engine that gives either agrees. ``trace`` says how the reference came to its answer.
+    an engine that gives either agrees. ``trace`` says how the reference came to its answer. ``asked`` are the
+    expressions and queries whose values are the other evaluator's, as they are written.
     """
 
     answer: Prediction | Rejection | Unsupported
     alternative: Prediction | None = None
     trace: Trace = field(default_factory=Trace, compare=False, repr=False)
+    asked: tuple[str, ...] = field(default=(), compare=False)

@@ -22,7 +22,7 @@ from mergecheck.harness.spark.config import (
     use_place,
     was_used,
 )
-from mergecheck.harness.verdict import Oracle
+from mergecheck.harness.verdict import Expressions, Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,16 @@ oracle_option = click.option(
     default=Oracle.REFERENCE.value,
     show_default=True,
     help="What judges the engine: the reference, metamorphic relations between its own answers, or both.",
+)
+
+expressions_option = click.option(
+    "--expressions",
+    "expressions_name",
+    type=click.Choice([one.value for one in Expressions]),
+    default=Expressions.AUTO.value,
+    show_default=True,
+    help="What evaluates expressions and source queries for the reference: DuckDB as far as it can and Spark for the "
+    "rest if the engine is on Spark, DuckDB alone, or Spark alone (docs/expressions.md).",
 )
 
 markdown_option = click.option(

@@ -47,6 +47,7 @@ class Counts:
         num_passed_over: draws that were left out in favour of one that reached more of the case space (``--steer``).
         num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
             is one case.
+        num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
         num_flaky: mismatches that a second execution did not show.
         num_defects: cases that the reference failed on; their verdict is ``engine_error``.
         verdicts: by verdict; flaky cases are counted apart.
@@ -70,6 +71,7 @@ class Counts:
     num_repeated: int = 0
     num_passed_over: int = 0
     num_batched: int = 0
+    num_by_spark: int = 0
     num_flaky: int = 0
     num_defects: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -120,6 +122,7 @@ class Counts:
         self.not_checked_metrics.update(report.unsupported_metrics)
         if not report.is_judged:
             return
+        self.num_by_spark += bool(report.reference.asked)
         facts = report.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_applied
@@ -172,6 +175,7 @@ def denominator_line(summary: Summary) -> str:
         f"flaky {counts.num_flaky}",
         f"engine down {counts.num_engine_failures}",
         *([f"harness bug {counts.num_defects}"] if counts.num_defects else []),
+        *([f"expressions by Spark {counts.num_by_spark}"] if counts.num_by_spark else []),
     ]
     return "  ".join(parts)
 

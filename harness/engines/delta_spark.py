@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
-
-from py4j.protocol import Py4JError, Py4JJavaError
+from typing import TYPE_CHECKING, Self
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.clause_order import in_sql_order
@@ -17,7 +14,7 @@ from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.engines.spark_case import SOURCE_VIEW, class_of, draw, full_name, require_alive
+from mergecheck.harness.engines.spark_case import SOURCE_VIEW, draw, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place
@@ -25,6 +22,7 @@ from mergecheck.harness.spark.connect import is_remote
 from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
 from mergecheck.harness.spark.packages import has_delta, request_delta
 from mergecheck.harness.spark.session import another_session
+from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.outcome import Outcome, Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -39,9 +37,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
-# What Spark says of a task whose own error is the cause.
-_WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
-_NOT_SPARKS = re.compile(r"Cannot find main error class '([A-Z0-9_.]+)'")
 _NO_PATH = "Delta Lake does not report which path a merge took (R-402)"
 
 # A table of a few rows needs no parallel reading of its log, and a run of thousands of tables no memory of old ones.
@@ -159,40 +154,6 @@ def _rejection(staged: StagedCase, error: Exception) -> Rejection:
     require_alive(staged.spark, error)
     unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
     return Rejection(error_class=error_class_of(error), message=error_message(error), unchanged=unchanged)
-
-
-def error_class_of(error: Exception) -> str:
-    """Give the class of an error: of its cause, if Spark only says that a task failed.
-
-    PySpark 4.2 cannot make the exception for an analysis error of Delta Lake: it looks for the text of its class among
-    Spark's own, does not find it, and raises that instead (docs/findings/pyspark-delta-error-class.md).
-    """
-    if isinstance(error, Py4JJavaError):
-        hidden = _NOT_SPARKS.search(str(error.java_exception.getMessage()))
-        if hidden:
-            return hidden[1]
-        return _condition(error.java_exception) or str(error.java_exception.getClass().getSimpleName())
-    found = class_of(error)
-    if found in _WRAPPERS or found == type(error).__name__:
-        return _condition(getattr(error, "_origin", None)) or found
-    return found
-
-
-def _condition(throwable: Any) -> str | None:  # noqa: ANN401 - a Java object
-    """Give the condition of the first error in a chain of causes that is more than a wrapper."""
-    while throwable is not None:
-        with suppress(Py4JError, TypeError):  # not every Java error has one
-            condition = throwable.getCondition()
-            if condition and condition not in _WRAPPERS:
-                return str(condition)
-        throwable = throwable.getCause()
-    return None
-
-
-def error_message(error: Exception) -> str:
-    """Give the text of an error without the stack trace of the JVM."""
-    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
-    return text.split("\n\tat ")[0]
 
 
 def _observed(staged: StagedCase) -> Outcome | Rejection:

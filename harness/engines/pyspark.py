@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, SOURCE_VIEW, class_of, full_name, require_alive
+from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, SOURCE_VIEW, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.connect import make_active
+from mergecheck.harness.spark_values.error_classes import class_of
 from mergecheck.merge import merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from mergecheck.merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError

@@ -111,12 +111,6 @@ def case_settings(spark: SparkSession, case: Case) -> Iterator[None]:
         yield
 
 
-def class_of(error: Exception) -> str:
-    """Name an error that is no ``MergeError``: by Spark's condition if it has one, else by its Python class."""
-    condition = getattr(error, "getCondition", None)
-    return (condition() if callable(condition) else None) or type(error).__name__
-
-
 @contextmanager
 def down_if_gone(spark: SparkSession) -> Iterator[None]:
     """Turn a failure that comes of a lost JVM into ``EngineDownError``."""

@@ -34,6 +34,8 @@ def explain_lines(report: CaseReport) -> list[str]:
     lines += ["", *_indented(statement_lines(case.sql)), ""]
     lines += ["engine", *_indented(answer_lines(report.result, before=case.target.schema))]
     lines += ["reference", *_indented(answer_lines(report.reference.answer, before=case.target.schema))]
+    if report.reference.asked:
+        lines += ["values from Spark", *(f"  {printable(' '.join(text.split()))}" for text in report.reference.asked)]
     if report.reference.alternative is not None:
         other = answer_lines(report.reference.alternative, before=case.target.schema)
         lines += ["reference, other answer allowed", *_indented(other)]

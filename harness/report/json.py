@@ -53,6 +53,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "deviations": dict(Counter(deviation for report in reports for deviation in report.deviations)),
         "deviating": sum(bool(report.deviations) for report in reports),
         "not_checked": dict(checks_not_made(reports)),
+        "expressions_by_spark": num_by_spark(reports),
         "rules": dict(sorted(reached.items())),
         "cases": cases,
         "unreadable": list(unreadable),
@@ -68,6 +69,11 @@ def rejection_classes(reports: Sequence[CaseReport]) -> Counter[str]:
     """Count the cases that both sides reject, by the engine's error class."""
     rejected = [report.result for report in reports if report.verdict is Verdict.BOTH_REJECTED]
     return Counter(result.error_class for result in rejected if isinstance(result, Rejection))
+
+
+def num_by_spark(reports: Sequence[CaseReport]) -> int:
+    """Count the judged cases in which Spark evaluated an expression or the source query for the reference."""
+    return sum(report.is_judged and bool(report.reference.asked) for report in reports)
 
 
 def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
@@ -89,6 +95,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "changed_share": round(counts.changed_share, 4),
         "counts": {verdict.value: counts.verdicts[verdict] for verdict in Verdict},
         "flaky": counts.num_flaky,
+        "expressions_by_spark": counts.num_by_spark,
         "unsupported": dict(counts.unsupported),
         "rejected": dict(counts.rejected),
         "deviations": dict(counts.deviations),
@@ -146,6 +153,8 @@ def _bound(bound: Bound) -> int | dict[str, int | None]:
 
 def _remarks(report: CaseReport) -> dict[str, Any]:
     remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
+    if report.reference.asked:
+        remarks["expressions_by_spark"] = list(report.reference.asked)
     if report.deviations:
         remarks["deviation"] = list(report.deviations)
     if report.unsupported_checks:

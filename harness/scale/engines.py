@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from mergecheck.harness.engines.delta_spark import DeltaSparkEngine, error_class_of, error_message
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.engines.spark_case import class_of, require_alive
+from mergecheck.harness.engines.spark_case import require_alive
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.judge import Merged
 from mergecheck.harness.spark.config import require_place
 from mergecheck.harness.spark.packages import request_delta
 from mergecheck.harness.spark.session import PROFILE_SETTINGS, Profile, start_session
+from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
 from mergecheck.merge import merge_sql
 from mergecheck.merge.errors import MergeError
 from mergecheck.reference.outcome import Rejection

@@ -16,13 +16,13 @@ from sqlglot import exp
 from mergecheck.harness.scale.merge_tables import MergeTables
 from mergecheck.reference import MergeReference
 from mergecheck.reference.analysis.constraints import row_checks
+from mergecheck.reference.asked.tables import SOURCE_NAME
 from mergecheck.reference.case.layout import partition_indexes
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import MULTI_MATCH
 from mergecheck.reference.evaluation.metrics import predict_metrics
 from mergecheck.reference.evaluation.rewrite import choose_path
 from mergecheck.reference.outcome import Bound, MergePath, Rejection, Unsupported
-from mergecheck.reference.queries.tables import SOURCE_NAME
 from mergecheck.reference.types.data_types import STRING
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from mergecheck.reference.expressions.array_functions import evaluated
 from mergecheck.reference.types.data_types import (
     INTEGER_BITS,
     STRING,
+    TIMESTAMP,
     VOID,
     ArrayType,
     DataType,
@@ -41,12 +42,14 @@ class Aligner:
         evolution: a struct may lack fields that its column has (R-243).
         preserve_null_structs: ``merge.preserveNullSourceStructs``: a NULL struct stays NULL (R-244).
         preserve_null_structs_of_star: ``UPDATE SET *`` with evolution assigns structs as a whole, not field by field.
+        is_utc: whether the session's time zone is UTC, in which the casts here convert TIMESTAMP.
     """
 
     policy: StoreAssignmentPolicy = StoreAssignmentPolicy.ANSI
     evolution: bool = False
     preserve_null_structs: bool = True
     preserve_null_structs_of_star: bool = True
+    is_utc: bool = True
 
     def align(self, value: Typed, wanted: DataType, old: str | None = None) -> Typed:
         """Cast a value to a column's type.
@@ -84,7 +87,7 @@ class Aligner:
         if given == wanted:
             return sql
         if given == VOID:
-            return typed_null(wanted)
+            return typed_null(wanted) if sql == "NULL" else f"CASE WHEN ({sql}) IS NULL THEN {typed_null(wanted)} END"
         if isinstance(given, StructType) and isinstance(wanted, StructType):
             return self._struct(sql, given, wanted, depth, old)
         if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
@@ -149,6 +152,8 @@ class Aligner:
             raise UnsupportedByReferenceError("a struct, array or map cast to STRING")
         if nested:
             raise _no_cast(given, wanted)
+        if not self.is_utc and TIMESTAMP in (given, wanted):
+            raise UnsupportedByReferenceError("a cast of TIMESTAMP in another time zone than UTC")
         failure = Failure.LEGACY if self.policy is StoreAssignmentPolicy.LEGACY else Failure.ERROR
         if not can_cast(given, wanted, failure):
             raise _no_cast(given, wanted)

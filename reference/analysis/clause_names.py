@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from sqlglot import exp
 
 from mergecheck.reference.analysis.assignments import assigned_path
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
-from mergecheck.reference.syntax.statement import Action, Kind, is_name, name_parts
+from mergecheck.reference.expressions.written_names import names_in
+from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import TIMESTAMP_NTZ, VOID, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from sqlglot import exp
 
     from mergecheck.reference.analysis.assignments import Path
     from mergecheck.reference.syntax.statement import Clause
@@ -38,6 +40,7 @@ class ClauseNames:
     Attributes:
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
+        asks: whether another evaluator is asked what a name means that the reference cannot follow.
     """
 
     target: Relation
@@ -45,6 +48,7 @@ class ClauseNames:
     case_sensitive: bool
     evolution: bool = False
     drops_null_columns: bool = False
+    asks: bool = False
 
     def scope(self, kind: Kind, place: str) -> Scope:
         """Give the relations that a clause kind may use (R-115); ON sees what MATCHED sees."""
@@ -132,8 +136,9 @@ class ClauseNames:
         Raises:
             RejectedError: for one that means nothing (R-117) or more than one thing (R-118).
         """
-        for name in _names(node):
-            scope.resolve(name)
+        for name in names_in(node):
+            with suppress(UnsupportedByReferenceError) if self.asks else nullcontext():
+                scope.resolve(name)
 
 
 def _has_timestamp_ntz(schema: Schema) -> bool:
@@ -148,17 +153,3 @@ def _holds_timestamp_ntz(data_type: DataType) -> bool:
     if isinstance(data_type, MapType):
         return _holds_timestamp_ntz(data_type.key) or _holds_timestamp_ntz(data_type.value)
     return data_type == TIMESTAMP_NTZ
-
-
-def _names(node: exp.Expr) -> Iterator[tuple[str, ...]]:
-    """Walk the names of an expression in order, without those inside subqueries (they have scopes of their own)."""
-    if isinstance(node, exp.Query | exp.DataType):
-        return
-    if isinstance(node, exp.Column | exp.Dot) and is_name(node):
-        yield name_parts(node)
-        return
-    if isinstance(node, exp.Var) and node.name.upper() == "DEFAULT":  # R-227: DEFAULT is read as a column name
-        yield ("DEFAULT",)
-        return
-    for child in node.iter_expressions():
-        yield from _names(child)

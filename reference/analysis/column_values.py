@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.constraints import parsed
+from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.types.data_types import VOID
+from mergecheck.reference.types.data_types import TIMESTAMP, VOID
 from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
@@ -21,19 +22,28 @@ _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
 _UNKNOWN = "error('UNSUPPORTED a generated column that uses a column without a value')"
 
 
-def default_value(column: Field) -> Typed:
+def default_value(column: Field, asker: Asker | None = None) -> Typed:
     """Give the value of a column that an INSERT does not name: its default, else NULL (R-220).
 
+    Args:
+        column: a column of the table.
+        asker: asks for a default that has no translation.
+
     Raises:
-        UnsupportedByReferenceError: for a default that the reference cannot translate.
+        UnsupportedByReferenceError: for a default whose value nobody knows.
     """
     if column.default is None:
         return Typed(sql=typed_null(column.type), type=column.type)
-    return _computed(column.default, column.type, relations=(), case_sensitive=False)
+    return _computed(column.default, column.type, asker or Asker(), relations=(), case_sensitive=False)
 
 
 def generated_value(
-    column: Field, schema: Schema, values: Mapping[str, Typed], *, case_sensitive: bool = False
+    column: Field,
+    schema: Schema,
+    values: Mapping[str, Typed],
+    asker: Asker | None = None,
+    *,
+    case_sensitive: bool = False,
 ) -> Typed:
     """Compute a generated column from the values of a new row (R-222, R-223).
 
@@ -41,6 +51,7 @@ def generated_value(
         column: a generated column of the table.
         schema: the final schema.
         values: by column name, the new row's values of the type of their columns, as DuckDB SQL.
+        asker: asks for an expression that has no translation.
         case_sensitive: ``spark.sql.caseSensitive``.
 
     Raises:
@@ -51,18 +62,27 @@ def generated_value(
         raise ValueError(f"column {column.name} has no generation expression")
     given = tuple(f"({values[c.name].sql})" if c.name in values else _UNKNOWN for c in schema.columns)
     row = Relation(side=Side.TARGET, qualifier="", schema=schema, values=given)
-    computed = _computed(column.generated, column.type, relations=(row,), case_sensitive=case_sensitive)
+    computed = _computed(
+        column.generated, column.type, asker or Asker(), relations=(row,), case_sensitive=case_sensitive
+    )
     used = frozenset(side for value in values.values() for side in value.sides)
     return Typed(sql=computed.sql, type=computed.type, sides=used, partial=computed.partial)
 
 
-def _computed(text: str, wanted: DataType, *, relations: tuple[Relation, ...], case_sensitive: bool) -> Typed:
+def _computed(
+    text: str, wanted: DataType, asker: Asker, *, relations: tuple[Relation, ...], case_sensitive: bool
+) -> Typed:
     scope = Scope(relations=relations, place="column expression", case_sensitive=case_sensitive)
     try:
-        value = Translator(scope).translate(parsed(text))
+        value = asker.value(parsed(text), text, Translator(scope))
     except RejectedError:  # such a table cannot be made
         raise UnsupportedByReferenceError("a column expression that does not resolve") from None
     if value.type == VOID:
-        return Typed(sql=typed_null(wanted), type=wanted)
+        null = typed_null(wanted)
+        return Typed(
+            sql=null if value.sql == "NULL" else f"CASE WHEN ({value.sql}) IS NULL THEN {null} END", type=wanted
+        )
+    if not asker.is_utc and value.type != wanted and TIMESTAMP in (value.type, wanted):
+        raise UnsupportedByReferenceError("a cast of TIMESTAMP in another time zone than UTC")
     sql = cast(value.sql, value.type, wanted, Failure.ERROR, _OVERFLOW)
     return Typed(sql=sql, type=wanted, partial=value.partial or value.type != wanted)

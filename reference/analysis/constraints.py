@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
@@ -19,6 +20,7 @@ from mergecheck.reference.types.typed import Side, identifier
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mergecheck.reference.asked.asker import Asked
     from mergecheck.reference.types.data_types import Field, Schema
     from mergecheck.reference.types.typed import Typed
 
@@ -36,30 +38,36 @@ class RowCheck:
         what: the column or the constraint, for people.
         sql: a DuckDB condition over ``c0``, ``c1``, ...: TRUE for a good row, never NULL.
         partial: whether evaluating it can fail on some row.
+        asked: what of it the other evaluator is asked for.
     """
 
     error_class: str
     what: str
     sql: str
     partial: bool = False
+    asked: tuple[Asked, ...] = ()
 
 
-def row_checks(schema: Schema, properties: Mapping[str, str], *, case_sensitive: bool = False) -> tuple[RowCheck, ...]:
+def row_checks(
+    schema: Schema, properties: Mapping[str, str], asker: Asker | None = None, *, case_sensitive: bool = False
+) -> tuple[RowCheck, ...]:
     """List the conditions on rows of a table.
 
     Args:
         schema: the final schema; column *i* of a new row is ``c<i>``.
         properties: the table's properties; ``delta.constraints.NAME`` holds the text of a CHECK constraint.
+        asker: asks for an expression that has no translation.
         case_sensitive: ``spark.sql.caseSensitive``.
 
     Raises:
-        UnsupportedByReferenceError: for an expression that the reference cannot translate.
+        UnsupportedByReferenceError: for an expression that nobody knows.
     """
+    asker = asker or Asker()
     not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
     translator = _translator(schema, case_sensitive=case_sensitive)
     named = sorted((name, text) for name, text in properties.items() if name.lower().startswith(_PROPERTY))
-    check = (_check(name[len(_PROPERTY) :], text, translator) for name, text in named)
-    generated = (_generated(column, translator) for column in schema.columns if column.generated is not None)
+    check = (_check(name[len(_PROPERTY) :], text, translator, asker) for name, text in named)
+    generated = (_generated(column, translator, asker) for column in schema.columns if column.generated is not None)
     return (*not_null, *check, *generated)
 
 
@@ -72,20 +80,25 @@ def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
             yield from _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}")
 
 
-def _check(name: str, text: str, translator: Translator) -> RowCheck:
+def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowCheck:
     """RowCheck a CHECK constraint; NULL violates it (R-742)."""
-    condition = _translated(parsed(text), translator)
+    condition = _translated(parsed(text), text, translator, asker)
     sql = f"(({condition.sql}) IS NOT DISTINCT FROM TRUE)"
-    return RowCheck(error_class=CHECK_VIOLATED, what=f"{name} ({text})", sql=sql, partial=condition.partial)
+    what = f"{name} ({text})"
+    return RowCheck(error_class=CHECK_VIOLATED, what=what, sql=sql, partial=condition.partial, asked=asker.take())
 
 
-def _generated(column: Field, translator: Translator) -> RowCheck:
+def _generated(column: Field, translator: Translator, asker: Asker) -> RowCheck:
     """RowCheck that a generated column holds what its expression gives, NULL included (R-222)."""
     assert column.generated is not None, "only generated columns come here"  # noqa: S101 - tells mypy
     name = exp.column(exp.to_identifier(column.name, quoted=True))
-    condition = _translated(exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated))), translator)
+    node = exp.NullSafeEQ(this=name, expression=exp.paren(parsed(column.generated)))
+    text = f"`{column.name.replace('`', '``')}` <=> ({column.generated})"
+    condition = _translated(node, text, translator, asker)
     what = f"Generated Column ({column.name} <=> ({column.generated}))"
-    return RowCheck(error_class=CHECK_VIOLATED, what=what, sql=condition.sql, partial=condition.partial)
+    return RowCheck(
+        error_class=CHECK_VIOLATED, what=what, sql=condition.sql, partial=condition.partial, asked=asker.take()
+    )
 
 
 def parsed(text: str) -> exp.Expr:
@@ -100,9 +113,9 @@ def parsed(text: str) -> exp.Expr:
         raise UnsupportedByReferenceError("a column expression or constraint that cannot be read") from None
 
 
-def _translated(node: exp.Expr, translator: Translator) -> Typed:
+def _translated(node: exp.Expr, text: str, translator: Translator, asker: Asker) -> Typed:
     try:
-        return translator.condition(node)
+        return asker.condition(node, text, translator)
     except RejectedError:  # such a table cannot be made
         raise UnsupportedByReferenceError("a constraint that does not resolve") from None
 

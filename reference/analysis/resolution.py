@@ -14,6 +14,8 @@ from mergecheck.reference.analysis.alignment import Aligner
 from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update
 from mergecheck.reference.analysis.row_values import RowValues
 from mergecheck.reference.analysis.validation import check_condition, check_value
+from mergecheck.reference.asked.asker import sides_of
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import STRING, VOID, Schema
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.reference.analysis.clause_names import ClauseNames, Left
+    from mergecheck.reference.asked.asker import Asked, Asker
     from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
     from mergecheck.reference.syntax.statement import Clause, Statement
 
@@ -38,6 +41,8 @@ class ResolvedClause:
         assigned: what the statement assigns, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
+        asked: the values among these that the other evaluator is asked for.
+        is_target_only_known: whether ``target_only`` is complete.
     """
 
     kind: Kind
@@ -46,6 +51,8 @@ class ResolvedClause:
     target_only: tuple[Typed, ...]
     assigned: tuple[Assigned, ...]
     values: tuple[Typed, ...]
+    asked: tuple[Asked, ...] = ()
+    is_target_only_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,7 @@ class Resolved:
         final_schema: the table's columns after the merge (R-233).
         old: the row before the merge in the final schema, one value per column (R-241, R-610).
         stored: the same as readers show it, if its file is not rewritten.
+        asked: the conditions that the other evaluator is asked for.
     """
 
     on: Typed
@@ -68,6 +76,7 @@ class Resolved:
     final_schema: Schema
     old: tuple[Typed, ...]
     stored: tuple[Typed, ...]
+    asked: tuple[Asked, ...] = ()
 
     def of(self, kind: Kind) -> tuple[ResolvedClause, ...]:
         """Return the clauses of one kind, in statement order."""
@@ -98,12 +107,14 @@ class Resolver:
         names: the tables and the rules for their names.
         subqueries: evaluates the scalar subqueries of values (R-134).
         clock: the statement's one time (R-136).
+        asker: asks for what has no translation.
     """
 
     names: ClauseNames
     subqueries: ScalarSubqueries
     clock: dt.datetime
     aligner: Aligner
+    asker: Asker
 
     def resolve(self, statement: Statement) -> Resolved:
         """Resolve, validate and align.
@@ -130,16 +141,21 @@ class Resolver:
             old=old,
             aligner=self.aligner,
             case_sensitive=self.names.case_sensitive,
+            asker=self.asker,
         )
-        on = Translator(on_scope, clock=self.clock)
+        translator = Translator(on_scope, clock=self.clock)
+        on = self.asker.condition(statement.on, statement.on_text, translator)
+        asked = list(self.asker.take())
+        clauses = tuple(self._clause(clause, left, values, asked) for clause, left in zip(ordered, lefts, strict=True))
         resolved = Resolved(
-            on=on.condition(statement.on),
-            on_target_only=_target_only(_written_conjuncts(statement.on), on),
-            on_is_equality=_is_equality(statement.on, on),
-            clauses=tuple(self._clause(clause, left, values) for clause, left in zip(ordered, lefts, strict=True)),
+            on=on,
+            on_target_only=_target_only(_written_conjuncts(statement.on), translator, asks=bool(asked))[0],
+            on_is_equality=_is_equality(statement.on, translator, asks=bool(asked)),
+            clauses=clauses,
             final_schema=final,
             old=old,
             stored=self._old_row(final, preserve_null_structs=True),
+            asked=tuple(asked),
         )
         self.names.check_new_types(evolved)
         return resolved
@@ -158,32 +174,46 @@ class Resolver:
         new = [Typed(sql=typed_null(c.type), type=c.type) for c in final.columns[len(present) :]]
         return (*existing, *new)
 
-    def _clause(self, clause: Clause, lefts: tuple[Left, ...], values: RowValues) -> ResolvedClause:
+    def _clause(
+        self, clause: Clause, lefts: tuple[Left, ...], values: RowValues, asked_conditions: list[Asked]
+    ) -> ResolvedClause:
+        """Resolve a clause; if its condition is asked for, add it to ``asked_conditions``."""
         scope = self.names.scope(clause.kind, f"{clause.action.value.upper()} clause")
         conditions = Translator(scope, clock=self.clock)
         translator = Translator(scope, subqueries=self.subqueries)
-        condition = None if clause.condition is None else conditions.condition(clause.condition)
+        condition: Typed | None = None
+        target_only: tuple[Typed, ...] = ()
+        is_known = True
+        if clause.condition is not None:
+            condition = self.asker.condition(clause.condition, clause.condition_text or "", conditions)
+            asked = self.asker.take()
+            asked_conditions += asked
+            if clause.kind is Kind.MATCHED:
+                conjuncts = _implied_conjuncts(clause.condition)
+                target_only, is_known = _target_only(conjuncts, conditions, asks=bool(asked))
         for assignment in clause.assignments:
             check_value(assignment.value)
+        texts = iter(assignment.text for assignment in clause.assignments)
         assigned = tuple(
             Assigned(
                 path=left.path,
                 written=left.written,
-                value=self._star_value(left, clause) if left.value is None else translator.translate(left.value),
+                value=self._star_value(left, clause)
+                if left.value is None
+                else self.asker.value(left.value, next(texts), translator),
                 preserves=left.value is None and self.names.evolution,
             )
             for left in lefts
         )
-        is_matched = clause.kind is Kind.MATCHED
         return ResolvedClause(
             kind=clause.kind,
             action=clause.action,
             condition=condition,
-            target_only=_target_only(_implied_conjuncts(clause.condition), conditions)
-            if clause.condition and is_matched
-            else (),
+            target_only=target_only,
             assigned=assigned,
             values=self._values(clause.action, assigned, values),
+            asked=self.asker.take(),
+            is_target_only_known=is_known,
         )
 
     def _star_value(self, left: Left, clause: Clause) -> Typed:
@@ -209,22 +239,49 @@ def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return [part for one in whole.flatten() for part in _conjuncts(one)] if isinstance(whole, exp.And) else [whole]
 
 
-def _is_equality(condition: exp.Expr, translator: Translator) -> bool:
+def _is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:
     each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
     found = False
     for part in _conjuncts(condition):
-        if not translator.condition(part).sides:
+        if not _sides(part, translator, asks=asks):
             return False
         if isinstance(part, exp.EQ | exp.NullSafeEQ):
-            sides = [translator.translate(operand).sides for operand in (part.this, part.expression)]
+            sides = [_sides(operand, translator, asks=asks) for operand in (part.this, part.expression)]
             found = found or set(sides) == set(each)
     return found
 
 
-def _target_only(conjuncts: Sequence[exp.Expr], translator: Translator) -> tuple[Typed, ...]:
-    """Translate the conjuncts that use no source column: those without any column too (R-321)."""
-    typed = [translator.condition(part) for part in conjuncts]
-    return tuple(part for part in typed if part.sides <= frozenset({Side.TARGET}))
+def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[Side]:
+    return sides_of(node, translator.scope) if asks else translator.translate(node).sides
+
+
+def _target_only(
+    conjuncts: Sequence[exp.Expr], translator: Translator, *, asks: bool
+) -> tuple[tuple[Typed, ...], bool]:
+    """Translate the conjuncts that use no source column: those without any column too (R-321).
+
+    Args:
+        conjuncts: of a condition.
+        translator: translates them.
+        asks: whether the condition as a whole is asked for, so that a conjunct may have no translation.
+
+    Returns:
+        The conjuncts, and whether these are all.
+    """
+    found: list[Typed] = []
+    is_known = True
+    for part in conjuncts:
+        if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
+            continue
+        try:
+            typed = translator.condition(part)
+        except (UnsupportedByReferenceError, RejectedError):
+            if not asks:
+                raise
+            is_known = False
+        else:
+            found += [typed] if typed.sides <= frozenset({Side.TARGET}) else []
+    return tuple(found), is_known
 
 
 def _written_conjuncts(condition: exp.Expr) -> list[exp.Expr]:

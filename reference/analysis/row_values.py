@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.column_values import default_value, generated_value
+from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.types.data_types import StructType
 from mergecheck.reference.types.typed import Typed, identifier, typed_null
 
@@ -25,6 +26,7 @@ class RowValues:
         schema: the final schema.
         old: the row before the merge in the final schema (R-610).
         num_old: the columns that the table had before.
+        asker: asks for what has no translation.
     """
 
     schema: Schema
@@ -32,6 +34,7 @@ class RowValues:
     old: tuple[Typed, ...]
     aligner: Aligner
     case_sensitive: bool
+    asker: Asker = field(default_factory=Asker)
 
     def updated(self, assigned: Sequence[Assigned]) -> tuple[Typed, ...]:
         """Give the new row of an UPDATE; a column that is not assigned keeps its value (R-211)."""
@@ -56,7 +59,7 @@ class RowValues:
             elif column.generated is not None:
                 values.append(None)
             else:
-                values.append(default_value(column))
+                values.append(default_value(column, self.asker))
         return self._with_generated(values)
 
     def _leaves(self, one: Assigned) -> list[Assigned]:
@@ -66,15 +69,15 @@ class RowValues:
             return [one]
         fields = (
             Typed(
-                sql=f"({value.sql}).{identifier(field.name)}",
-                type=field.type,
+                sql=f"({value.sql}).{identifier(inner.name)}",
+                type=inner.type,
                 sides=value.sides,
                 partial=value.partial,
             )
-            for field in value.type.fields
+            for inner in value.type.fields
         )
-        names = (field.name for field in value.type.fields)
-        parts = (replace(one, path=(*one.path, name), value=field) for name, field in zip(names, fields, strict=True))
+        names = (inner.name for inner in value.type.fields)
+        parts = (replace(one, path=(*one.path, name), value=value) for name, value in zip(names, fields, strict=True))
         return [leaf for part in parts for leaf in self._leaves(part)]
 
     def _with_generated(self, values: Sequence[Typed | None]) -> tuple[Typed, ...]:
@@ -83,7 +86,9 @@ class RowValues:
             column.name: Typed(sql=f"c{index}", type=column.type) for index, column in enumerate(self.schema.columns)
         }
         return tuple(
-            generated_value(column, self.schema, row, case_sensitive=self.case_sensitive) if value is None else value
+            generated_value(column, self.schema, row, self.asker, case_sensitive=self.case_sensitive)
+            if value is None
+            else value
             for column, value in zip(self.schema.columns, values, strict=True)
         )
 
@@ -96,10 +101,10 @@ class RowValues:
                 return self.aligner.align(one.value, data_type, old=sql if one.preserves else None).sql
         assert isinstance(data_type, StructType), "paths were checked against the schema"  # noqa: S101 - tells mypy
         fields = []
-        for field in data_type.fields:
-            here = [(path[1:], one) for path, one in assigned if self._same(path[0], field.name)]
-            part = self._updated(f"({sql}).{identifier(field.name)}", field.type, here)
-            fields.append(f"{identifier(field.name)} := {part}")
+        for inner in data_type.fields:
+            here = [(path[1:], one) for path, one in assigned if self._same(path[0], inner.name)]
+            part = self._updated(f"({sql}).{identifier(inner.name)}", inner.type, here)
+            fields.append(f"{identifier(inner.name)} := {part}")
         return f"struct_pack({', '.join(fields)})"
 
     def _same(self, left: str, right: str) -> bool:
@@ -110,5 +115,5 @@ def _of_nulls(data_type: DataType) -> str:
     """Write a struct whose fields are NULL, on every level; NULL for any other type."""
     if not isinstance(data_type, StructType):
         return typed_null(data_type)
-    fields = (f"{identifier(field.name)} := {_of_nulls(field.type)}" for field in data_type.fields)
+    fields = (f"{identifier(inner.name)} := {_of_nulls(inner.type)}" for inner in data_type.fields)
     return f"struct_pack({', '.join(fields)})"

@@ -55,7 +55,12 @@ _PROPERTIES = frozenset({CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of one case, typed."""
+    """Settings of one case, typed.
+
+    Attributes:
+        is_ansi: ``spark.sql.ansi.enabled``.
+        is_utc: whether the session's time zone is UTC. Expressions are translated to DuckDB for ANSI mode and UTC only.
+    """
 
     optimize_insert_only: bool
     repartition_before_write: bool
@@ -67,10 +72,16 @@ class Settings:
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
+    is_ansi: bool
+    is_utc: bool
 
 
-def read_settings(case: Case) -> Settings:
+def read_settings(case: Case, *, asks: bool = False) -> Settings:
     """Read a case's settings and table properties.
+
+    Args:
+        case: the case.
+        asks: whether another evaluator can be asked for expressions, which knows every mode and time zone.
 
     Raises:
         UnsupportedByReferenceError: for a setting, a property or a value whose effect the reference does not know.
@@ -81,11 +92,13 @@ def read_settings(case: Case) -> Settings:
     for name in case.target.properties:
         if name not in _PROPERTIES and not name.startswith(_CONSTRAINT):
             raise UnsupportedByReferenceError(f"table property {name}")
-    if not _flag(case, "spark.sql.ansi.enabled", default=True):
+    is_ansi = _flag(case, "spark.sql.ansi.enabled", default=True)
+    is_utc = case.conf.get("spark.sql.session.timeZone", "UTC") == "UTC"
+    if not is_ansi and not asks:
         raise UnsupportedByReferenceError("setting spark.sql.ansi.enabled=false")
     if not _flag(case, f"{_DELTA}resolveMergeUpdateStructsByName.enabled", default=True):
         raise UnsupportedByReferenceError("setting resolveMergeUpdateStructsByName.enabled=false")
-    if case.conf.get("spark.sql.session.timeZone", "UTC") != "UTC":
+    if not is_utc and not asks:
         raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
     preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
     optimize_write = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
@@ -99,6 +112,8 @@ def read_settings(case: Case) -> Settings:
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
+        is_ansi=is_ansi,
+        is_utc=is_utc,
         preserve_null_structs=preserve_null_structs,
         preserve_null_structs_of_star=preserve_null_structs
         and _flag(case, f"{_NULL_STRUCTS}.updateStar", default=True),

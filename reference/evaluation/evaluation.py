@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from mergecheck.reference.analysis.constraints import row_checks
+from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.case.layout import physical_files
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.failures import rejection_of
@@ -77,6 +78,7 @@ class Evaluation:
     Attributes:
         connection: a DuckDB whose time zone is UTC, for this evaluation alone.
         several_matches: what is made of ambiguous matches.
+        asker: asks for what has no translation.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
     """
@@ -87,6 +89,7 @@ class Evaluation:
     source: SourceRelation
     merge: Resolved
     several_matches: SeveralMatches = SeveralMatches.REFUSED
+    asker: Asker = field(default_factory=Asker)
     files: tuple[int, ...] = field(init=False)
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
@@ -104,8 +107,11 @@ class Evaluation:
             RejectedError: if a row cannot be written.
             UnsupportedByReferenceError: if the reference does not know what the merge does.
         """
-        tables = Tables(connection=self.connection, target=self.target, merge=self.merge)
+        tables = Tables(
+            connection=self.connection, target=self.target, merge=self.merge, evaluator=self.asker.evaluator
+        )
         tables.load(self.source)
+        tables.ask_conditions()
         try:
             tables.check_conditions()
         except duckdb.Error:
@@ -114,6 +120,8 @@ class Evaluation:
         if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
             return self._prediction(tables, self.matches), None
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
+        if self.merge.is_matched_only and not all(c.is_target_only_known for c in self.merge.of(Kind.MATCHED)):
+            raise UnsupportedByReferenceError("which ambiguous matches a condition prunes that is asked for (R-322)")
         if self.merge.is_matched_only and tables.multi_matched_may_be_pruned():
             return rejection, self._prediction(tables, self.matches)
         if self.several_matches is SeveralMatches.REFUSED:
@@ -139,13 +147,13 @@ class Evaluation:
 
     def _prediction(self, tables: Tables, matches: Matches) -> Prediction:
         final, target = self.merge.final_schema, self.target
-        checks = row_checks(final, target.properties, case_sensitive=self.settings.case_sensitive)
+        checks = row_checks(final, target.properties, self.asker, case_sensitive=self.settings.case_sensitive)
         effects = self.effects = self._effects(tables, checks)
         touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, effects)
         self.touched = touched
         path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched))
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
-        self._check_written(effects, copied, path, checks)
+        self._check_written(effects, copied, path, checks, tables)
         feed = self._feed(effects)
         return Prediction(
             schema=final,
@@ -159,6 +167,8 @@ class Evaluation:
     def _effects(self, tables: Tables, checks: Sequence[RowCheck]) -> Effects:
         """Apply the clauses, and compute the rows that are updated, deleted and inserted (R-301 to R-303)."""
         candidates = {kind: tables.candidates(kind) for kind in Kind}
+        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
+            tables.ask_values(clause, index)
         try:
             updated = self._new_rows(tables, Action.UPDATE)
             inserted = self._new_rows(tables, Action.INSERT)
@@ -212,7 +222,7 @@ class Evaluation:
         )
 
     def _check_written(
-        self, effects: Effects, copied: tuple[Row, ...], path: MergePath, checks: Sequence[RowCheck]
+        self, effects: Effects, copied: tuple[Row, ...], path: MergePath, checks: Sequence[RowCheck], tables: Tables
     ) -> None:
         """Check the constraints on the rows that are written: new, copied and, with a feed, old ones (R-740).
 
@@ -222,7 +232,7 @@ class Evaluation:
         written = [*effects.updated.values(), *effects.inserted.values(), *copied]
         if path is MergePath.D and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
-        if broken := broken_constraints(written, self.merge.final_schema, checks, self.connection):
+        if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
             raise _any_of(broken)
         if path is MergePath.D and self.settings.append_only:  # R-743
             raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")

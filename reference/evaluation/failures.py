@@ -8,7 +8,7 @@ import duckdb
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 
-_RAISED = re.compile(r"Invalid Input Error: ([A-Z][A-Z_.]+)\b(.*)", re.DOTALL)
+_RAISED = re.compile(r"Invalid Input Error: ([A-Z_][A-Z0-9_.]+)\b(.*)", re.DOTALL)
 
 
 def rejection_of(error: duckdb.Error) -> RejectedError:

@@ -9,6 +9,10 @@
 ``by_source``    the rows of TU, applied, null_condition
 ===============  =====================================================================================
 
+What the other evaluator is asked for is a column ``x<n>`` with a column ``x<n>_error``: of ``target`` or ``source`` if
+a condition uses one of them, of ``asked_pairs`` if it uses both, of ``asked_<table>_<clause>`` for a clause's values,
+and of ``asked_<table>_<clause>_new`` for its generated columns.
+
 ``applied`` is the position of the first clause of the kind whose condition is TRUE, NULL if there is none (R-301).
 """
 
@@ -17,21 +21,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+import pyarrow as pa
+
 from mergecheck.reference.case.arrow import numbered_rows, table_to_rows
 from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.evaluation.asked_values import answers
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
 from mergecheck.reference.types.data_types import STRING, StructType
+from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
     from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.asked.asker import Asked
+    from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.case.model import Row, Target
+    from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.queries.source_query import SourceRelation
+    from mergecheck.reference.types.data_types import Field
     from mergecheck.reference.types.typed import Typed
 
 _TABLE_OF = {Kind.MATCHED: "matched", Kind.NOT_MATCHED: "not_matched", Kind.NOT_MATCHED_BY_SOURCE: "by_source"}
@@ -40,6 +53,13 @@ _UNITS = {
     Kind.NOT_MATCHED: "source ANTI JOIN pairs USING (sid)",
     Kind.NOT_MATCHED_BY_SOURCE: "target ANTI JOIN pairs USING (rid)",
 }
+_NUMBERS_OF = {
+    Kind.MATCHED: ("sid", "rid"),
+    Kind.NOT_MATCHED: ("sid",),
+    Kind.NOT_MATCHED_BY_SOURCE: ("rid",),
+}
+_JOIN_ASKED_PAIRS = "JOIN asked_pairs USING (sid, rid)"
+_MAX_PAIRS = 200_000
 _NUMBERS = {
     Kind.MATCHED: "sid, rid",
     Kind.NOT_MATCHED: "sid, NULL AS rid",
@@ -53,17 +73,97 @@ class Tables:
 
     Attributes:
         connection: a DuckDB whose time zone is UTC.
+        evaluator: is asked for what has no translation; None if there is nothing to ask for.
     """
 
     connection: DuckDBPyConnection
     target: Target
     merge: Resolved
+    evaluator: CaseEvaluator | None = None
 
     def load(self, source: SourceRelation) -> None:
         """Create ``target`` and ``source``."""
         rows = physical_rows(self.target)
         self._load("target", numbered_rows(rows, self.target.schema, prefix="t", number="rid"))
         self._load("source", numbered_rows(source.rows, source.schema, prefix="s", number="sid"))
+
+    def ask_conditions(self) -> None:
+        """Ask for the conditions that have no translation: on every row, or every pair of rows.
+
+        Raises:
+            UnsupportedByReferenceError: if one fails (R-312), or if there are too many pairs.
+        """
+        for side, name, number in ((Side.TARGET, "target", "rid"), (Side.SOURCE, "source", "sid")):
+            asked = [one.on(side) for one in self.merge.asked if one.side is side]
+            if asked:
+                self._ask(f"asked_{name}", name, [number], asked)
+                self._create(name, f"SELECT * FROM {name} JOIN asked_{name} USING ({number})")
+        if pairs := self._asked_on_pairs:
+            ((num_pairs,),) = self._select("SELECT count(*) FROM source, target")
+            if num_pairs > _MAX_PAIRS:
+                raise UnsupportedByReferenceError(f"a condition to be asked for on over {_MAX_PAIRS} pairs of rows")
+            self._ask("asked_pairs", "source, target", ["sid", "rid"], pairs)
+        for one in self.merge.asked:
+            table = "asked_pairs" if one.side is None else "target" if one.side is Side.TARGET else "source"
+            if self._select(f"SELECT 1 FROM {table} WHERE {one.error} IS NOT NULL LIMIT 1"):
+                raise UnsupportedByReferenceError("a condition that fails on some row (R-312)")
+
+    def ask_values(self, clause: ResolvedClause, index: int) -> None:
+        """Ask for the values of a clause that have no translation, on the rows to which it applies (R-254).
+
+        Raises:
+            UnsupportedByReferenceError: if a generated column is asked for, and a value that it may use fails.
+        """
+        numbers = _NUMBERS_OF[clause.kind]
+        name = f"asked_{_TABLE_OF[clause.kind]}_{index}"
+        plain = [one for one in clause.asked if not one.is_of_new_row]
+        if plain:
+            self._ask(name, f"{_TABLE_OF[clause.kind]} WHERE applied = {index}", numbers, plain)
+        computed = [one for one in clause.asked if one.is_of_new_row]
+        if computed:
+            try:
+                self._ask(f"{name}_new", f"({self._plain_rows_query(clause, index)})", numbers, computed)
+            except duckdb.Error:
+                text = "a generated column to be asked for beside a value that fails"
+                raise UnsupportedByReferenceError(text) from None
+
+    def _ask(self, name: str, rows: str, numbers: Sequence[str], asked: Sequence[Asked]) -> None:
+        """Create a table with the numbers of some rows and what is asked for on them."""
+        assert self.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - tells mypy
+        found = self.connection.sql(f"SELECT * FROM {rows}").to_arrow_table()
+        plain = {f"c{i}" for i, c in enumerate(self.merge.final_schema.columns) if c.generated is None}
+
+        def inputs(relation: Relation) -> list[pa.ChunkedArray]:
+            if relation.values is None:
+                names = [relation.value(i) for i in range(len(relation.schema.columns))]
+                return [found.column(name) for name in names]
+            # a generated column uses no other
+            names = [f"c{i}" for i in range(len(relation.schema.columns))]
+            return [found.column(name) if name in plain else pa.nulls(found.num_rows) for name in names]
+
+        answered = answers(asked, self.evaluator, inputs, found.num_rows)
+        for number in numbers:
+            answered = answered.append_column(number, found.column(number))
+        self._load(name, answered)
+
+    @property
+    def _asked_on_pairs(self) -> list[Asked]:
+        return [one for one in self.merge.asked if one.side is None]
+
+    @property
+    def _product(self) -> str:
+        """All pairs of rows, with what is asked for on them."""
+        return "source, target" if not self._asked_on_pairs else f"source, target {_JOIN_ASKED_PAIRS}"
+
+    @property
+    def _full_join(self) -> str:
+        """The joined rows, and the rows of each side that join with none."""
+        on = self.merge.on.sql
+        if not self._asked_on_pairs:
+            return f"source FULL JOIN target ON {on}"
+        joined = f"SELECT sid AS pair_sid, rid FROM {self._product} WHERE {on}"
+        matched = f"SELECT * FROM target LEFT JOIN ({joined}) USING (rid)"
+        return f"source FULL JOIN ({matched}) ON sid = pair_sid"
 
     def check_conditions(self) -> None:
         """Evaluate every condition that may fail on every joined row, as R-312 allows an executor to do.
@@ -74,20 +174,19 @@ class Tables:
         partial = [c.condition.sql for c in self.merge.clauses if c.condition is not None and c.condition.partial]
         if partial or self.merge.on.partial:
             counts = ", ".join(f"count({sql})" for sql in (*partial, self.merge.on.sql))
-            self.connection.execute(f"SELECT {counts} FROM source, target").fetchall()
+            self.connection.execute(f"SELECT {counts} FROM {self._product}").fetchall()
             counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
-            joined = f"source FULL JOIN target ON {self.merge.on.sql}"
-            self.connection.execute(f"SELECT {counts} FROM {joined}").fetchall()
+            self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
 
     def match(self) -> Matches:
         """Create ``pairs``."""
         on = self.merge.on.sql
-        self._create("pairs", f"SELECT sid, rid FROM source, target WHERE {on}")
+        self._create("pairs", f"SELECT sid, rid FROM {self._product} WHERE {on}")
         multi_matched = self._select("SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1")
         return Matches(
             pairs=tuple(self._select("SELECT sid, rid FROM pairs")),
             multi_matched=frozenset(rid for (rid,) in multi_matched),
-            null_on=bool(self._select(f"SELECT 1 FROM source, target WHERE ({on}) IS NULL LIMIT 1")),
+            null_on=bool(self._select(f"SELECT 1 FROM {self._product} WHERE ({on}) IS NULL LIMIT 1")),
         )
 
     def multi_matched_may_be_pruned(self) -> bool:
@@ -103,8 +202,9 @@ class Tables:
         whens = [f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(clauses)]
         applied = f"CASE {' '.join(whens)} END" if whens else "NULL"
         null_condition = " OR ".join(f"({condition}) IS NULL" for condition in conditions) or "FALSE"
+        units = f"{_UNITS[kind]} {_JOIN_ASKED_PAIRS}" if kind is Kind.MATCHED and self._asked_on_pairs else _UNITS[kind]
         self._create(
-            _TABLE_OF[kind], f"SELECT *, {applied} AS applied, {null_condition} AS null_condition FROM {_UNITS[kind]}"
+            _TABLE_OF[kind], f"SELECT *, {applied} AS applied, {null_condition} AS null_condition FROM {units}"
         )
         found = self._select(f"SELECT {_NUMBERS[kind]}, applied, null_condition FROM {_TABLE_OF[kind]}")
         return tuple(
@@ -126,14 +226,33 @@ class Tables:
 
         Generated columns use the others by their names, so they are computed around them (R-222, R-223).
         """
-        columns = self.merge.final_schema.columns
-        named = [f"{self._stored(i, value)} AS c{i}" for i, value in enumerate(clause.values)]
-        plain = [sql for sql, column in zip(named, columns, strict=True) if column.generated is None]
-        generated = [sql for sql, column in zip(named, columns, strict=True) if column.generated is not None]
-        rows = f"SELECT {', '.join(['*', *plain])} FROM {_TABLE_OF[clause.kind]} WHERE applied = {index}"
+        plain = self._plain_rows_query(clause, index, only)
+        generated = [sql for sql, column in self._named(clause) if column.generated is not None]
+        if not generated:
+            return plain
+        rows = f"({plain})"
+        if any(one.is_of_new_row for one in clause.asked):
+            rows += f" JOIN asked_{_TABLE_OF[clause.kind]}_{index}_new USING ({', '.join(_NUMBERS_OF[clause.kind])})"
+        return f"SELECT {', '.join(['*', *generated])} FROM {rows}"
+
+    def _plain_rows_query(self, clause: ResolvedClause, index: int, only: Candidate | None = None) -> str:
+        plain = [sql for sql, column in self._named(clause) if column.generated is None]
+        rows = f"SELECT {', '.join(['*', *plain])} FROM {self._applied(clause, index)}"
         if only is not None:
             rows += f" AND sid = {only.sid}" if only.rid is None else f" AND rid = {only.rid}"
-        return f"SELECT {', '.join(['*', *generated])} FROM ({rows})" if generated else rows
+        return rows
+
+    def _named(self, clause: ResolvedClause) -> list[tuple[str, Field]]:
+        columns = self.merge.final_schema.columns
+        named = [f"{self._stored(i, value)} AS c{i}" for i, value in enumerate(clause.values)]
+        return list(zip(named, columns, strict=True))
+
+    def _applied(self, clause: ResolvedClause, index: int) -> str:
+        """The rows to which a clause applies, with what its values are asked for."""
+        table = _TABLE_OF[clause.kind]
+        if any(not one.is_of_new_row for one in clause.asked):
+            table = f"{table} JOIN asked_{table}_{index} USING ({', '.join(_NUMBERS_OF[clause.kind])})"
+        return f"{table} WHERE applied = {index}"
 
     def null_structs(self, clause: ResolvedClause, index: int) -> tuple[int, ...]:
         """List the assignments of a clause whose value is a NULL struct on some row to which the clause applies."""
@@ -141,7 +260,7 @@ class Tables:
         if not structs:
             return ()
         nulls = ", ".join(f"count(*) FILTER (WHERE ({clause.assigned[i].value.sql}) IS NULL)" for i in structs)
-        (counts,) = self._select(f"SELECT {nulls} FROM {_TABLE_OF[clause.kind]} WHERE applied = {index}")
+        (counts,) = self._select(f"SELECT {nulls} FROM {self._applied(clause, index)}")
         return tuple(i for i, count in zip(structs, counts, strict=True) if count)
 
     def _stored(self, index: int, value: Typed) -> str:
@@ -157,7 +276,7 @@ class Tables:
         self.connection.unregister(f"{name}_rows")
 
     def _create(self, name: str, query: str) -> None:
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
     def _select(self, query: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(query).fetchall()

@@ -9,6 +9,7 @@ import duckdb
 
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import partition_indexes
+from mergecheck.reference.evaluation.asked_values import answers, failures
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.outcome import Bound
 from mergecheck.reference.types.data_types import STRING
@@ -27,13 +28,25 @@ if TYPE_CHECKING:
 
 
 def broken_constraints(
-    rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], connection: DuckDBPyConnection
+    rows: Sequence[Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables
 ) -> frozenset[str]:
-    """Name the error classes of the constraints that some row breaks (R-740)."""
+    """Name the error classes of the constraints that some row breaks (R-740), or that fail on some row."""
     if not checks:
         return frozenset()
+    connection = tables.connection
     columns = [f"c{index}" for index in range(len(schema.columns))]
-    connection.register("written_rows", rows_to_table(rows, schema).rename_columns(columns))
+    written = rows_to_table(rows, schema).rename_columns(columns)
+    asked = [one for check in checks for one in check.asked]
+    if asked and rows:
+        assert tables.evaluator is not None, "nothing is asked for without one"  # noqa: S101 - tells mypy
+        found = answers(asked, tables.evaluator, lambda _: written.columns, len(rows))
+        if failed := failures(found, asked):
+            return failed
+        for name in found.column_names:
+            written = written.append_column(name, found.column(name))
+    elif asked:
+        return frozenset()
+    connection.register("written_rows", written)
     broken = ", ".join(f"count(*) FILTER (WHERE NOT ({check.sql}))" for check in checks)
     (counts,) = connection.execute(f"SELECT {broken} FROM written_rows").fetchall()
     connection.unregister("written_rows")
@@ -50,7 +63,7 @@ def failures_of(
     schema = tables.merge.final_schema
     try:
         rows = tables.new_rows(clause, index, candidate)
-        return broken_constraints(list(rows.values()), schema, checks, tables.connection)
+        return broken_constraints(list(rows.values()), schema, checks, tables)
     except duckdb.Error:
         query = tables.new_rows_query(clause, index, candidate)
         failed = (_failure(f"SELECT c{i} FROM ({query})", tables.connection) for i in range(len(schema.columns)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.expressions.names import Scope
     from mergecheck.reference.types.data_types import Schema
 
-_CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
+CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTEDCORRELATED_SCALAR_SUBQUERY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ class ScalarSubqueries:
         except RejectedError as rejected:
             if rejected.error_class == "TABLE_OR_VIEW_NOT_FOUND":
                 raise
-            if rejected.error_class == "UNRESOLVED_COLUMN" and _uses(query, outer):
+            if rejected.error_class == "UNRESOLVED_COLUMN" and uses_outer_names(query, outer):
                 raise RejectedError(
-                    _CORRELATED, f"correlated scalar subquery: {query.sql(dialect='databricks')}"
+                    CORRELATED, f"correlated scalar subquery: {query.sql(dialect='databricks')}"
                 ) from None
             raise UnsupportedByReferenceError("a subquery that does not resolve") from None
         schema, rows = found.schema, found.rows
@@ -66,7 +66,7 @@ class ScalarSubqueries:
         return Typed(sql=typed_null(data_type) if value is None else value_literal(value, data_type), type=data_type)
 
 
-def _uses(query: exp.Expr, outer: Scope) -> bool:
+def uses_outer_names(query: exp.Expr, outer: Scope) -> bool:
     """Tell whether a name in a query means a column outside of it."""
     for column in query.find_all(exp.Column):
         try:

@@ -35,6 +35,16 @@ class Tree:
         """Tell whether a word or symbol is among the parts."""
         return any(isinstance(part, Token) and part.key == key for part in self.parts)
 
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """What it has read, without the structure."""
+        return tuple(token for part in self.parts for token in ((part,) if isinstance(part, Token) else part.tokens))
+
+    def slice_of(self, text: str) -> str:
+        """Give the part of the text that it has read, as it is written; empty if it has read nothing."""
+        tokens = self.tokens
+        return text[tokens[0].start : tokens[-1].start + len(tokens[-1].text)] if tokens else ""
+
 
 Part: TypeAlias = Token | Tree
 _Ends: TypeAlias = list[tuple[int, tuple[Part, ...]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -14,24 +15,64 @@ from mergecheck.reference.syntax.spark_tokens import read_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.reference.syntax.grammar import Part
     from mergecheck.reference.syntax.spark_tokens import Token
 
 _MOST_TOKENS = 5000
 _NEAR = 4  # tokens between a word that the grammar does not know and where reading ends
 
 
-def plain_merge(sql: str) -> str:
-    """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseTexts:
+    """The expressions of a WHEN clause as they are written.
+
+    Attributes:
+        condition: None if the clause has none.
+        values: what is assigned, in order; empty for stars and DELETE.
+    """
+
+    condition: str | None
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeText:
+    """A MERGE for sqlglot, and its expressions as they are written.
+
+    Attributes:
+        plain: the statement with its brackets, quotes and AS, and with a leading WITH inside its source.
+        source_query: with the leading WITH; None if the source is a table.
+    """
+
+    plain: str
+    on: str
+    clauses: tuple[ClauseTexts, ...]
+    source_query: str | None
+
+
+def read_merge(sql: str) -> MergeText:
+    """Read a MERGE.
 
     Raises:
         RejectedError: if Spark's parser refuses the text.
         UnsupportedByReferenceError: if the grammar is too small to tell, or Spark's reading cannot be written.
     """
     with _shallow():
-        return _merge(_read(sql, "statement"))
+        tree = _read(sql, "statement")
+        return MergeText(
+            plain=_plain(tree),
+            on=tree.trees("expression")[0].slice_of(sql),
+            clauses=tuple(_clause_texts(clause.parts[0], sql) for clause in tree.trees("clause")),
+            source_query=_source_text(tree, sql),
+        )
 
 
-def _merge(tree: Tree) -> str:
+def plain_merge(sql: str) -> str:
+    """Write a MERGE with its brackets, quotes and AS, and with a leading WITH inside its source; see ``read_merge``."""
+    return read_merge(sql).plain
+
+
+def _plain(tree: Tree) -> str:
     if not tree.trees("clause"):
         raise RejectedError("MERGE_WITHOUT_WHEN", "a MERGE needs at least one WHEN clause")
     place = next(i for i, part in enumerate(tree.parts) if isinstance(part, Tree) and part.rule == "source")
@@ -95,6 +136,30 @@ def _source(tree: Tree) -> str:
         raise UnsupportedByReferenceError("a leading WITH before another")
     body = write(queries[0]) if queries else f"SELECT * FROM {write(source)}"
     return f"({write(ctes)} {body})"
+
+
+def _source_text(tree: Tree, sql: str) -> str | None:
+    (source,) = tree.trees("source")
+    ctes, queries = tree.trees("ctes"), source.trees("query")
+    if not ctes and not queries:
+        return None
+    body = queries[0].slice_of(sql) if queries else f"SELECT * FROM {source.slice_of(sql)}"
+    return f"{ctes[0].slice_of(sql)} {body}" if ctes else body
+
+
+def _clause_texts(clause: Part, sql: str) -> ClauseTexts:
+    assert isinstance(clause, Tree), "a clause is no single word"  # noqa: S101 - tells mypy
+    conditions = [condition.trees("expression")[0] for condition in clause.trees("condition")]
+    values = [
+        value
+        for action in clause.trees("matched_action", "source_action", "inserted")
+        for part in (action, *(one for many in action.trees("assignments") for one in many.trees("assignment")))
+        for value in part.trees("expression")
+    ]
+    return ClauseTexts(
+        condition=conditions[0].slice_of(sql) if conditions else None,
+        values=tuple(value.slice_of(sql) for value in values),
+    )
 
 
 def _holds_query(tree: Tree) -> bool:

@@ -30,11 +30,13 @@ class Token:
     Attributes:
         key: a word in upper case, or a symbol; empty for all others.
         text: as written.
+        start: where it begins in the text.
     """
 
     kind: TokenKind
     key: str
     text: str
+    start: int
 
 
 STRICT_WORDS = frozenset(
@@ -133,27 +135,27 @@ def read_tokens(sql: str) -> tuple[Token, ...]:
         match = _TOKEN.match(sql, at)
         if match is None or match.lastgroup is None:
             raise _no_token(sql, at)
-        at, text = match.end(), match.group()
+        start, at, text = match.start(), match.end(), match.group()
         if match.lastgroup == "comment":
             at = _behind_comment(sql, at)
         elif match.lastgroup == "word":
             key = text.upper()
             if not text.isascii():
                 raise RejectedError("INVALID_IDENTIFIER", f"The unquoted name {text} needs backticks.")
-            found.append(Token(TokenKind.STRICT if key in STRICT_WORDS else TokenKind.WORD, key, text))
+            found.append(Token(TokenKind.STRICT if key in STRICT_WORDS else TokenKind.WORD, key, text, start))
             open_types += key in _COMPLEX
         elif match.lastgroup == "symbol":
             if text in (">>", ">>>") and open_types:
-                at, text = match.start() + 1, ">"
+                at, text = start + 1, ">"
             if text == ">" and open_types:
                 open_types -= 1
-            found.append(Token(TokenKind.SYMBOL, text, text))
+            found.append(Token(TokenKind.SYMBOL, text, text, start))
         elif match.lastgroup != "space":
-            found.append(Token(_KINDS[match.lastgroup], "", text))
+            found.append(Token(_KINDS[match.lastgroup], "", text, start))
     for before, token in pairwise(found):
         if before.key == "|" and token.key in _PIPED:
             raise RejectedError("PARSE_SYNTAX_ERROR", f"Syntax error at or near '|' before {token.text}.")
-    return (*found, Token(TokenKind.END, "", ""))
+    return (*found, Token(TokenKind.END, "", "", len(sql)))
 
 
 def _behind_comment(sql: str, at: int) -> int:

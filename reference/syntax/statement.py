@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
-from mergecheck.reference.syntax.merge_text import plain_merge
+from mergecheck.reference.syntax.merge_text import ClauseTexts, read_merge
 
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 
@@ -37,19 +37,21 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
-    """``path = value``; the path keeps a qualifier if one was written."""
+    """``path = value``; the path keeps a qualifier if one was written; ``text`` is the value as it is written."""
 
     path: tuple[str, ...]
     value: exp.Expr
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clause:
-    """One WHEN clause; ``star`` is ``UPDATE SET *`` or ``INSERT *``."""
+    """One WHEN clause; ``star`` is ``UPDATE SET *`` or ``INSERT *``, ``condition_text`` the condition as written."""
 
     kind: Kind
     action: Action
     condition: exp.Expr | None
+    condition_text: str | None = None
     assignments: tuple[Assignment, ...] = ()
     star: bool = False
 
@@ -61,6 +63,8 @@ class Statement:
     Attributes:
         source: the name of the source table; empty if the source is a query.
         source_query: the query in parentheses after USING, None if the source is a table.
+        on_text: the search condition as it is written.
+        source_text: the source query as it is written, a leading WITH included; None if the source is a table.
     """
 
     target: str
@@ -70,7 +74,9 @@ class Statement:
     on: exp.Expr
     clauses: tuple[Clause, ...]
     schema_evolution: bool
+    on_text: str = ""
     source_query: exp.Expr | None = None
+    source_text: str | None = None
 
     def of(self, kind: Kind) -> tuple[Clause, ...]:
         """Return the clauses of one kind, in statement order."""
@@ -91,9 +97,11 @@ def parse_statement(sql: str) -> Statement:
         RejectedError: if Spark's parser would refuse the text (R-101 but for the order of kinds, R-106 to R-108).
         UnsupportedByReferenceError: if the source is neither a plain table nor a query.
     """
-    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain_merge(sql))
+    text = read_merge(sql)
+    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", text.plain)
     tree = _tree(plain)
-    clauses = tuple(_clause(when) for when in tree.args["whens"].expressions)
+    whens = zip(tree.args["whens"].expressions, text.clauses, strict=True)
+    clauses = tuple(_clause(when, texts) for when, texts in whens)
     _check_shape(clauses)
     target, target_alias = _table(tree.this)
     source, source_alias, source_query = _source(tree.args["using"])
@@ -106,6 +114,8 @@ def parse_statement(sql: str) -> Statement:
         on=tree.args["on"],
         clauses=clauses,
         schema_evolution=num_evolutions > 0,
+        on_text=text.on,
+        source_text=text.source_query,
     )
 
 
@@ -146,18 +156,18 @@ def _check_alias(node: exp.Expr) -> None:
         raise RejectedError("COLUMN_ALIASES_NOT_ALLOWED", "Column aliases are not allowed in MERGE.")
 
 
-def _clause(when: exp.When) -> Clause:
+def _clause(when: exp.When, texts: ClauseTexts) -> Clause:
     kind = _kind(when)
     condition = when.args.get("condition")
     then = when.args.get("then")
     if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
         if kind is Kind.NOT_MATCHED:
             raise RejectedError("PARSE_SYNTAX_ERROR", "WHEN NOT MATCHED cannot DELETE")
-        return Clause(kind=kind, action=Action.DELETE, condition=condition)
+        return Clause(kind=kind, action=Action.DELETE, condition=condition, condition_text=texts.condition)
     if isinstance(then, exp.Update) and kind is not Kind.NOT_MATCHED:
-        return _update(kind, condition, then)
+        return _update(kind, condition, then, texts)
     if isinstance(then, exp.Insert) and kind is Kind.NOT_MATCHED:
-        return _insert(condition, then)
+        return _insert(condition, then, texts)
     raise RejectedError("PARSE_SYNTAX_ERROR", f"WHEN {kind.value.upper()} cannot do {when.sql(dialect='databricks')!r}")
 
 
@@ -167,29 +177,47 @@ def _kind(when: exp.When) -> Kind:
     return Kind.NOT_MATCHED_BY_SOURCE if when.args.get("source") else Kind.NOT_MATCHED
 
 
-def _update(kind: Kind, condition: exp.Expr | None, then: exp.Update) -> Clause:
-    if any(isinstance(node, exp.Star) for node in then.expressions):
-        if kind is Kind.NOT_MATCHED_BY_SOURCE or len(then.expressions) > 1:
-            raise RejectedError("PARSE_SYNTAX_ERROR", f"UPDATE SET * is not allowed in WHEN {kind.value.upper()}")
-        return Clause(kind=kind, action=Action.UPDATE, condition=condition, star=True)
-    assignments = tuple(Assignment(path=name_parts(node.this), value=node.expression) for node in then.expressions)
-    return Clause(kind=kind, action=Action.UPDATE, condition=condition, assignments=assignments)
-
-
-def _insert(condition: exp.Expr | None, then: exp.Insert) -> Clause:
-    if isinstance(then.this, exp.Star):
-        return Clause(kind=Kind.NOT_MATCHED, action=Action.INSERT, condition=condition, star=True)
-    if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
-        raise RejectedError("PARSE_SYNTAX_ERROR", "INSERT needs * or a column list and VALUES")
-    columns, values = then.this.expressions, then.expression.expressions
-    if len(columns) != len(values):
-        raise RejectedError(
-            "MERGE_INSERT_VALUE_COUNT_MISMATCH", f"{len(columns)} columns but {len(values)} values in INSERT"
-        )
-    assignments = tuple(
-        Assignment(path=name_parts(column), value=value) for column, value in zip(columns, values, strict=True)
+def _update(kind: Kind, condition: exp.Expr | None, then: exp.Update, texts: ClauseTexts) -> Clause:
+    star = any(isinstance(node, exp.Star) for node in then.expressions)
+    if star and (kind is Kind.NOT_MATCHED_BY_SOURCE or len(then.expressions) > 1):
+        raise RejectedError("PARSE_SYNTAX_ERROR", f"UPDATE SET * is not allowed in WHEN {kind.value.upper()}")
+    return Clause(
+        kind=kind,
+        action=Action.UPDATE,
+        condition=condition,
+        condition_text=texts.condition,
+        assignments=() if star else _assignments([(n.this, n.expression) for n in then.expressions], texts),
+        star=star,
     )
-    return Clause(kind=Kind.NOT_MATCHED, action=Action.INSERT, condition=condition, assignments=assignments)
+
+
+def _insert(condition: exp.Expr | None, then: exp.Insert, texts: ClauseTexts) -> Clause:
+    star = isinstance(then.this, exp.Star)
+    pairs: list[tuple[exp.Expr, exp.Expr]] = []
+    if not star:
+        if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
+            raise RejectedError("PARSE_SYNTAX_ERROR", "INSERT needs * or a column list and VALUES")
+        columns, values = then.this.expressions, then.expression.expressions
+        if len(columns) != len(values):
+            raise RejectedError(
+                "MERGE_INSERT_VALUE_COUNT_MISMATCH", f"{len(columns)} columns but {len(values)} values in INSERT"
+            )
+        pairs = list(zip(columns, values, strict=True))
+    return Clause(
+        kind=Kind.NOT_MATCHED,
+        action=Action.INSERT,
+        condition=condition,
+        condition_text=texts.condition,
+        assignments=_assignments(pairs, texts),
+        star=star,
+    )
+
+
+def _assignments(pairs: list[tuple[exp.Expr, exp.Expr]], texts: ClauseTexts) -> tuple[Assignment, ...]:
+    return tuple(
+        Assignment(path=name_parts(name), value=value, text=text)
+        for (name, value), text in zip(pairs, texts.values, strict=True)
+    )
 
 
 def name_parts(node: exp.Expr) -> tuple[str, ...]:

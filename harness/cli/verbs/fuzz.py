@@ -13,6 +13,7 @@ from mergecheck.harness.cli.options import (
     batch_option,
     deviation_options,
     engine_option,
+    expressions_option,
     findings_option,
     json_option,
     known_deviations,
@@ -40,9 +41,9 @@ from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json, summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, run_fuzz
+from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, run_fuzz
 from mergecheck.harness.spark.config import place_flags
-from mergecheck.harness.verdict import Oracle, Verdict
+from mergecheck.harness.verdict import Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +81,7 @@ DEFAULT_FLOOR = 0.6
     help="Check N cases at once; findings and their order do not depend on N.",
 )
 @oracle_option
+@expressions_option
 @spark_options
 @deviation_options
 @json_option
@@ -96,6 +98,7 @@ def fuzz(
     batch_size: int,
     num_jobs: int,
     oracle_name: str,
+    expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     as_json: bool,
@@ -120,12 +123,14 @@ def fuzz(
     )
     saved: list[events.FindingSaved] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
-    summary = _run(engine_name, options, deviations=deviations, oracle=Oracle(oracle_name), saved=saved)
+    oracle, expressions = Oracle(oracle_name), Expressions(expressions_name)
+    summary = _run(engine_name, options, deviations=deviations, oracle=oracle, expressions=expressions, saved=saved)
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
         flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
+        flags += "" if expressions is Expressions.AUTO else f" --expressions {expressions_name}"
         flags += " --steer" if steer else ""
         flags += f" --batch {batch_size}" if batch_size > 1 else ""
         flags += place_flags()
@@ -164,7 +169,13 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
 
 
 def _run(
-    engine_name: str, options: FuzzOptions, *, deviations: Deviations, oracle: Oracle, saved: list[events.FindingSaved]
+    engine_name: str,
+    options: FuzzOptions,
+    *,
+    deviations: Deviations,
+    oracle: Oracle,
+    expressions: Expressions,
+    saved: list[events.FindingSaved],
 ) -> Summary:
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
@@ -176,7 +187,8 @@ def _run(
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
             confirm(deviations, engine, notice)
-            checker = Checker(engine=engine, deviations=deviations, oracle=oracle)
+            reference = reference_for(engine, expressions)
+            checker = Checker(engine=engine, deviations=deviations, oracle=oracle, reference=reference.evaluate)
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, keep))
             warn_of_unused(deviations, engine, summary.counts.deviations.keys(), notice)
             return summary

@@ -11,6 +11,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     deviation_options,
     engine_option,
+    expressions_option,
     findings_option,
     json_option,
     known_deviations,
@@ -23,11 +24,11 @@ from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.report.json import rejection_classes, replay_json, unsupported_reasons
+from mergecheck.harness.report.json import num_by_spark, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
-from mergecheck.harness.session import open_engine
+from mergecheck.harness.session import open_engine, reference_for
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Oracle, Verdict
+from mergecheck.harness.verdict import Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,7 @@ MAX_SHORT_LINES = 4
 @engine_option
 @findings_option("Where ids of findings are looked up.")
 @oracle_option
+@expressions_option
 @spark_options
 @deviation_options
 @trust_option
@@ -54,6 +56,7 @@ def replay(
     engine_name: str,
     findings_directory: Path,
     oracle_name: str,
+    expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
@@ -66,7 +69,8 @@ def replay(
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    reports, interrupted = _check_all(corpus, engine_name, deviations, oracle_name)
+    oracle, expressions = Oracle(oracle_name), Expressions(expressions_name)
+    reports, interrupted = _check_all(corpus, engine_name, deviations, oracle, expressions)
     if as_json:
         emit_json(replay_json([report for _, report in reports], corpus.unreadable))
     else:
@@ -92,12 +96,13 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 
 
 def _check_all(
-    corpus: Corpus, engine_name: str, deviations: Deviations, oracle_name: str
+    corpus: Corpus, engine_name: str, deviations: Deviations, oracle: Oracle, expressions: Expressions
 ) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
     reports: list[tuple[SavedCase, CaseReport]] = []
     with open_engine(engine_name) as engine:
         confirm(deviations, engine, notice)
-        checker = Checker(engine=engine, deviations=deviations, oracle=Oracle(oracle_name))
+        reference = reference_for(engine, expressions)
+        checker = Checker(engine=engine, deviations=deviations, oracle=oracle, reference=reference.evaluate)
         try:
             for saved in corpus.cases:
                 report = check_saved(saved.case, checker)
@@ -143,3 +148,5 @@ def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
             show(f"{name.replace('_', ' '):<14}{count:>6}")
         for reason, number in details.get(name, Counter()).most_common():
             show(f"    {number:>4}  {reason}")
+    if num_asked := num_by_spark(reports):
+        show(f"expressions by Spark in {num_asked}")

@@ -12,6 +12,7 @@ from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     case_id_option,
     deviation_options,
+    expressions_option,
     json_option,
     known_deviations,
     spark_options,
@@ -26,10 +27,10 @@ from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
-from mergecheck.harness.session import open_engine
+from mergecheck.harness.session import open_engine, reference_for
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import Expressions, Verdict
 from mergecheck.reference.case.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     help="Source rows: a .parquet or .csv file, or a Delta table.",
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
+@expressions_option
 @spark_options
 @deviation_options
 @trust_option
@@ -82,6 +84,7 @@ def run(
     target: Path | None,
     source: Path | None,
     sql: str | None,
+    expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
@@ -95,14 +98,15 @@ def run(
     real = [option for option in (target, source, sql) if option is not None]
     if case is not None and real:
         raise click.UsageError("give either CASE or --target, --source and --sql")
+    expressions = Expressions(expressions_name)
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
             raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
-        return _run_real(engine_names[0], target=target, source=source, sql=sql, as_json=as_json)
+        return _run_real(engine_names[0], expressions, target=target, source=source, sql=sql, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, deviations)
+    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, expressions, deviations)
     reports = [report for report, _ in checked]
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
@@ -131,9 +135,11 @@ def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in odd_lines(found) or ["all agree"])]))
 
 
-def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
+def _run_real(
+    engine_name: str, expressions: Expressions, *, target: Path, source: Path, sql: str, as_json: bool
+) -> int:
     with unchanged(target):
-        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name)
+        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, expressions)
     if as_json:
         emit_json(real_json(report))
     else:
@@ -142,22 +148,25 @@ def _run_real(engine_name: str, *, target: Path, source: Path, sql: str, as_json
 
 
 def _check_all(
-    case: Case, engine_names: tuple[str, ...], deviations: Deviations
+    case: Case, engine_names: tuple[str, ...], expressions: Expressions, deviations: Deviations
 ) -> list[tuple[CaseReport, Capabilities]]:
     engines: list[Engine] = []
     try:
         for name in engine_names:  # start all before the first case: engines on Spark share one session with all jars
             engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
-        checkers = [Checker(engine=engine, deviations=deviations) for engine in engines]
+        checkers = [
+            Checker(engine=engine, deviations=deviations, reference=reference_for(engine, expressions).evaluate)
+            for engine in engines
+        ]
         return [(check_saved(case, checker), checker.engine.capabilities) for checker in checkers]
     finally:
         for engine in engines:
             engine.close()
 
 
-def _check(case: Case, engine_name: str) -> CaseReport:
+def _check(case: Case, engine_name: str, expressions: Expressions) -> CaseReport:
     with open_engine(engine_name) as engine:
-        return Checker(engine=engine).check_case(case)
+        return Checker(engine=engine, reference=reference_for(engine, expressions).evaluate).check_case(case)
 
 
 def _one_case(name: str, case_id: str | None, *, trust: bool) -> Case:

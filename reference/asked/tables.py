@@ -11,6 +11,7 @@ from mergecheck.reference.queries.source_query import SourceRelation, source_rel
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from mergecheck.reference.asked.asker import Asker
     from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
@@ -27,7 +28,7 @@ def known_tables(case: Case) -> dict[str, tuple[Schema, tuple[Row, ...]]]:
 
 
 def find_source(
-    case: Case, statement: Statement, connection: DuckDBPyConnection, *, case_sensitive: bool
+    case: Case, statement: Statement, connection: DuckDBPyConnection, asker: Asker, *, case_sensitive: bool
 ) -> SourceRelation:
     """Give the source; a self-merge reads the table before the merge (R-810).
 
@@ -38,8 +39,12 @@ def find_source(
     tables = known_tables(case)
     if statement.target.lower() != TARGET_NAME:
         raise _not_found(statement.target)
-    if statement.source_query is not None:
-        return source_relation(statement.source_query, tables, connection, case_sensitive=case_sensitive)
+    if (query := statement.source_query) is not None:
+        return asker.source(
+            query,
+            statement.source_text or "",
+            lambda: source_relation(query, tables, connection, case_sensitive=case_sensitive),
+        )
     if statement.source.lower() not in tables:
         raise _not_found(statement.source)
     schema, rows = tables[statement.source.lower()]

@@ -1,0 +1,1 @@
+"""Expressions and queries that another evaluator than DuckDB is asked for."""

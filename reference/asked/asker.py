@@ -1,0 +1,219 @@
+"""Which expressions of a merge another evaluator is asked for: what has no translation, or all of them.
+
+An expression is asked for as a whole, as it is written. In the evaluation's tables its value is a column ``x<n>``, with
+the error class of a row on which it fails beside it in ``x<n>_error``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.written_names import names_in
+from mergecheck.reference.queries.scalar_subqueries import CORRELATED, uses_outer_names
+from mergecheck.reference.types.data_types import BOOLEAN, VOID
+from mergecheck.reference.types.typed import Typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.asked.evaluator import CaseEvaluator
+    from mergecheck.reference.expressions.names import Relation, Scope
+    from mergecheck.reference.expressions.translation import Translator
+    from mergecheck.reference.queries.source_query import SourceRelation
+    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.reference.types.typed import Side
+
+# What no value of the same statement can be told from outside of it.
+_UNKNOWABLE = frozenset(
+    """rand random randn randstr uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length current_timestamp now localtimestamp current_date curdate
+    current_time currenttimestamp currentdate unix_timestamp""".split()  # noqa: SIM905 - one word list
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An expression whose values come from the other evaluator.
+
+    Attributes:
+        name: its column in the evaluation's tables.
+        text: as it is written.
+        relations: what its names may mean.
+        sides: the tables whose columns it uses.
+    """
+
+    name: str
+    text: str
+    type: DataType
+    relations: tuple[Relation, ...]
+    sides: frozenset[Side]
+
+    @property
+    def side(self) -> Side | None:
+        """The table whose rows are enough to evaluate it; None if it takes pairs of rows."""
+        sides = {relation.side for relation in self.relations} if len(self.relations) == 1 else self.sides
+        return next(iter(sides)) if len(sides) == 1 else None
+
+    def on(self, side: Side | None) -> Asked:
+        """Give it with the relation of one side only; with all for None."""
+        if side is None:
+            return self
+        return replace(self, relations=tuple(one for one in self.relations if one.side is side))
+
+    @property
+    def is_of_new_row(self) -> bool:
+        """Whether it is computed from the new values of a row instead of from the rows of the two tables."""
+        return any(relation.values is not None for relation in self.relations)
+
+    @property
+    def error(self) -> str:
+        """The column that has the error class where it fails."""
+        return f"{self.name}_error"
+
+    def typed(self) -> Typed:
+        """Give it as an expression that fails on the rows on which the other evaluator fails."""
+        value = f"CASE WHEN {self.error} IS NOT NULL THEN error({self.error}) ELSE {self.name} END"
+        return Typed(sql=f"({value})", type=self.type, sides=self.sides)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asker:
+    """Translates expressions, and asks for those that have no translation.
+
+    Attributes:
+        evaluator: None if nobody can be asked; then what has no translation is unsupported.
+        always: ask for every expression and query.
+        is_utc: whether the session's time zone is UTC.
+        texts: everything that was asked for so far, as it is written.
+        pending: the expressions that were asked for and not yet taken.
+    """
+
+    evaluator: CaseEvaluator | None = None
+    always: bool = False
+    is_utc: bool = True
+    texts: list[str] = field(default_factory=list)
+    pending: list[Asked] = field(default_factory=list)
+
+    def take(self) -> tuple[Asked, ...]:
+        """Hand over the expressions that were asked for since the last time."""
+        taken = tuple(self.pending)
+        self.pending.clear()
+        return taken
+
+    def value(self, node: exp.Expr, text: str, translator: Translator) -> Typed:
+        """Translate a value, or ask for it.
+
+        Raises:
+            RejectedError: if Spark's analysis refuses it.
+            UnsupportedByReferenceError: if nobody knows what it means.
+        """
+        return self._translated(node, text, translator, translator.translate)
+
+    def condition(self, node: exp.Expr, text: str, translator: Translator) -> Typed:
+        """Translate a condition, or ask for it; see ``value``."""
+        typed = self._translated(node, text, translator, translator.condition)
+        if typed.type == VOID:
+            return Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
+        if typed.type != BOOLEAN:
+            raise UnsupportedByReferenceError("a condition that is not boolean (R-135)")
+        return typed
+
+    def _translated(
+        self, node: exp.Expr, text: str, translator: Translator, translate: Callable[[exp.Expr], Typed]
+    ) -> Typed:
+        if self.evaluator is None:
+            return translate(node)
+        if not self.always:
+            try:
+                return translate(node)
+            except UnsupportedByReferenceError:
+                pass
+        return self.ask(node, text, translator.scope, self.evaluator).typed()
+
+    def source(self, query: exp.Expr, text: str, translate: Callable[[], SourceRelation]) -> SourceRelation:
+        """Evaluate a source query by its translation, or ask for its rows; see ``value``."""
+        if self.evaluator is None:
+            return translate()
+        if not self.always:
+            try:
+                return translate()
+            except UnsupportedByReferenceError:
+                pass
+        _refuse_unknowable(query)
+        self.texts.append(text)
+        return self.evaluator.query(text)
+
+    def ask(self, node: exp.Expr, text: str, scope: Scope, evaluator: CaseEvaluator) -> Asked:
+        """Ask for the type of an expression, and note it; its values are asked for when its rows are known."""
+        _refuse_unknowable(node)
+        _refuse_star(node)
+        for query in _queries(node):
+            _check_uncorrelated(query, scope, evaluator)
+        asked = Asked(
+            name=f"x{len(self.texts)}",
+            text=text,
+            type=_type_of(text, scope, evaluator),
+            relations=scope.relations,
+            sides=sides_of(node, scope),
+        )
+        self.texts.append(text)
+        self.pending.append(asked)
+        return asked
+
+
+def sides_of(node: exp.Expr, scope: Scope) -> frozenset[Side]:
+    """Name the tables whose columns an expression uses."""
+    found = set()
+    for name in names_in(node):
+        try:
+            found.add(scope.column(name)[0].side)
+        except UnsupportedByReferenceError:  # a function that is written like a column
+            continue
+    return frozenset(found)
+
+
+def _type_of(text: str, scope: Scope, evaluator: CaseEvaluator) -> DataType:
+    try:
+        return evaluator.type_of(text, scope.relations)
+    except RejectedError as rejected:
+        if rejected.error_class.startswith(("UNRESOLVED_COLUMN", "AMBIGUOUS_REFERENCE")):
+            # the rules for names are the merge's own, and were followed before
+            raise UnsupportedByReferenceError("a name that a query resolves otherwise") from rejected
+        raise
+
+
+def _refuse_unknowable(node: exp.Expr) -> None:
+    if any(_is_unknowable(part) for part in node.walk()):
+        raise UnsupportedByReferenceError("a value that no oracle can know")
+
+
+def _is_unknowable(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous | exp.Column):
+        return node.name.lower() in _UNKNOWABLE
+    return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())
+
+
+def _refuse_star(node: exp.Expr) -> None:
+    """Refuse a star, which a query may have inside an expression, and a merge may not."""
+    if any(isinstance(part, exp.Star) for part in node.walk(prune=lambda part: isinstance(part, exp.Query))):
+        raise RejectedError("INVALID_USAGE_OF_STAR_OR_REGEX", "a star inside an expression")
+
+
+def _queries(node: exp.Expr) -> list[exp.Expr]:
+    """List the queries in an expression, without those inside of them."""
+    parts = node.walk(prune=lambda part: isinstance(part, exp.Query))
+    return [part for part in parts if isinstance(part, exp.Query)]
+
+
+def _check_uncorrelated(query: exp.Expr, outer: Scope, evaluator: CaseEvaluator) -> None:
+    """Refuse a scalar subquery that uses columns of the merge, which a query may do (R-134)."""
+    try:
+        evaluator.type_of(f"({query.sql(dialect='databricks')})", ())
+    except RejectedError as rejected:
+        if rejected.error_class.startswith("UNRESOLVED_COLUMN") and uses_outer_names(query, outer):
+            raise RejectedError(CORRELATED, f"correlated scalar subquery: {query.sql(dialect='databricks')}") from None
+        raise
