@@ -28,6 +28,8 @@ _UNORDERED = frozenset(
     string_agg group_concat""".split()  # noqa: SIM905
 )
 
+_IN_EXISTS = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY"
+
 
 def check_condition(node: exp.Expr, place: str, tables: tuple[str, ...]) -> None:
     """Refuse what no condition may contain; ``tables`` are those that a subquery can find.
@@ -76,6 +78,12 @@ def check_value(node: exp.Expr) -> None:
     _check_window_only(outside)
     if any(_is_aggregate(part) for part in outside):
         raise RejectedError("UNSUPPORTED_EXPR_FOR_OPERATOR", f"not allowed in a value: {_text(node)}")
+    if any(_asks_query(part) for part in node.walk(prune=lambda part: isinstance(part, exp.Subquery))):
+        raise RejectedError(_IN_EXISTS, f"IN or EXISTS with a query in a value: {_text(node)}")
+
+
+def _asks_query(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
 
 def _text(node: exp.Expr) -> str:

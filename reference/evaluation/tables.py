@@ -153,7 +153,7 @@ class Tables:
     @property
     def _product(self) -> str:
         """All pairs of rows, with what is asked for on them."""
-        return "source, target" if not self._asked_on_pairs else f"source, target {_JOIN_ASKED_PAIRS}"
+        return "source, target" if not self._asked_on_pairs else f"(source CROSS JOIN target) {_JOIN_ASKED_PAIRS}"
 
     @property
     def _full_join(self) -> str:

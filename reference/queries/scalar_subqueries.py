@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.expressions.names import Scope
     from mergecheck.reference.types.data_types import Schema
 
-CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTEDCORRELATED_SCALAR_SUBQUERY"
+CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
