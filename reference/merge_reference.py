@@ -222,10 +222,18 @@ def _resolver(
 ) -> Resolver:
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
+    has_name = bool(source_name)  # else it is a query without an alias, whose columns keep their qualifiers
     return Resolver(
         names=ClauseNames(
             target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
-            source=Relation(side=Side.SOURCE, qualifier=source_name, schema=source.schema, origins=source.origins),
+            source=Relation(
+                side=Side.SOURCE,
+                qualifier=source_name,
+                schema=source.schema,
+                origins=source.origins,
+                qualifiers=None if has_name else source.qualifiers,
+                hides_qualifiers=not has_name and source.qualifiers is None,
+            ),
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,

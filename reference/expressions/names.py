@@ -41,6 +41,9 @@ class Relation:
         values: DuckDB SQL of each column if it is not ``t<i>`` or ``s<i>``, as the side says.
         origins: a number for each column; columns that a query lists several times share one; None if all are
             columns of their own.
+        qualifiers: a qualifier for each column instead, if the relation is a query without an alias: then the columns
+            of its FROM keep theirs; empty for a column that is computed.
+        hides_qualifiers: whether the columns have such qualifiers, and nobody knows which.
     """
 
     side: Side
@@ -48,6 +51,12 @@ class Relation:
     schema: Schema
     values: tuple[str, ...] | None = None
     origins: tuple[int, ...] | None = None
+    qualifiers: tuple[str, ...] | None = None
+    hides_qualifiers: bool = False
+
+    def qualifier_of(self, index: int) -> str:
+        """Give the qualifier of a column, empty if it has none."""
+        return self.qualifier if self.qualifiers is None else self.qualifiers[index]
 
     def value(self, index: int) -> str:
         """Give the DuckDB SQL of a column."""
@@ -125,6 +134,8 @@ class Scope:
         found = self._columns(parts)
         if not found and parts[0].lower() in _NO_COLUMNS:
             raise UnsupportedByReferenceError(f"the name {parts[0].lower()}")
+        if not found and len(parts) > 1 and any(relation.hides_qualifiers for relation in self.relations):
+            raise UnsupportedByReferenceError("a qualifier inside the source query")
         if not found:
             raise RejectedError(
                 self.unresolved,
@@ -143,8 +154,9 @@ class Scope:
         qualified = [
             (relation, index, parts[2:])
             for relation in self.relations
-            if len(parts) > 1 and self.same(parts[0], relation.qualifier)
+            if len(parts) > 1
             for index in self._indexes(relation, parts[1])
+            if relation.qualifier_of(index) and self.same(parts[0], relation.qualifier_of(index))
         ]
         if qualified:
             return qualified

@@ -31,11 +31,13 @@ class Listed:
 
     Attributes:
         origin: the column of FROM that it is, as it is; None for everything that is computed or has a new name.
+        qualifier: that of the column of FROM; empty for everything else.
     """
 
     name: str
     value: Typed
     origin: tuple[int, int] | None = None
+    qualifier: str = ""
 
 
 def origins(listed: Sequence[Listed]) -> tuple[int, ...]:
@@ -121,7 +123,8 @@ def columns(
             continue
         name = output_name(item) if named else f"col{number}"
         value = _value(aliased(item), translator, group, [seen.name for seen in found])
-        found.append(Listed(name=name, value=value, origin=_origin(item, translator.scope)))
+        origin, qualifier = _origin(item, translator.scope)
+        found.append(Listed(name=name, value=value, origin=origin, qualifier=qualifier))
     return found
 
 
@@ -135,11 +138,12 @@ def _value(node: exp.Expr, translator: Translator, group: list[Typed] | None, be
         raise
 
 
-def _origin(item: exp.Expr, scope: Scope) -> tuple[int, int] | None:
+def _origin(item: exp.Expr, scope: Scope) -> tuple[tuple[int, int] | None, str]:
+    """Give the column of FROM that a column of the result is, and its qualifier."""
     if not isinstance(item, exp.Column | exp.Dot):
-        return None
+        return None, ""
     relation, index, fields = scope.column(name_parts(item))
-    return None if fields else _place(relation, index, scope)
+    return (None, "") if fields else (_place(relation, index, scope), relation.qualifier_of(index))
 
 
 def _place(relation: Relation, index: int, scope: Scope) -> tuple[int, int]:
@@ -161,7 +165,12 @@ def _star(item: exp.Expr, scope: Scope) -> list[Listed]:
     if any(sum(scope.same(name, one) for name in names) != 1 for one in without):
         raise UnsupportedByReferenceError("a star without a column that is not one of its columns")
     return [
-        Listed(name=column.name, value=relation.typed(index), origin=_place(relation, index, scope))
+        Listed(
+            name=column.name,
+            value=relation.typed(index),
+            origin=_place(relation, index, scope),
+            qualifier=relation.qualifier_of(index),
+        )
         for relation in relations
         for index, column in enumerate(relation.schema.columns)
         if not any(scope.same(column.name, one) for one in without)

@@ -26,13 +26,14 @@ class Rows:
     """A relation: a DuckDB query with columns ``c<i>``, and the queries that must not fail if Spark's do not.
 
     Attributes:
-        origins: as of ``mergecheck.reference.expressions.names.Relation``.
+        origins, qualifiers: as of ``mergecheck.reference.expressions.names.Relation``.
     """
 
     sql: str
     schema: Schema
     probes: tuple[str, ...] = ()
     origins: tuple[int, ...] | None = None
+    qualifiers: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,16 @@ class Reader:
         word = f"{node.key.upper()}{'' if node.args.get('distinct') else ' ALL'}"
         # Spark names the columns of a UNION by those of its first part, and takes them for the same.
         sql = f"({parts[0]}) {word} ({parts[1]})"
-        return Rows(sql=sql, schema=schema, probes=left.probes + right.probes, origins=left.origins)
+        # A column that is cast for it is another one.
+        kept = zip(left.qualifiers or ("",) * len(pairs), left.schema.columns, schema.columns, strict=True)
+        qualifiers = tuple(name if before.type == after.type else "" for name, before, after in kept)
+        return Rows(
+            sql=sql,
+            schema=schema,
+            probes=left.probes + right.probes,
+            origins=left.origins,
+            qualifiers=qualifiers,
+        )
 
     def _select(self, node: exp.Select, known: Mapping[str, Rows], *, named: bool) -> Rows:
         allow(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint", "kind")
@@ -121,7 +131,8 @@ class Reader:
             distinct = "DISTINCT "
         values = _listed([item.value for item in listed])
         sql = f"SELECT {distinct}{values}{source.sql}{where}{grouped}{having}"
-        return Rows(sql=sql, schema=schema, probes=tuple(probes), origins=origins(listed))
+        qualifiers = tuple(item.qualifier for item in listed)
+        return Rows(sql=sql, schema=schema, probes=tuple(probes), origins=origins(listed), qualifiers=qualifiers)
 
     def _from(self, node: exp.Select, known: Mapping[str, Rows]) -> From:
         if node.args.get("from_") is None:
@@ -178,7 +189,12 @@ class Reader:
         rows = self._renamed(rows, node)
         values = tuple(f"q{number}.c{i}" for i in range(len(rows.schema.columns)))
         relation = Relation(
-            side=Side.SOURCE, qualifier=qualifier, schema=rows.schema, values=values, origins=rows.origins
+            side=Side.SOURCE,
+            qualifier=qualifier,
+            schema=rows.schema,
+            values=values,
+            origins=rows.origins,
+            qualifiers=None if qualifier else rows.qualifiers,
         )
         return From(sql=f" FROM ({rows.sql}) AS q{number}", relations=(relation,), probes=rows.probes)
 

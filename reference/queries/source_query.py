@@ -32,12 +32,13 @@ class SourceRelation:
 
     Attributes:
         rows: in any order.
-        origins: as of ``mergecheck.reference.expressions.names.Relation``.
+        origins, qualifiers: as of ``mergecheck.reference.expressions.names.Relation``.
     """
 
     schema: Schema
     rows: tuple[Row, ...]
     origins: tuple[int, ...] | None = None
+    qualifiers: tuple[str, ...] | None = None
 
 
 def source_relation(
@@ -85,7 +86,12 @@ def source_relation(
             connection.unregister(f"{_TABLE}{name}")
     # DuckDB gives an untyped NULL the type INTEGER.
     readable = Schema(tuple(Field(c.name, INT if c.type == VOID else c.type) for c in result.schema.columns))
-    return SourceRelation(schema=result.schema, rows=table_to_rows(table, readable), origins=result.origins)
+    return SourceRelation(
+        schema=result.schema,
+        rows=table_to_rows(table, readable),
+        origins=result.origins,
+        qualifiers=result.qualifiers,
+    )
 
 
 def _columns(width: int) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from reference_cases import REFERENCE, merge_case
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Statement, parse_statement
 
 
@@ -50,3 +54,32 @@ def test_column_aliases_are_refused() -> None:
     """Spark's parser does not allow them in a merge."""
     with pytest.raises(RejectedError, match="COLUMN_ALIASES_NOT_ALLOWED"):
         parsed("(SELECT 1) s(k)")
+
+
+@pytest.mark.parametrize(
+    ("query", "qualifier", "is_visible"),
+    [
+        ("SELECT k, v FROM source", "source", True),
+        ("SELECT k, v FROM source x", "x", True),
+        ("SELECT k, max(v) AS v FROM source GROUP BY k", "source", True),
+        ("SELECT k, v FROM source UNION ALL SELECT k, v FROM source", "source", True),
+        ("VALUES (1, 'z') AS w(k, v)", "w", True),
+        ("WITH q AS (SELECT * FROM source) SELECT k, v FROM q", "q", True),
+        ("SELECT k + 0 AS k, v FROM source", "source", False),
+        ("SELECT k AS k, v FROM source", "source", False),
+        ("SELECT k, v FROM source x", "source", False),
+    ],
+)
+def test_columns_of_a_query_without_alias_keep_their_qualifiers(
+    query: str, qualifier: str, *, is_visible: bool
+) -> None:
+    """A computed or renamed column has none."""
+    case = merge_case("WHEN MATCHED THEN DELETE", target=[[1, "a"]], source=[[1, "b"]])
+    sql = f"MERGE INTO target t USING ({query}) ON t.k = {qualifier}.k WHEN MATCHED THEN DELETE"
+    answer = REFERENCE.evaluate(replace(case, sql=sql)).answer
+    if is_visible:
+        assert isinstance(answer, Prediction)
+        assert answer.rows == ()
+    else:
+        assert isinstance(answer, Rejection)
+        assert answer.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
