@@ -20,6 +20,8 @@ from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import Feature, cases, drawn_cases, samples
 
 if TYPE_CHECKING:
+    from drawn_on_demand import DrawnOnDemand
+
     from mergecheck.strategies import DrawnCase
 
 NUM_CASES = 800
@@ -104,8 +106,8 @@ REACHED = (
 
 
 @pytest.fixture(scope="module")
-def drawn() -> tuple[DrawnCase, ...]:
-    return tuple(islice(samples(SEED), NUM_CASES))
+def drawn(default_stream: DrawnOnDemand) -> tuple[DrawnCase, ...]:
+    return tuple(islice(default_stream, NUM_CASES))
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,8 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         ("on:null-safe", 0.05, 0.3),
         ("rows:duplicate-target-rows", 0.08, 0.4),
         ("partitions:0", 0.5, 0.8),
+        # they cost Spark seconds
+        ("rows:beyond-a-batch", 0.001, 0.01),
         ("files:0", 0.02, 0.15),
         ("files:1", 0.3, 0.6),
         ("source-rows:0", 0.01, 0.12),
