@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,9 @@ WARM_UP = Case(
 )
 
 
+_logger = logging.getLogger(__name__)
+
+
 @contextlib.contextmanager
 def open_engine(name: str) -> Iterator[Engine]:
     """Start an engine by name and close it at the end.
@@ -58,7 +62,10 @@ def open_engine(name: str) -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        engine.close()
+        try:
+            engine.close()
+        except Exception as error:  # noqa: BLE001 - what the run found must not be lost with it
+            _logger.warning("The engine %s did not close: %s: %s", engine.name, type(error).__name__, error)
 
 
 def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -> MergeReference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.output.terminal import LogNotices, error_line, make_streams_safe
+from mergecheck.harness.cli.output.terminal import LogNotices, Results, error_line, make_streams_safe
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import ExitCode, MergecheckError
 from mergecheck.reference.errors import CaseFormatError
@@ -95,11 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    results = Results(sys.stdout)
+    # What an engine prints must not get into the one document.
+    others = contextlib.redirect_stdout(sys.stderr) if "--json" in given else contextlib.nullcontext()
     try:
-        with interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
-            answer = cli.main(
-                args=None if arguments is None else list(arguments), prog_name="mergecheck", standalone_mode=False
-            )
+        with others, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
+            answer = cli.main(args=given, prog_name="mergecheck", standalone_mode=False, obj=results)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -112,6 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MergecheckError as error:
         error_line(str(error))
         return error.exit_code
+    except SystemExit:  # click raises none; a run that something ended may not look like a run that found nothing
+        error_line("the engine's adapter called sys.exit(); it must return an answer or raise an error")
+        return ExitCode.ENGINE
     except Exception:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
         traceback.print_exc(file=sys.stderr)
         error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")

@@ -130,15 +130,26 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
             result = engine.run(case)
     except EngineDownError as error:
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error))
-    except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is engine_error, sys.exit() too
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))
+    if not isinstance(result, Outcome | Rejection | Unsupported):
+        reason = f"the adapter returned {type(result).__name__}; allowed are Outcome, Rejection and Unsupported"
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=reason)
     if isinstance(result, Unsupported):
         # Both reasons, so that neither side's gap hides the other's.
         own = f"reference: {answer.answer.reason}; " if isinstance(answer.answer, Unsupported) else ""
         reason = f"{own}{engine.name}: {result.reason}"
         return _Judgement(verdict=Verdict.UNSUPPORTED, result=result, reason=reason)
-    with timer.measure("compare"):
-        comparison = compare_answer(prepared, result, capabilities=engine.capabilities, present=facts.clauses_present)
+    try:
+        with timer.measure("compare"):
+            comparison = compare_answer(
+                prepared, result, capabilities=engine.capabilities, present=facts.clauses_present
+            )
+    except Exception as error:  # noqa: BLE001 - one answer of wrong types must not cost the other cases
+        reason = f"the answer cannot be compared, see the types of Outcome and Rejection: {adapter_fault(error)}"
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, result=result, reason=reason)
     verdict = _verdict(answer, result, comparison)
     return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
 
@@ -208,11 +219,11 @@ def _only_expect(answer: Reference) -> str:
     return f"held against expect only, because the reference does not support {answer.answer.reason}"
 
 
-def adapter_fault(error: Exception) -> str:
+def adapter_fault(error: BaseException) -> str:
     """Say what an engine's adapter raised, and at which line."""
     return f"the adapter raised {_raised(error)}"
 
 
-def _raised(error: Exception) -> str:
+def _raised(error: BaseException) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} in {place.name})"

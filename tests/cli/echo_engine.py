@@ -41,6 +41,47 @@ class Echo:
         pass
 
 
+class Exits(Echo):
+    """Ends the process, or tries to."""
+
+    name = "exits"
+
+    def run(self, case: Case) -> EngineResult:
+        raise SystemExit(case.id)
+
+
+class ReturnsNothing(Echo):
+    """Returns a value of no known type."""
+
+    name = "returns-nothing"
+
+    def run(self, case: Case) -> EngineResult:
+        return case.expect  # type: ignore[return-value]
+
+
+class WrongTypes(Echo):
+    """Returns rows that are numbers."""
+
+    name = "wrong-types"
+
+    def run(self, case: Case) -> EngineResult:
+        result = super().run(case)
+        return replace(result, rows=7) if isinstance(result, Outcome) else result  # type: ignore[arg-type]
+
+
+class PrintsAndFailsToClose(Echo):
+    """Prints to stdout, and raises when it is closed."""
+
+    name = "prints"
+
+    def run(self, case: Case) -> EngineResult:
+        print("not a part of the document")  # noqa: T201 - the fault
+        return super().run(case)
+
+    def close(self) -> None:
+        raise OSError("the connection was lost")
+
+
 class LosesNullKeys(Echo):
     """Loses the rows whose first cell is NULL."""
 

@@ -6,8 +6,10 @@ import io
 import json
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
 
+import click
 from rich.console import Console
 from rich.text import Text
 
@@ -88,10 +90,19 @@ def styled(text: str) -> Text:
     return Text("\n").join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Where the JSON document of a run goes: the process's stdout, whatever ``sys.stdout`` is meanwhile."""
+
+    stream: TextIO
+
+
 def emit_json(document: dict[str, Any]) -> None:
     """Write the one JSON document of a ``--json`` run."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
-    sys.stdout.flush()
+    results = click.get_current_context().find_object(Results)
+    stream = sys.stdout if results is None else results.stream
+    stream.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
+    stream.flush()
 
 
 def write_page(path: Path, text: str) -> None:
