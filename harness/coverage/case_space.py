@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from mergecheck.harness.coverage.type_families import family_of
 from mergecheck.reference.case.storage import Statistics as FileStatistics
 from mergecheck.reference.case.storage import TargetLayout
 from mergecheck.reference.outcome import Rejection, Unsupported
-from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.core.facts import Facts
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Target
-    from mergecheck.reference.types.data_types import DataType
 
 Cell: TypeAlias = tuple[str, ...]
 Pair: TypeAlias = tuple[str, str]
@@ -110,7 +109,7 @@ def cells_of(target: Target, facts: Facts, *, is_rejected: bool) -> frozenset[Ce
         tuple(facts.matches) or ("no rows",),
         tuple(facts.nulls) or ("nowhere",),
         tuple(_layouts(target)),
-        tuple({_family(column.type) for column in target.schema.columns}),
+        tuple({family_of(column.type) for column in target.schema.columns}),
     )
     return frozenset(itertools.product(*values))
 
@@ -146,21 +145,3 @@ def _layouts(target: Target) -> list[str]:
     found += ["older files"] if layout.added_columns else []
     found += ["no statistics"] if layout.statistics is not FileStatistics.ALL else []
     return found
-
-
-def _family(data_type: DataType) -> str:
-    nested = {StructType: "struct", ArrayType: "array", MapType: "map"}
-    if type(data_type) in nested:
-        return nested[type(data_type)]
-    return _FAMILIES.get(data_type.ddl().split("(")[0], "string")
-
-
-_FAMILIES = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "integer"),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), "floating point"),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NTZ"), "timestamp"),
-    "BOOLEAN": "boolean",
-    "DECIMAL": "decimal",
-    "BINARY": "binary",
-    "DATE": "date",
-}

@@ -14,7 +14,7 @@ from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
-from mergecheck.harness.engines.spark_case import SOURCE_VIEW, draw, full_name, require_alive
+from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, SOURCE_VIEW, draw, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place
@@ -62,6 +62,7 @@ class DeltaSparkEngine(SparkEngine):
 
     name = "delta-spark"
     capabilities = Capabilities(exact_metric_names=True, reasons={"path": _NO_PATH})
+    profiles = COMPILED_PROFILES
 
     def __init__(
         self, spark: SparkSession | None = None, *, owns_session: bool = False, database: str | None = None

@@ -12,13 +12,21 @@ from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
     from mergecheck.reference.case.model import Case, Source
 
 SOURCE_VIEW = "source"
+
+FAST_PROFILES = (Profile.PRODUCTION, Profile.TINY, Profile.TINY)
+"""One case in three as in production, the others as fast as can be."""
+COMPILED_PROFILES = (
+    *(Profile.PRODUCTION, Profile.COMPILED, Profile.COMPILED),
+    *(Profile.PRODUCTION, Profile.COMPILED, Profile.TINY),
+)
+"""Five cases in six with code generation, as users have it; those of ``FAST_PROFILES`` as in production."""
 
 SOURCE_SETTING = "mergecheck.source"
 """Says how the source reaches the merge, ``table`` or ``relation``; for the harness, no engine is told."""
@@ -53,15 +61,19 @@ _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"}
 _OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
 
 
-def profile_of(case: Case) -> Profile:
-    """Choose the profile of Spark settings for a case: ``production`` for one in three.
+def profile_of(case: Case, profiles: Sequence[Profile] = FAST_PROFILES) -> Profile:
+    """Choose the profile of Spark settings for a case.
 
     A case whose author states how many files are written runs with one task per stage, on which that number depends
     (R-542).
+
+    Args:
+        case: the case.
+        profiles: each is the profile of one case in ``len(profiles)``.
     """
     if _states_files(case):
         return Profile.TINY
-    return Profile.PRODUCTION if draw(case, "profile") % 3 == 0 else Profile.TINY
+    return profiles[draw(case, "profile") % len(profiles)]
 
 
 def reads_source_from_table(case: Case) -> bool:

@@ -13,6 +13,7 @@ from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Recorded
 from mergecheck.harness.engines.spark_case import (
+    FAST_PROFILES,
     case_settings,
     down_if_gone,
     is_for_harness,
@@ -27,6 +28,7 @@ from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -81,8 +83,8 @@ class StagedCase:
 class SparkEngine(ABC):
     """Runs cases on Spark, each on a table of its own.
 
-    A case always runs the same way. Its statement and schema decide its profile of Spark settings (one case in three
-    runs under ``production``), and if the source is a Delta table or, for one case in four, a local relation, which
+    A case always runs the same way. Its statement and schema decide its profile of Spark settings (one of
+    ``profiles``), and if the source is a Delta table or, for one case in four, a local relation, which
     the merge has to materialise (R-451). A setting in the case's ``conf`` overrides the profile's.
 
     Args:
@@ -96,6 +98,7 @@ class SparkEngine(ABC):
     name: str
     version: str
     capabilities: Capabilities
+    profiles: Sequence[Profile] = FAST_PROFILES
 
     def __init__(self, spark: SparkSession | None = None, *, owns_session: bool = False) -> None:
         self._spark = spark
@@ -143,7 +146,7 @@ class SparkEngine(ABC):
             if not self.takes_setting(name) and not is_for_harness(name):
                 return Unsupported(f"setting {name}")
         spark = self.session()
-        self._apply_profile(spark, profile_of(case))
+        self._apply_profile(spark, profile_of(case, self.profiles))
         with ExitStack() as stack:
             directory = stack.enter_context(table_folder())
             staged = stack.enter_context(staged_tables())

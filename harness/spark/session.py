@@ -40,26 +40,34 @@ _LOG_TAIL = 8  # lines of Spark's log that an error shows
 class Profile(Enum):
     """Named sets of SQL settings.
 
-    ``TINY`` keeps the fixed costs of tables of a few rows low. ``PRODUCTION`` plans and runs as Spark does by default,
-    with several tasks per shuffle: code generation and adaptive execution are on.
+    ``TINY`` keeps the fixed costs of tables of a few rows low. ``COMPILED`` is the same with code generation, as every
+    user has it. ``PRODUCTION`` plans and runs as Spark does by default, with several tasks per shuffle: code generation
+    and adaptive execution are on.
     """
 
     TINY = "tiny"
+    COMPILED = "compiled"
     PRODUCTION = "production"
 
 
+_TINY_SETTINGS: Mapping[str, str] = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.openCostInBytes": "0",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.files.maxPartitionBytes": "134217728",
+    # A broadcast is a Spark job of its own; sorting a few rows is not.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
 PROFILE_SETTINGS: Mapping[Profile, Mapping[str, str]] = {
-    Profile.TINY: {
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.files.minPartitionNum": "1",
-        "spark.sql.files.openCostInBytes": "0",
-        "spark.sql.leafNodeDefaultParallelism": "1",
-        "spark.sql.files.maxPartitionBytes": "134217728",
-        # A broadcast is a Spark job of its own; sorting a few rows is not.
-        "spark.sql.autoBroadcastJoinThreshold": "-1",
+    Profile.TINY: _TINY_SETTINGS,
+    Profile.COMPILED: {
+        **_TINY_SETTINGS,
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
     },
     Profile.PRODUCTION: {
         "spark.sql.shuffle.partitions": "4",

@@ -14,6 +14,7 @@ import pytest
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE
 from mergecheck.harness.engines import pyspark as engine_module
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.engines.spark_case import profile_of, reads_source_from_table
 from mergecheck.harness.errors import EngineDownError
@@ -340,6 +341,23 @@ def test_lanes_are_chosen_by_statement_and_schema() -> None:
     assert [profile_of(case) for case in fewer] == [profile_of(case) for case in cases]
 
 
+def test_most_cases_of_delta_spark_run_with_code_generation() -> None:
+    """As users run it; the cases as in production are those of ``pyspark``."""
+    cases = [replace(CASE, sql=f"{UPSERT} -- {number}") for number in range(400)]
+    profiles = [profile_of(case, DeltaSparkEngine.profiles) for case in cases]
+    assert 40 <= profiles.count(Profile.TINY) <= 100
+    assert all(
+        (profile is Profile.PRODUCTION) is (profile_of(case) is Profile.PRODUCTION)
+        for profile, case in zip(profiles, cases, strict=True)
+    )
+    compiled = PROFILE_SETTINGS[Profile.COMPILED]
+    assert compiled["spark.sql.codegen.wholeStage"] == "true"
+    assert compiled.items() - PROFILE_SETTINGS[Profile.TINY].items() == {
+        ("spark.sql.codegen.wholeStage", "true"),
+        ("spark.sql.codegen.factoryMode", "FALLBACK"),
+    }
+
+
 def test_settings_are_put_back_when_one_is_refused(spark: FakeSpark) -> None:
     """A setting that Spark refuses half-way must not leave the others behind."""
 
@@ -366,7 +384,7 @@ def engine() -> Iterator[PySparkEngine]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("profile", [Profile.TINY, Profile.PRODUCTION])
 @pytest.mark.parametrize("from_table", [True, False])
 def test_an_upsert_agrees_with_the_reference(engine: PySparkEngine, profile: Profile, *, from_table: bool) -> None:
     """The real thing on each mode: rows, metrics, change rows, commit and path."""
