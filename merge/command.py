@@ -220,6 +220,7 @@ class _Command:
             written=result.written,
             metrics=metrics.operation if self.conf.history_metrics_enabled else None,
             transaction=self._transaction(),
+            user_metadata=self.conf.user_metadata,
         )
         validate_record_counts(
             pending,

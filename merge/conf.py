@@ -26,6 +26,7 @@ DROP_NULL_COLUMNS = _DELTA + "createDataFrame.dropNullColumns"
 OPTIMIZE_WRITE = _DELTA + "optimizeWrite.enabled"
 ANSI_ENABLED = "spark.sql.ansi.enabled"
 _NO_OPTION = "INVALID_CONF_VALUE.OUT_OF_RANGE_OF_OPTIONS"
+USER_METADATA = _DELTA + "commitInfo.userMetadata"
 _TXN_APP_ID, _TXN_VERSION = _DELTA + "write.txnAppId", _DELTA + "write.txnVersion"
 
 # Optimisations of this package, which Delta Lake lacks: they change how a merge runs, never what it does.
@@ -106,6 +107,7 @@ class MergeConf:
         fix_case_sensitive_duplicate_columns: see R-225.
         drop_null_columns: no VOID column may be in the final schema (R-144).
         optimize_write: None if the session does not say, so that the table property decides (R-425).
+        user_metadata: a text for the commit, which the history shows (R-714).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
         single_scan: a merge that fits into one task finds the touched files and rewrites them in one query.
         one_task: small merges are joined and written in one task.
@@ -141,6 +143,7 @@ class MergeConf:
     stats_collect: bool = _setting(_DELTA + "stats.collect", default=True)
     num_records_validation_enabled: bool = _setting(_DELTA + "numRecordsValidation.enabled", default=True)
     casting_follows_ansi_flag: bool = _setting(_DELTA + "updateAndMergeCastingFollowsAnsiEnabledFlag", default=False)
+    user_metadata: str | None = _setting(USER_METADATA, None, str)
     txn_app_id: str | None = _setting(_TXN_APP_ID, None, str)
     txn_version: int | None = _setting(_TXN_VERSION, None, int, allowed="an integer")
     case_sensitive: bool = _setting("spark.sql.caseSensitive", default=False)

@@ -12,13 +12,14 @@ import duckdb
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.analysis.resolution import Resolver
-from mergecheck.reference.analysis.settings import read_settings
+from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
 from mergecheck.reference.evaluation.failures import rejection_of
+from mergecheck.reference.evaluation.replay import unchanged_table
 from mergecheck.reference.expressions.names import Relation
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
@@ -138,6 +139,8 @@ class _Run:
 
     def _answer(self) -> tuple[Prediction | Rejection, Prediction | None]:
         resolved = self.resolved()
+        if is_replay(self.case, resolved.settings):
+            return unchanged_table(self.case.target), None
         _check_reserved_names(resolved.merge.final_schema, self.case)
         self.evaluation = Evaluation(
             connection=self.connection,

@@ -18,6 +18,7 @@ from mergecheck.strategies.settings import (
     auto_merges,
     draw_session_settings,
     draw_table_properties,
+    draw_transactions,
     insert_only_optimised,
 )
 from mergecheck.strategies.statement.large_tables import draw_large_tables
@@ -87,6 +88,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         layout=draw_target_layout(
             draw, enabled, added_columns=tables.added_columns, num_rows=max(map(len, tables.files), default=0)
         ),
+        transactions=draw_transactions(draw, conf),
     )
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

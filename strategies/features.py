@@ -36,54 +36,55 @@ class Feature(Enum):
     BY_SOURCE_UPDATE = "not-matched-by-source-update", 50
     BY_SOURCE_DELETE = "not-matched-by-source-delete", 44
     SEVERAL_CLAUSES = "several-clauses-of-a-kind", 40
-    CONDITIONS = "conditions", 52
+    CONDITIONS = "conditions", 62
     STAR = "star-actions", 50
     EXPLICIT = "explicit-actions", 70
     EXPRESSIONS = "assigned-expressions", 50
-    PARTIAL_INSERT = "partial-insert-lists", 30
+    PARTIAL_INSERT = "partial-insert-lists", 38
     PARTIAL_VALUES = "values-that-may-fail", 8
     KEY_UPDATE = "key-updates", 30
     LONE_DELETE = "sole-unconditional-delete", 12
     # keys and rows
     NULL_KEYS = "null-keys", 45
-    NULL_VALUES = "null-values", 65
+    NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 3
+    AMBIGUOUS = "ambiguous-matches", 12
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
-    EMPTY_TARGET = "empty-target", 3.5
-    EMPTY_SOURCE = "empty-source", 3.5
+    EMPTY_TARGET = "empty-target", 7
+    EMPTY_SOURCE = "empty-source", 7
+    ALL_MATCHED = "all-rows-match", 5
     # ON
     SEVERAL_KEYS = "several-keys", 25
     NON_EQUI_ON = "non-equi-on", 15
     NULL_SAFE_ON = "null-safe-on", 20
-    KEY_EXPRESSION_ON = "key-expression-on", 10
+    KEY_EXPRESSION_ON = "key-expression-on", 16
     TARGET_ONLY_ON = "target-only-part-of-on", 20
-    SOURCE_ONLY_ON = "source-only-part-of-on", 15
+    SOURCE_ONLY_ON = "source-only-part-of-on", 18
     ONE_SIDED_ON = "one-sided-on", 8
     CONSTANT_ON = "constant-on", 4
     FILE_PRUNING = "file-pruning", 37
     KEY_RANGES = "key-ranges", 14
-    SELF_MERGE = "self-merge", 3
+    SELF_MERGE = "self-merge", 8
     # table
-    PARTITIONS = "partitions", 35
+    PARTITIONS = "partitions", 46
     AWKWARD_PARTITIONS = "awkward-partition-values", 35
     CHANGE_DATA_FEED = "change-data-feed", 50
     SEVERAL_FILES = "several-files", 70
     # how the tables are stored
-    ROW_GROUPS = "several-row-groups", 15
-    NO_STATISTICS = "files-without-statistics", 8
-    OLDER_FILES = "files-without-a-column", 10
+    ROW_GROUPS = "several-row-groups", 18
+    NO_STATISTICS = "files-without-statistics", 22
+    OLDER_FILES = "files-without-a-column", 13
     STRING_TYPES = "arrow-string-types", 15
     SOURCE_BATCHES = "several-source-batches", 15
     LARGE_TABLES = "large-tables", 0.8
     # types
-    WIDE_TYPES = "wide-types", 35
+    WIDE_TYPES = "wide-types", 42
     TIMESTAMP_NTZ = "timestamp-ntz", 15
     NESTED_TYPES = "nested-types", 36
     LONG_TEXTS = "texts-beyond-the-statistics", 9
-    TYPED_KEYS = "typed-keys", 25
-    FLOAT_KEYS = "float-keys", 10
+    TYPED_KEYS = "typed-keys", 48
+    FLOAT_KEYS = "float-keys", 15
     INTEGER_WIDTHS = "integer-widths", 20
     # names and columns
     AWKWARD_NAMES = "awkward-names", 22
@@ -97,26 +98,28 @@ class Feature(Enum):
     UNQUALIFIED_NAMES = "unqualified-names", 20
     ALIASES = "aliases", 25
     # schema evolution, nested data, casts, constraints
-    SCHEMA_EVOLUTION = "schema-evolution", 30
+    SCHEMA_EVOLUTION = "schema-evolution", 38
     NESTED_UPDATE = "nested-updates", 18
     CASTS = "casts", 25
-    LEGACY_POLICY = "legacy-store-assignment", 6
-    STRICT_POLICY = "strict-store-assignment", 5
-    NOT_NULL = "not-null-columns", 14
-    NOT_NULL_FIELDS = "not-null-fields", 15
-    CHECKS = "check-constraints", 25
-    COLUMN_DEFAULTS = "column-defaults", 10
-    GENERATED_COLUMNS = "generated-columns", 10
-    VIOLATIONS = "constraint-violations", 26
+    LEGACY_POLICY = "legacy-store-assignment", 8
+    STRICT_POLICY = "strict-store-assignment", 7
+    NOT_NULL = "not-null-columns", 26
+    NOT_NULL_FIELDS = "not-null-fields", 60
+    CHECKS = "check-constraints", 30
+    COLUMN_DEFAULTS = "column-defaults", 20
+    GENERATED_COLUMNS = "generated-columns", 20
+    VIOLATIONS = "constraint-violations", 42
     # the statement as a whole
-    SUBQUERY_SOURCE = "subquery-source", 12
+    SUBQUERY_SOURCE = "subquery-source", 32
     INVALID = "invalid-statements", 4
-    INTERLEAVED = "interleaved-clause-kinds", 8
+    INTERLEAVED = "interleaved-clause-kinds", 14
     STATEMENT_TIME = "statement-time", 5
     LAYOUT_AMBIGUITY = "ambiguity-in-pruned-files", 2
     # session
     SETTINGS = "settings", 40
-    CASE_SENSITIVE = "case-sensitive-session", 4
+    CASE_SENSITIVE = "case-sensitive-session", 7
+    COMMIT_SETTINGS = "commit-settings", 26
+    TIME_ZONE = "time-zone", 2
     # unusual tables and names
     UNUSUAL_SCHEMAS = "schemas-without-columns-or-types", 2
     RESERVED_NAMES = "names-of-change-columns", 3
@@ -137,7 +140,7 @@ NEEDS = MappingProxyType(
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
         _F.PARTIAL_VALUES: (_F.EXPLICIT,),
         _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT, _F.MATCHED_UPDATE),
-        _F.COLUMN_DEFAULTS: (_F.INSERT, _F.EXPLICIT, _F.PARTIAL_INSERT),
+        _F.COLUMN_DEFAULTS: (_F.EXPLICIT, _F.PARTIAL_INSERT),
         _F.UNUSUAL_SCHEMAS: (_F.SCHEMA_EVOLUTION, _F.STAR),
     }
 )
@@ -168,7 +171,7 @@ CONFLICTS = MappingProxyType(
             *(_F.NON_EQUI_ON, _F.ONE_SIDED_ON, _F.CONSTANT_ON, _F.SOURCE_ONLY_ON),
             *(_F.AMBIGUOUS, _F.AMBIGUOUS_UNMATCHED, _F.LAYOUT_AMBIGUITY),
             *(_F.EMPTY_TARGET, _F.EMPTY_SOURCE, _F.SELF_MERGE, _F.SUBQUERY_SOURCE, _F.UNUSUAL_SCHEMAS, _F.INVALID),
-            *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS),
+            *(_F.TYPED_KEYS, _F.FLOAT_KEYS, _F.SEVERAL_KEYS, _F.INTEGER_WIDTHS, _F.ALL_MATCHED),
         ),
         # what keeps an engine from skipping files by the source's keys, or from rewriting only the changed rows
         _F.KEY_RANGES: (

@@ -1,4 +1,4 @@
-"""Session settings and table properties of a case (R-120, R-244, R-251, R-470, R-731)."""
+"""Session settings and table properties of a case (R-120, R-244, R-251, R-425, R-470, R-501, R-714, R-715, R-731)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,20 @@ ANSI = "spark.sql.ansi.enabled"
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 DROP_NULL_COLUMNS = f"{_PREFIX}createDataFrame.dropNullColumns"
 APPEND_ONLY = "delta.appendOnly"
+HISTORY_METRICS = f"{_PREFIX}history.metricsEnabled"
+USER_METADATA = f"{_PREFIX}commitInfo.userMetadata"
+OPTIMIZE_WRITE = f"{_PREFIX}optimizeWrite.enabled"
+TXN_APP_ID, TXN_VERSION = f"{_PREFIX}write.txnAppId", f"{_PREFIX}write.txnVersion"
+TIME_ZONE = "spark.sql.session.timeZone"
 
 _MATERIALIZE_MODES = st.sampled_from(("none", "all", "auto"))
 _SWITCHES = (INSERT_ONLY, MATCHED_ONLY, REPARTITION, SKIP_EMPTY_COMMITS)
 _PERCENT = 35
+_TEXTS = st.sampled_from(("nightly load", "", '{"job": "a\\"b"}', "\u00e9\u732b"))
+_VERSIONS = st.sampled_from((1, 0, 2, 2**40))
+_EARLIER = st.sampled_from((-1, -2, 0, 1))
+_APPLICATIONS = st.sampled_from(("app", "an app/1"))
+_ZONES = st.sampled_from(("America/New_York", "Asia/Kolkata"))
 
 
 def draw_session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[str, str]:
@@ -63,7 +73,34 @@ def draw_session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[st
         conf[POLICY] = "STRICT"
     if Feature.CASE_SENSITIVE in features:
         conf[CASE_SENSITIVE] = "true"
+    if Feature.COMMIT_SETTINGS in features:
+        conf |= _commit_settings(draw)
+    if Feature.TIME_ZONE in features:
+        conf[TIME_ZONE] = draw(_ZONES)
     return conf
+
+
+def _commit_settings(draw: DrawFn) -> dict[str, str]:
+    """Draw settings of what a commit says, and of how its files are arranged (R-425, R-501, R-714, R-715)."""
+    conf: dict[str, str] = {}
+    if chance(draw, _PERCENT):
+        conf[HISTORY_METRICS] = "false"
+    if chance(draw, _PERCENT):
+        conf[USER_METADATA] = draw(_TEXTS)
+    if chance(draw, _PERCENT):
+        conf[OPTIMIZE_WRITE] = "true"
+    if chance(draw, _PERCENT):
+        conf |= {TXN_APP_ID: draw(_APPLICATIONS), TXN_VERSION: str(draw(_VERSIONS))}
+    return conf
+
+
+def draw_transactions(draw: DrawFn, conf: Mapping[str, str]) -> dict[str, int]:
+    """Draw what an application has committed to the target before; now and then this very merge (R-715)."""
+    if TXN_APP_ID not in conf or not chance(draw, 50):
+        return {}
+    version = int(conf[TXN_VERSION]) + draw(_EARLIER)
+    application = "another" if chance(draw, 30) else conf[TXN_APP_ID]
+    return {application: version} if version >= 0 else {}
 
 
 def insert_only_optimised(conf: Mapping[str, str]) -> bool:

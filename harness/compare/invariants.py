@@ -232,6 +232,8 @@ def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
         yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
+    for rule, text in outcome.commit_faults:
+        yield broken_law(rule, text, check=Check.COMMIT)
     if outcome.file_faults:
         shown = outcome.file_faults[:_MAX_FAULTS]
         rest = len(outcome.file_faults) - len(shown)

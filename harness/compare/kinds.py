@@ -21,7 +21,7 @@ KINDS: Mapping[Check, frozenset[str]] = {
     Check.METRICS: HISTORY_METRICS | {"unknown_metric", "P-5", "P-6", "P-7", "P-8", "P-9", "P-10", "P-10-files"},
     Check.CDF: _ROWS | {"no_cdf", "spurious_cdf", "P-12", "P-13"},
     Check.ERROR: frozenset({"no_error", "spurious_error", "error_class", "breakdown"}),
-    Check.COMMIT: frozenset({"no_commit", "spurious_commit", "R-239"}),
+    Check.COMMIT: frozenset({"no_commit", "spurious_commit", "R-239", "R-501", "R-714", "R-715"}),
     Check.PATH: frozenset({"path"}),
     Check.UNCHANGED: frozenset({"changed_after_error", "committed"}),
     Check.FILES: frozenset({"P-11"}),

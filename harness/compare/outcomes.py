@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
+from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.case_file import change_schema
@@ -178,8 +179,12 @@ def _expected_error(expect: Expectation, found: Rejection, capabilities: Capabil
 
 
 def _has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
-    """Tell whether metrics can be compared: a merge that commits nothing has no history entry (R-502)."""
-    return capabilities.metrics and (bool(outcome.metrics) or outcome.committed is not False)
+    """Tell whether metrics can be compared.
+
+    A merge that commits nothing has no history entry (R-502), and a setting keeps metrics out of it (R-501).
+    """
+    kept = not isinstance(outcome, TableOutcome) or outcome.history_metrics
+    return capabilities.metrics and (bool(outcome.metrics) or (outcome.committed is not False and kept))
 
 
 def _schema_check(

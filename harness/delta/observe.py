@@ -9,6 +9,7 @@ from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.check_commit import commit_faults, records_metrics
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.read import (
     change_rows,
@@ -34,7 +35,14 @@ UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
 """Error class of a merge that committed something nobody can read."""
 
 
-def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None, since: int = 0) -> Outcome | Rejection:
+def observe(
+    path: Path,
+    *,
+    metrics: Mapping[str, int],
+    taken: MergePath | None,
+    conf: Mapping[str, str],
+    since: int = 0,
+) -> Outcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     Args:
@@ -42,10 +50,11 @@ def observe(path: Path, *, metrics: Mapping[str, int], taken: MergePath | None, 
         metrics: what the command itself reports; used only if the history has no metrics, because nothing was
             committed (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
+        conf: the settings of the case.
         since: the table's version before the merge.
     """
     try:
-        return _read_outcome(path, metrics, taken, since)
+        return _read_outcome(path, metrics, taken, conf, since)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
@@ -59,7 +68,9 @@ def is_unchanged(target: Target, path: Path, *, since: int = 0) -> bool:
     return state.schema == target.schema and same_rows(physical_rows(target), state.rows, target.schema)
 
 
-def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | None, since: int) -> TableOutcome:
+def _read_outcome(
+    path: Path, metrics: Mapping[str, int], taken: MergePath | None, conf: Mapping[str, str], since: int
+) -> TableOutcome:
     state = read_table(path)
     committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
@@ -75,6 +86,8 @@ def _read_outcome(path: Path, metrics: Mapping[str, int], taken: MergePath | Non
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
+        history_metrics=records_metrics(conf),
+        commit_faults=tuple(commit_faults(actions, conf)) if committed else (),
         file_faults=tuple(
             fault
             for file in written

@@ -71,6 +71,7 @@ def write_target(target: Target, path: Path) -> None:
         {"protocol": _protocol(target)},
         {"metaData": _metadata(target, schema_json)},
     ]
+    actions.extend({"txn": {"appId": app, "version": version}} for app, version in target.transactions.items())
     actions.extend({"add": add} for add in _write_files(target, path))
     # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
     text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)

@@ -159,7 +159,7 @@ def _rejection(staged: StagedCase, error: Exception) -> Rejection:
 
 def _observed(staged: StagedCase) -> Outcome | Rejection:
     spark, place = staged.spark, staged.location
-    seen = observe(staged.path, metrics={}, taken=None, since=staged.since)
+    seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, since=staged.since)
     if isinstance(seen, Rejection):
         return seen
     try:

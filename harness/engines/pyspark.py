@@ -91,4 +91,4 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
         return Rejection(error_class=error_class, message=message, unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
-    return observe(staged.path, metrics=result.metrics, taken=taken, since=staged.since)
+    return observe(staged.path, metrics=result.metrics, taken=taken, conf=staged.case.conf, since=staged.since)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,20 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.deletionVectors.persistent",
         f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
+        f"{_DELTA}history.metricsEnabled",  # what the history says, not what the merge does (R-501)
+        f"{_DELTA}commitInfo.userMetadata",  # R-714
         "spark.sql.shuffle.partitions",
         "spark.sql.adaptive.enabled",
         "spark.sql.autoBroadcastJoinThreshold",
     }
 )
+_APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
+_OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
 _READ = frozenset(
     {
+        _APP_ID,
+        _APP_VERSION,
+        _OPTIMIZE_WRITE,
         f"{_DELTA}createDataFrame.dropNullColumns",
         "void_columns",  # how the corpus of Delta's own tests writes createDataFrame.dropNullColumns
         f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled",
@@ -60,6 +68,7 @@ class Settings:
     Attributes:
         is_ansi: ``spark.sql.ansi.enabled``.
         is_utc: whether the session's time zone is UTC. Expressions are translated to DuckDB for ANSI mode and UTC only.
+        transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
     optimize_insert_only: bool
@@ -74,6 +83,7 @@ class Settings:
     drops_null_columns: bool
     is_ansi: bool
     is_utc: bool
+    transaction: tuple[str, int] | None = None
 
 
 def read_settings(case: Case, *, asks: bool = False) -> Settings:
@@ -101,7 +111,8 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
     if not is_utc and not asks:
         raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
     preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
-    optimize_write = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
+    by_table = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
+    optimize_write = _flag(case, _OPTIMIZE_WRITE, default=by_table)  # R-425
     return Settings(
         optimize_insert_only=_flag(case, f"{_DELTA}merge.optimizeInsertOnlyMerge.enabled", default=True),
         repartition_before_write=not optimize_write
@@ -117,7 +128,27 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         preserve_null_structs=preserve_null_structs,
         preserve_null_structs_of_star=preserve_null_structs
         and _flag(case, f"{_NULL_STRUCTS}.updateStar", default=True),
+        transaction=_transaction(case),
     )
+
+
+def is_replay(case: Case, settings: Settings) -> bool:
+    """Tell whether the application has committed this transaction, or a later one, before (R-715)."""
+    if settings.transaction is None:
+        return False
+    application, version = settings.transaction
+    return application in case.target.transactions and case.target.transactions[application] >= version
+
+
+def _transaction(case: Case) -> tuple[str, int] | None:
+    application, version = case.conf.get(_APP_ID), case.conf.get(_APP_VERSION)
+    if application is None and version is None:
+        return None
+    if application is None or version is None:
+        raise UnsupportedByReferenceError(f"one of the settings {_APP_ID} and {_APP_VERSION} without the other")
+    if not re.fullmatch("[0-9]{1,18}", version):
+        raise UnsupportedByReferenceError(f"setting {_APP_VERSION} that is no number")
+    return application, int(version)
 
 
 def is_engines_own(setting: str) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 
 _CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect")
-_TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout")
+_TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout", "transactions")
 _SOURCE_KEYS = ("schema", "rows", "layout")
 _EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
 _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
@@ -93,6 +93,8 @@ def case_to_json(case: Case) -> dict[str, Any]:
         target["properties"] = dict(case.target.properties)
     if layout := layout_to_json(case.target.layout):
         target["layout"] = layout
+    if case.target.transactions:
+        target["transactions"] = dict(case.target.transactions)
     document: dict[str, Any] = {"format_version": FORMAT_VERSION, "id": case.id, "target": target}
     if case.source is not None:
         rows = encode_rows(case.source.rows, case.source.schema)
@@ -172,6 +174,7 @@ def _target(document: object, where: str) -> Target:
         partition_by=partition_by,
         properties=require_text_map(keys.get("properties", {}), f"{where}, properties"),
         layout=target_layout(keys.get("layout", {}), schema, partition_by, f"{where}, layout"),
+        transactions=_counts(keys.get("transactions", {}), f"{where}, transactions"),
     )
 
 
@@ -192,24 +195,24 @@ def _expectation(document: object, target: Target, where: str) -> Expectation:
     keys = require_object(document, _EXPECT_KEYS, (), where)
     schema = _schema(keys["schema"], f"{where}, schema") if "schema" in keys else None
     columns = schema or target.schema
-    metrics = keys.get("metrics")
-    if metrics is not None and not _is_counts(metrics):
-        raise CaseFormatError(f"{where}, metrics: must be an object of whole numbers, given {metrics!r:.80}")
+    metrics = _counts(keys["metrics"], f"{where}, metrics") if keys.get("metrics") is not None else None
     error, unchanged = keys.get("error"), keys.get("unchanged")
     if unchanged is not None and not isinstance(unchanged, bool):
         raise CaseFormatError(f"{where}, unchanged: must be true or false, given {unchanged!r:.80}")
     return Expectation(
         rows=_rows(keys["rows"], columns, f"{where}, rows") if "rows" in keys else None,
         schema=schema,
-        metrics=dict(metrics) if metrics is not None else None,
+        metrics=metrics,
         cdf=_changes(keys["cdf"], columns, f"{where}, cdf") if "cdf" in keys else None,
         error=require_text(error, f"{where}, error") if error is not None else None,
         unchanged=unchanged,
     )
 
 
-def _is_counts(metrics: object) -> bool:
-    return isinstance(metrics, dict) and all(isinstance(v, int) and not isinstance(v, bool) for v in metrics.values())
+def _counts(value: object, where: str) -> dict[str, int]:
+    if not isinstance(value, dict) or not all(isinstance(v, int) and not isinstance(v, bool) for v in value.values()):
+        raise CaseFormatError(f"{where}: must be an object of whole numbers, given {value!r:.80}")
+    return value
 
 
 def _changes(value: object, columns: Schema, where: str) -> tuple[Row, ...]:

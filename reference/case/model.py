@@ -38,13 +38,18 @@ CDF_PROPERTY = "delta.enableChangeDataFeed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The table before the merge, file by file (an empty tuple of files is an empty table)."""
+    """The table before the merge, file by file (an empty tuple of files is an empty table).
+
+    Attributes:
+        transactions: the last version that an application has committed, by the application's id (R-715).
+    """
 
     schema: Schema
     files: tuple[tuple[Row, ...], ...] = ()
     partition_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     layout: TargetLayout = field(default_factory=TargetLayout)
+    transactions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[Row, ...]:

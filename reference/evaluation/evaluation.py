@@ -289,6 +289,7 @@ class Evaluation:
             or bool(effects.inserted)
             or self.merge.final_schema != self.target.schema
             or self.settings.record_empty_commits
+            or self.settings.transaction is not None  # a commit with its number is not empty
         )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Statement
     from mergecheck.strategies.table.rows import Tables
 
-_ROUSED_PERCENT = 94
+_ROUSED_PERCENT = 90
 
 
 def match_matrix(
@@ -55,6 +55,18 @@ def disambiguated(condition: Expression, schemas: Schemas, tables: Tables) -> Ta
             taken.update(matched)
             kept.append(row)
     return replace(tables, source=tuple(kept))
+
+
+def only_matched(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:
+    """Drop the rows of both tables that match nothing; a merge of a table with itself keeps its rows."""
+    if schemas.self_merge:
+        return tables
+    matrix = match_matrix(condition, schemas, tables.target, tables.source)
+    matched = {place for row in matrix for place in row}
+    places = iter(range(len(tables.target)))
+    files = tuple(tuple(row for row in file if next(places) in matched) for file in tables.files)
+    source = tuple(row for row, found in zip(tables.source, matrix, strict=True) if found)
+    return replace(tables, files=tuple(file for file in files if file), source=source)
 
 
 def _distinct_self(condition: Expression, schemas: Schemas, tables: Tables) -> Tables:

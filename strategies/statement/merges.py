@@ -16,7 +16,7 @@ from mergecheck.strategies.features import CLAUSE_FEATURES, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
 from mergecheck.strategies.statement.assignments import draw_insert_list, draw_set_list
 from mergecheck.strategies.statement.joins import OnForm, draw_on_condition
-from mergecheck.strategies.statement.matches import disambiguated, meeting, roused
+from mergecheck.strategies.statement.matches import disambiguated, meeting, only_matched, roused
 from mergecheck.strategies.statement.source_queries import draw_source_query
 from mergecheck.strategies.statement.unusual import (
     draw_bare_insert,
@@ -117,6 +117,8 @@ def draw_merge(
     exempt = statement.sole_unconditional_delete or (statement.insert_only and insert_only_optimised)
     if not exempt and Feature.AMBIGUOUS not in features:
         tables = disambiguated(condition, schemas, tables)
+    if Feature.ALL_MATCHED in features:
+        tables = only_matched(condition, schemas, tables)
     if Feature.LAYOUT_AMBIGUITY not in features:
         statement = roused(draw, statement, schemas, target=tables.target, source=visible_source(schemas, tables))
     query = draw_source_query(draw, features, schemas, tables, max_rows=profile.max_rows)
@@ -177,8 +179,8 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it
     percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else 60
-    if _only_inserts(scope.features) and chance(draw, 60):
-        # such merges have a path of their own, which must not insert if the condition is NULL
+    if chance(draw, 60 if _only_inserts(scope.features) else 20):
+        # a NULL condition is not TRUE, on the path of insert-only merges neither
         unknown = tuple(found for found in scope.candidates if None in found.cells)
         return draw(conditions_over(replace(scope, candidates=unknown or scope.candidates)))
     prunes = kind is ClauseKind.MATCHED and uses(draw, scope.features, Feature.FILE_PRUNING, percent=percent)

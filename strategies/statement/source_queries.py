@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MARKER = Column(name="part", type=INT)
 _LEFT_OUT = st.sampled_from((0, None))
 _MAX_LEFT_OUT = 2
-_MAX_CONSTANT_ROWS = 4
+_MAX_CONSTANT_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def draw_source_query(
         unchanged = all(out.text == quote(out.name) for out in outputs)
         text = f"SELECT {'*' if unchanged and draw(st.booleans()) else listed} FROM source"
         return SourceQuery(text=text, columns=tuple(stored), rows=tuple(rows))
-    union = chance(draw, 35)
+    union = chance(draw, 50)
     parts = [[*row, 2 if union and draw(st.booleans()) else 1] for row in rows]
     parts += [[*row, draw(_LEFT_OUT)] for row in rows[: min(_MAX_LEFT_OUT, max_rows - len(rows))]]
     select = f"SELECT {listed} FROM source WHERE part"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.types import data_types as t
+from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets, uses
 from mergecheck.strategies.syntax.columns import Column, Domain, Schemas
@@ -132,6 +133,8 @@ def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column
     if uses(draw, features, Feature.NESTED_TYPES):
         types = st.sampled_from(STRUCTS if Feature.NESTED_UPDATE in features else (*TYPES, *STRUCTS))
         columns.append(Column(name="n", type=draw(types), domain=Domain.WIDE))
+        if chance(draw, 30):
+            columns.append(Column(name="m", type=draw(types), domain=Domain.WIDE))
     return tuple(columns)
 
 

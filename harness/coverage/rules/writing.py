@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Value
     from mergecheck.reference.types.data_types import DataType
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _LOG = "text of the log that an outcome does not hold; tested on the engine"
 _CONCURRENT = "needs another writer at the same time; tested on the engine"
 _MANY_CLAUSES = 5
@@ -121,7 +123,8 @@ RULES = (
     Rule(number="R-711", out_of_reach=_LOG),
     Rule(number="R-712", out_of_reach=_LOG),
     Rule(number="R-713", out_of_reach=_LOG),
-    Rule(number="R-715", out_of_reach="needs two merges of one transaction"),
+    Rule(number="R-714", reached=lambda e: _commits(e) and USER_METADATA in e.case.conf),
+    Rule(number="R-715", reached=lambda e: _succeeds(e) and TXN_APP_ID in e.case.conf),
     Rule(number="R-720", reached=_commits),
     Rule(number="R-721", reached=_commits),
     Rule(number="R-730", reached=lambda e: e.merge is not None),

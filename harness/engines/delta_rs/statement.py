@@ -74,6 +74,8 @@ def merge_calls(case: Case, reference: MergeReference) -> MergeCalls:
     """
     try:
         resolved = reference.resolve(case)
+        if resolved.settings.transaction is not None:
+            raise UnsayableError("feature idempotent writes")
     except UnsupportedByReferenceError as error:
         raise UnsayableError(f"reference: {error.reason}") from error
     except RejectedError as error:

@@ -177,6 +177,8 @@ def prepare(case: Case, options: DuckDbOptions, directory: Path) -> Preparation:
         raise UnsupportedByReferenceError("feature partitions")
     if settings.policy is StoreAssignmentPolicy.STRICT:
         raise UnsupportedByReferenceError("feature strict store assignment")
+    if settings.transaction is not None:
+        raise UnsupportedByReferenceError("feature idempotent writes")
     if settings.append_only:
         raise UnsupportedByReferenceError("feature append-only tables")
     given = GivenSource() if case.source is None else give_source(case.source, options, directory)

@@ -89,8 +89,9 @@ def commit_info(
     changes_data: bool,
     changes_schema: bool,
     metrics: Mapping[str, int] | None,
+    user_metadata: str | None = None,
 ) -> Action:
-    """Write the ``commitInfo`` (R-710, R-711); without metrics the map is left out (R-501).
+    """Write the ``commitInfo`` (R-710, R-711, R-714); without metrics the map is left out (R-501).
 
     If a commit changes neither data (R-702) nor the schema, its isolation level is SnapshotIsolation.
     """
@@ -107,6 +108,8 @@ def commit_info(
     }
     if metrics is not None:
         info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
+    if user_metadata is not None:
+        info["userMetadata"] = user_metadata
     return {"commitInfo": info}
 
 

@@ -29,13 +29,18 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCommit:
-    """Everything that one commit will say; metrics are None if history metrics are off (R-501)."""
+    """Everything that one commit will say; metrics are None if history metrics are off (R-501).
+
+    Attributes:
+        user_metadata: the user's own text, None without one (R-714).
+    """
 
     merge: ResolvedMerge
     read: ReadSet
     written: WriteResult
     metrics: Mapping[str, int] | None
     transaction: Transaction | None = None
+    user_metadata: str | None = None
 
     @property
     def schema_actions(self) -> tuple[Action, ...]:
@@ -64,6 +69,7 @@ class PendingCommit:
             changes_data=self.changes_data,
             changes_schema=bool(schema),
             metrics=self.metrics,
+            user_metadata=self.user_metadata,
         )
         return (
             info,

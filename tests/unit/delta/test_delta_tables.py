@@ -300,7 +300,7 @@ def test_what_a_commit_wrote_is_observed(tmp_path: Any) -> None:
     (path / "copy.parquet").write_bytes((path / add["path"]).read_bytes())
     lying = {**add, "path": "copy.parquet", "stats": add["stats"].replace('"maxValues":{"k":2}', '"maxValues":{"k":1}')}
     commit(path, 1, [merge_commit(), rewrite(add), {"add": lying}])
-    outcome = observe(path, metrics={}, taken=None)
+    outcome = observe(path, metrics={}, taken=None, conf={})
     assert isinstance(outcome, TableOutcome)
     assert (outcome.num_records_added, outcome.num_records_removed, outcome.members_not_null) == (2, 2, ())
     assert outcome.file_faults == ("maxValues 1 of k, but the file holds 2",)

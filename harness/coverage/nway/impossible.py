@@ -1,0 +1,267 @@
+"""Values that cannot occur together, with the reason. Counting checks them: one that occurs is an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impossible:
+    """Combinations that cannot be: one value of each part together, whatever else a case has.
+
+    Attributes:
+        parts: two or three sets of values, each of one dimension, as ``dimension=value``.
+        reason: why they exclude each other.
+    """
+
+    parts: tuple[frozenset[str], ...]
+    reason: str
+
+
+def _never(reason: str, *parts: tuple[str, tuple[str, ...]]) -> Impossible:
+    """Name what never occurs together: each part is a dimension with some of its values."""
+    return Impossible(
+        parts=tuple(frozenset(f"{name}={value}" for value in values) for name, values in parts), reason=reason
+    )
+
+
+# Sets of values that several entries name.
+_TRUTHS = ("TRUE", "FALSE", "NULL")
+_ANY = ("no condition", *_TRUTHS)
+_PATHS = ("path A", "path B", "path C", "path D")
+_CHANGES = ("updates", "deletes", "inserts", "copies", "nothing")
+_CHANGED_TARGET = ("updates", "deletes", "copies")
+_MATCHED = ("matched update", "matched delete")
+_INSERT = ("not matched insert",)
+_BY_SOURCE = ("not matched by source update", "not matched by source delete")
+_UPDATES = ("matched update", "not matched by source update")
+_WITHOUT_MATCHED = ("insert", "by source", "insert, by source")
+_WITHOUT_INSERT = ("matched", "by source", "matched, by source")
+_WITHOUT_BY_SOURCE = ("matched", "insert", "matched, insert")
+_SPECIAL = ("partition", "NOT NULL", "default", "generated")
+_INSERTED = (*(f"{sort}=inserted" for sort in _SPECIAL), *(f"{sort}=left out" for sort in _SPECIAL))
+_UPDATED = tuple(f"{sort}=updated" for sort in _SPECIAL)
+_VIOLATED = ("NOT NULL=violated", "CHECK=violated")
+_PAIRS_OF_ROWS = (
+    *("one to one", "source row with several targets", "ambiguous, refused", "ambiguous, allowed", "NULL in ON"),
+    *("none", "all"),
+)
+_MATCHES = ("one to one", "source row with several targets", "ambiguous, refused", "ambiguous, allowed", "all")
+_TYPES = (
+    *("integer", "decimal", "floating point", "string", "boolean", "binary", "date", "timestamp"),
+    *("struct", "array", "map", "boolean or binary", "other number", "text or truth", "time"),
+)
+_EVOLVED = ("number", "other scalar", "nested", "field", "scalar")
+
+PAIRS: tuple[Impossible, ...] = (
+    # the statement
+    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("action", _MATCHED)),
+    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("condition of pairs", _ANY)),
+    _never("no MATCHED clause", ("clauses", _WITHOUT_MATCHED), ("condition of ambiguous rows", _ANY)),
+    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("action", _INSERT)),
+    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("condition of source rows", _ANY)),
+    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("change", ("inserts",))),
+    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("written", _INSERTED)),
+    _never("no INSERT clause", ("clauses", _WITHOUT_INSERT), ("result", ("path A", "path B", "only inserts"))),
+    _never("no BY SOURCE clause", ("clauses", _WITHOUT_BY_SOURCE), ("action", _BY_SOURCE)),
+    _never("no BY SOURCE clause", ("clauses", _WITHOUT_BY_SOURCE), ("condition of target rows", _ANY)),
+    _never("inserts alone neither update nor delete", ("clauses", ("insert",)), ("change", ("updates", "deletes"))),
+    _never("an INSERT clause updates nothing", ("clauses", ("insert",)), ("written", _UPDATED)),
+    _never(
+        "an INSERT clause neither updates nor deletes, nor assigns a field",
+        ("clauses", ("insert",)),
+        ("order", ("delete before update", "update before delete", "kinds interleaved")),
+    ),
+    _never("only an UPDATE assigns fields", ("clauses", ("insert",)), ("assignment", ("field",))),
+    _never(
+        "an INSERT clause assigns",
+        ("clauses", ("insert", "matched, insert", "insert, by source", "all three")),
+        ("assignment", ("none",)),
+    ),
+    _never("there is one kind", ("clauses", ("matched", "by source")), ("order", ("kinds interleaved",))),
+    _never(
+        "BY SOURCE clauses cannot read the source",
+        ("clauses", ("by source",)),
+        ("value", ("source column", "expression over both")),
+    ),
+    _never("BY SOURCE clauses have no star", ("clauses", ("by source",)), ("assignment", ("star",))),
+    _never("evolution needs a clause that reads the source", ("clauses", ("by source",)), ("evolved type", _EVOLVED)),
+    _never("it deletes only", ("assignment", ("none",)), ("action", (*_UPDATES, *_INSERT))),
+    _never(
+        "it deletes only",
+        ("assignment", ("none",)),
+        ("value", ("constant", "source column", "target column", "expression", "expression over both")),
+    ),
+    _never("it deletes only", ("assignment", ("none",)), ("order", ("delete before update", "update before delete"))),
+    _never("it deletes only", ("assignment", ("none",)), ("assigned type", _TYPES)),
+    _never("it deletes only", ("assignment", ("none",)), ("change", ("updates", "inserts"))),
+    _never("it deletes only", ("assignment", ("none",)), ("written", (*_INSERTED, *_UPDATED, "partition=NULL"))),
+    _never("it deletes only", ("assignment", ("none",)), ("evolved type", _EVOLVED)),
+    _never("it deletes only", ("assignment", ("none",)), ("condition of source rows", _ANY)),
+    _never("it deletes only", ("assignment", ("none",)), ("result", ("path A", "path B"))),
+    _never("a star reads the source only", ("assignment", ("star",)), ("clauses", ("by source",))),
+    _never("without evolution the schema stays", ("evolution", ("off",)), ("evolved type", _EVOLVED)),
+    _never("drawn with evolution only, where it matters", ("evolution", ("off",)), ("setting", ("null structs",))),
+    _never("it is a setting", ("evolution", ("by session",)), ("setting", ("none",))),
+    _never("the schemas are the same", ("source", ("target",)), ("evolved type", _EVOLVED)),
+    _never("a target is read as a table", ("source", ("target",)), ("layout", ("source batches",))),
+    _never("constants are rows", ("source", ("constants",)), ("match", ("empty source",))),
+    # rows
+    _never("no pair matches", ("match", ("none", "empty source", "empty target")), ("condition of pairs", _ANY)),
+    _never(
+        "no pair matches", ("match", ("none", "empty source", "empty target")), ("condition of ambiguous rows", _ANY)
+    ),
+    _never("the source is empty", ("match", ("empty source",)), ("condition of source rows", _ANY)),
+    _never("the source is empty", ("match", ("empty source",)), ("change", ("inserts",))),
+    _never("the target is empty", ("match", ("empty target",)), ("condition of target rows", _ANY)),
+    _never("the target is empty", ("match", ("empty target",)), ("change", _CHANGED_TARGET)),
+    _never("the target is empty", ("match", ("empty target",)), ("result", ("path D", "rewrites"))),
+    _never("the target is empty", ("match", ("empty target",)), ("layout", ("one file", "files"))),
+    _never("every row matches", ("match", ("all",)), ("condition of source rows", _ANY)),
+    _never("every row matches", ("match", ("all",)), ("condition of target rows", _ANY)),
+    _never("every row matches", ("match", ("all",)), ("change", ("inserts",))),
+    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("result", (*_PATHS, "refused"))),
+    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("change", _CHANGES)),
+    _never("R-320 refuses the merge", ("match", ("ambiguous, refused",)), ("written", _VIOLATED)),
+    _never(
+        "a sole DELETE without a condition allows it, or path A",
+        ("match", ("ambiguous, allowed",)),
+        ("action", ("matched update",)),
+    ),
+    _never(
+        "a sole DELETE without a condition allows it, or path A",
+        ("match", ("ambiguous, allowed",)),
+        ("condition of ambiguous rows", _TRUTHS),
+    ),
+    _never(
+        "a sole DELETE without a condition allows it, or path A",
+        ("match", ("ambiguous, allowed",)),
+        ("condition of pairs", _TRUTHS),
+    ),
+    _never(
+        "a pair that matches touches a file (R-410)",
+        ("match", ("ambiguous, allowed",)),
+        ("result", ("path B", "path C", "refused")),
+    ),
+    _never(
+        "with a condition, ambiguous rows are refused (R-320)",
+        ("condition of ambiguous rows", _TRUTHS),
+        ("result", (*_PATHS, "refused")),
+    ),
+    _never(
+        "with a condition, ambiguous rows are refused (R-320)",
+        ("condition of ambiguous rows", _TRUTHS),
+        ("change", _CHANGES),
+    ),
+    _never(
+        "with a condition, ambiguous rows are refused (R-320)",
+        ("condition of ambiguous rows", _TRUTHS),
+        ("written", _VIOLATED),
+    ),
+    # results
+    _never(
+        "it was refused before its rows were matched",
+        ("result", ("refused",)),
+        ("match", (*_PAIRS_OF_ROWS, "empty source", "empty target")),
+    ),
+    *(
+        _never("it was refused before its rows were matched", ("result", ("refused",)), (f"condition of {rows}", _ANY))
+        for rows in ("pairs", "ambiguous rows", "source rows", "target rows")
+    ),
+    _never("changes are those of a merge that succeeds", ("result", ("refused", "failed")), ("change", _CHANGES)),
+    _never("it was refused before it was resolved", ("result", ("refused",)), ("assigned type", _TYPES)),
+    _never("it was refused before it was resolved", ("result", ("refused",)), ("evolved type", ("none", *_EVOLVED))),
+    _never("it was refused before it was resolved", ("result", ("refused",)), ("assignment", ("field",))),
+    _never(
+        "it was refused before it was resolved",
+        ("result", ("refused",)),
+        ("written", (*_INSERTED, *_UPDATED, *_VIOLATED, "partition=NULL")),
+    ),
+    _never(
+        "the path of merges with nothing but inserts",
+        ("result", ("path A",)),
+        (
+            "clauses",
+            (*("matched", "by source", "matched, insert", "matched, by source", "insert, by source", "all three"),),
+        ),
+    ),
+    _never(
+        "the path of merges with nothing but inserts", ("result", ("path A",)), ("action", (*_MATCHED, *_BY_SOURCE))
+    ),
+    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of pairs", _ANY)),
+    _never(
+        "the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of ambiguous rows", _ANY)
+    ),
+    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("condition of target rows", _ANY)),
+    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("change", _CHANGED_TARGET)),
+    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("written", _UPDATED)),
+    _never("the path of merges with nothing but inserts", ("result", ("path A",)), ("assignment", ("field",))),
+    _never(
+        "the path of merges with nothing but inserts",
+        ("result", ("path A",)),
+        ("order", ("delete before update", "update before delete", "kinds interleaved")),
+    ),
+    _never("the setting turns the path off", ("result", ("path A",)), ("setting", ("optimizeInsertOnlyMerge",))),
+    _never(
+        "a matched pair touches a file",
+        ("result", ("path B", "path C")),
+        ("match", (*("one to one", "source row with several targets", "all"),)),
+    ),
+    _never("a matched pair touches a file", ("result", ("path B", "path C")), ("condition of pairs", _ANY)),
+    _never("a matched pair touches a file", ("result", ("path B", "path C")), ("condition of ambiguous rows", _ANY)),
+    _never("a changed row touches a file", ("result", ("path B", "path C")), ("change", _CHANGED_TARGET)),
+    _never(
+        "a changed row touches a file",
+        ("result", ("path B", "path C")),
+        ("condition of target rows", ("TRUE", "no condition")),
+    ),
+    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("action", _INSERT)),
+    _never(
+        "with an INSERT clause it is path A or B",
+        ("result", ("path C",)),
+        ("clauses", ("insert", "matched, insert", "insert, by source", "all three")),
+    ),
+    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("change", ("inserts",))),
+    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("condition of source rows", _ANY)),
+    _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("written", _INSERTED)),
+    _never("nothing is written", ("result", ("path C",)), ("written", ("partition=NULL",))),
+    _never("rows of a rewritten file are changed or copied", ("result", ("path D",)), ("change", ("nothing",))),
+    _never("such a merge fails", ("result", (*_PATHS, "refused")), ("written", _VIOLATED)),
+    _never("such a merge fails", ("change", _CHANGES), ("written", _VIOLATED)),
+    *(
+        _never(
+            "a clause that applies changes the row",
+            ("change", ("nothing",)),
+            (f"condition of {rows}", ("TRUE", "no condition")),
+        )
+        for rows in ("pairs", "ambiguous rows", "source rows", "target rows")
+    ),
+    _never(
+        "a matched pair touches a file, whose rows are copied",
+        ("change", ("nothing",)),
+        ("condition of pairs", ("FALSE", "NULL")),
+    ),
+    _never("no new row", ("change", ("nothing",)), ("written", ("partition=NULL",))),
+    # tables
+    *(
+        _never(
+            f"no column with {sort}",
+            ("constraint", ("none",)),
+            ("written", (*(f"{sort}={what}" for what in ("inserted", "updated", "left out", "violated")),)),
+        )
+        for sort in ("NOT NULL", "default", "generated", "CHECK")
+    ),
+    _never(
+        "no partition columns",
+        ("partition type", ("none",)),
+        ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
+    ),
+    _never("no nested column", ("nesting", ("none",)), ("member type", _TYPES)),
+    _never("no nested column", ("nesting", ("none",)), ("constraint", ("NOT NULL field",))),
+    _never("no nested column", ("nesting", ("none",)), ("evolved type", ("field",))),
+    _never("no nested column", ("nesting", ("none",)), ("assignment", ("field",))),
+)
+"""For pairs; a three that holds one of these is impossible, too."""
+
+THREES: tuple[Impossible, ...] = ()
+"""What is impossible only if three come together."""

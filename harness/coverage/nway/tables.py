@@ -1,0 +1,91 @@
+"""Dimensions of the tables: types in their roles, storage, constraints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.coverage.nway.columns import (
+    evolved_families,
+    families_assigned,
+    families_named,
+    families_within,
+    nestings,
+)
+from mergecheck.harness.coverage.type_families import family_of
+from mergecheck.reference.case.storage import Statistics, StringType
+from mergecheck.reference.types.data_types import StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.coverage.rules.evidence import Evidence
+
+
+def key_types(e: Evidence) -> Iterator[str]:
+    """Name the families of the columns in ON."""
+    return families_named(e, *e.conditions()[:1])
+
+
+def condition_types(e: Evidence) -> Iterator[str]:
+    """Name the families of the columns in conditions of clauses."""
+    return families_named(e, *e.conditions()[1:])
+
+
+def assigned_types(e: Evidence) -> Iterator[str]:
+    """Name the families of the assigned columns."""
+    return families_assigned(e)
+
+
+def partition_types(e: Evidence) -> Iterator[str]:
+    """Name the families of the partition columns; ``none`` without any."""
+    types = {column.name: column.type for column in e.case.target.schema.columns}
+    found = [family_of(types[name]) for name in e.case.target.partition_by]
+    yield from found or ["none"]
+
+
+def nested_types(e: Evidence) -> Iterator[str]:
+    """Say how the target's columns nest; ``none`` if none does."""
+    yield from list(nestings(column.type for column in e.case.target.schema.columns)) or ["none"]
+
+
+def member_types(e: Evidence) -> Iterator[str]:
+    """Name the families within nested columns of the target."""
+    return families_within(column.type for column in e.case.target.schema.columns)
+
+
+def evolved_types(e: Evidence) -> Iterator[str]:
+    """Name the families of added columns, and whether fields are added; ``none`` if the schema stays."""
+    if e.merge is not None:
+        yield from list(evolved_families(e)) or ["none"]
+
+
+def layouts(e: Evidence) -> Iterator[str]:
+    """Name what is special about the target's files."""
+    layout, num_files = e.case.target.layout, sum(bool(file) for file in e.case.target.files)
+    yield "no file" if num_files == 0 else "one file" if num_files == 1 else "files"
+    found = {
+        "row groups": layout.row_group_rows is not None,
+        "older files": bool(layout.added_columns),
+        "other strings": layout.string_type is not StringType.STRING,
+        f"statistics {layout.statistics.value}": layout.statistics is not Statistics.ALL,
+        "source batches": e.case.source is not None and e.case.source.layout.batch_rows is not None,
+    }
+    yield from (name for name, holds in found.items() if holds)
+
+
+def constraints(e: Evidence) -> Iterator[str]:
+    """Name the sorts of constraints that the target has; ``none`` without any."""
+    target = e.case.target
+    columns = target.schema.columns
+    found = {
+        "NOT NULL": any(not column.nullable for column in columns),
+        "NOT NULL field": any(
+            isinstance(column.type, StructType) and not all(field.nullable for field in column.type.fields)
+            for column in columns
+        ),
+        "CHECK": any(name.startswith("delta.constraints.") for name in target.properties),
+        "default": any(column.default is not None for column in columns),
+        "generated": any(column.generated is not None for column in columns),
+        "append-only": "delta.appendOnly" in target.properties,
+    }
+    yield from [name for name, holds in found.items() if holds] or ["none"]

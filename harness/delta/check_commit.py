@@ -1,0 +1,37 @@
+"""What a commit must say because of the session's settings: metrics or none, the user's text, the transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_DELTA = "spark.databricks.delta."
+_METRICS = f"{_DELTA}history.metricsEnabled"
+_USER_METADATA = f"{_DELTA}commitInfo.userMetadata"
+_APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
+
+
+def records_metrics(conf: Mapping[str, str]) -> bool:
+    """Tell whether commits hold operation metrics under some settings (R-501)."""
+    return conf.get(_METRICS, "true").lower() == "true"
+
+
+def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Say what a commit should say, or leave out, under some settings: the rule and a text for a person.
+
+    Args:
+        actions: of the commit.
+        conf: the settings of the session that made it.
+    """
+    info: Mapping[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    if (info.get("operationMetrics") is not None) is not records_metrics(conf):
+        found = "absent" if records_metrics(conf) else "there"
+        yield "R-501", f"operationMetrics is {found}, {_METRICS} is {conf.get(_METRICS, 'true')}"
+    if info.get("userMetadata") != conf.get(_USER_METADATA):
+        yield "R-714", f"userMetadata is {info.get('userMetadata')!r}, the setting is {conf.get(_USER_METADATA)!r}"
+    wanted = [(conf[_APP_ID], int(conf[_APP_VERSION]))] if _APP_ID in conf and _APP_VERSION in conf else []
+    noted = [(action["txn"]["appId"], action["txn"]["version"]) for action in actions if "txn" in action]
+    if noted != wanted:
+        yield "R-715", f"transactions are {noted}, the settings give {wanted}"
