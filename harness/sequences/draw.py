@@ -36,6 +36,7 @@ _LEFT_OUT = (
     Feature.APPEND_ONLY,
     Feature.LARGE_TABLES,
     Feature.INVALID,
+    Feature.COMMIT_SETTINGS,  # a second merge of one transaction does nothing
 )
 _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4

@@ -90,7 +90,8 @@ def results(e: Evidence) -> Iterator[str]:
     """Name the path of a merge that succeeds, or how far one that fails came."""
     answer = e.reference.answer
     if isinstance(answer, Prediction):
-        yield f"path {answer.path.value}"
+        # a repeated transaction matches no rows and takes no path (R-715)
+        yield "repeated transaction" if e.matches is None else f"path {answer.path.value}"
     elif isinstance(answer, Rejection):
         yield "refused" if e.matches is None else "failed"
 
