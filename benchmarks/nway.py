@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.coverage.nway.counting import Together, Values
 
-_PORTION = 250
+_PORTION = 100
 _LEAST_PAIRS, _LEAST_THREES = 20, 1
 
 

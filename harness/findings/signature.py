@@ -117,6 +117,7 @@ def _tables(case: Case) -> frozenset[str]:
     found = {
         "no target row": not case.target.rows,
         "no source row": not num_source_rows,
+        "transactions": bool(case.target.transactions),
         "several files": len(case.target.files) > 1,
         "target layout": case.target.layout != TargetLayout(),
         "source layout": case.source is not None and case.source.layout != SourceLayout(),

@@ -34,12 +34,14 @@ def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> lis
 
 
 def settings_lines(case: Case) -> list[str]:
-    """Show partitioning, CHECK constraints, other table properties and settings, one to a line."""
+    """Show partitioning, CHECK constraints, other table properties, transactions and settings, one to a line."""
     lines = [f"partitioned by {', '.join(map(quote, case.target.partition_by))}"] if case.target.partition_by else []
     properties = case.target.properties
     constraints = check_constraints(properties)
     lines += [f"constraint {quote(name)} CHECK ({printable(text)})" for name, text in constraints.items()]
     lines += [f"property {key} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)]
+    transactions = case.target.transactions.items()
+    lines += [f"committed before: transaction {version} of {printable(name)}" for name, version in transactions]
     lines += [f"setting {name} = {printable(value)}" for name, value in case.conf.items()]
     return lines
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _PLAIN_SETTING = re.compile(r"[A-Za-z0-9_.]+")
+_APP_ID, _APP_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+_OF_THE_MERGE = (_APP_ID, _APP_VERSION)  # a write of the set-up would be taken for the merge
 _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 
 
@@ -30,7 +32,9 @@ def sql_script(case: Case) -> str:
     inserted, as ALTER TABLE, the only way that Delta takes them.
     """
     lines = [f"-- case {printable(case.id)}"]
-    lines += [f"SET {_setting(name)} = {_setting(value)};" for name, value in case.conf.items()]
+    lines += [
+        f"SET {_setting(name)} = {_setting(value)};" for name, value in case.conf.items() if name not in _OF_THE_MERGE
+    ]
     columns = f" ({case.target.schema.ddl()})" if case.target.schema.columns else ""
     lines.append(f"CREATE TABLE target{columns} USING delta{_table_options(case)};")
     for name, condition in check_constraints(case.target.properties).items():
@@ -42,8 +46,19 @@ def sql_script(case: Case) -> str:
         lines.append(
             f"CREATE OR REPLACE TEMPORARY VIEW source AS\n{_source_query(case.source.rows, case.source.schema)};"
         )
+    lines += _transactions(case)
     lines.append("\n".join(cut_merge(case.sql).lines()) + ";")
     return "\n".join(lines)
+
+
+def _transactions(case: Case) -> list[str]:
+    """Commit what the applications have committed before, without rows, and set the merge's own transaction."""
+    lines = []
+    for application, version in case.target.transactions.items():
+        lines += [f"SET {_APP_ID} = {_setting(application)};", f"SET {_APP_VERSION} = {version};"]
+        lines.append("INSERT INTO target SELECT * FROM target WHERE FALSE;")
+    own = [f"SET {name} = {_setting(case.conf[name])};" for name in _OF_THE_MERGE if name in case.conf]
+    return lines + (own or [f"RESET {name};" for name in _OF_THE_MERGE if lines])
 
 
 def literal(value: Value, data_type: DataType) -> str:

@@ -187,6 +187,8 @@ def _settings(attempts: Attempts) -> None:
     _reduce(attempts, tuple(attempts.best.case.conf.items()), lambda kept: replace(attempts.best.case, conf=dict(kept)))
     properties = tuple(attempts.best.case.target.properties.items())
     _reduce(attempts, properties, lambda kept: _with_target(attempts, properties=dict(kept)))
+    transactions = tuple(attempts.best.case.target.transactions.items())
+    _reduce(attempts, transactions, lambda kept: _with_target(attempts, transactions=dict(kept)))
 
 
 def _statements(candidates: Callable[[str], Iterator[str]]) -> Callable[[Case], Iterator[Case]]:

@@ -142,9 +142,9 @@ def test_every_flag_is_on_and_off(drawn: tuple[DrawnCase, ...], feature: Feature
         # what the analysis decides needs many statements
         ("evolution:new-column-by-star", 0.03, 0.25),
         ("evolution:new-column-by-name", 0.03, 0.25),
-        ("source:query", 0.04, 0.2),
+        ("source:query", 0.1, 0.4),
         ("column:not-null", 0.04, 0.25),
-        ("column:generated", 0.04, 0.2),
+        ("column:generated", 0.06, 0.3),
         ("column:default", 0.03, 0.2),
         ("outcome:multi-match-allowed", 0.04, 0.2),
         # conditions come out each way on a good share of the rows
@@ -184,13 +184,13 @@ def test_every_kind_of_clause_is_common(drawn: tuple[DrawnCase, ...]) -> None:
 
 
 def test_most_cases_change_a_row(drawn: tuple[DrawnCase, ...]) -> None:
-    """In at least 78 % some clause fires on some row and the statement is not rejected."""
+    """In at least 70 % some clause fires on some row and the statement is not rejected."""
     changed = [
         any(label.startswith("fires:") for label in each.features)
         for each in drawn
         if "outcome:ambiguous" not in each.features
     ]
-    assert sum(changed) / NUM_CASES > 0.78
+    assert sum(changed) / NUM_CASES > 0.7
 
 
 def test_cases_are_distinct(drawn: tuple[DrawnCase, ...]) -> None:
