@@ -179,7 +179,8 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it
     percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else 60
-    if chance(draw, 60 if _only_inserts(scope.features) else 20):
+    seeks_null = chance(draw, _null_percent(kind, scope.features))
+    if seeks_null and Feature.LAYOUT_AMBIGUITY not in scope.features:
         # a NULL condition is not TRUE, on the path of insert-only merges neither
         unknown = tuple(found for found in scope.candidates if None in found.cells)
         return draw(conditions_over(replace(scope, candidates=unknown or scope.candidates)))
@@ -187,6 +188,12 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     if prunes:
         return draw_file_predicate(draw, scope)
     return draw(conditions_over(scope))
+
+
+def _null_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
+    if _only_inserts(features):
+        return 60
+    return 45 if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features else 20
 
 
 def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:
