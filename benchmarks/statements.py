@@ -4,7 +4,11 @@ The cases are in ``tests/regress/statements``, one file per origin of their shap
 anybody looked at what is supported; its share is reported apart.
 
     python -m benchmarks.statements
+    python -m benchmarks.statements --expressions auto
     python -m benchmarks.statements --engine pyspark --engine delta-spark
+
+With ``--expressions auto`` Spark gives the values of what has no translation to DuckDB; the table then says how many
+statements are judged with its help.
 
 ``--record`` writes the kinds of the answers, which the tests expect, to ``answers.json`` beside the cases.
 """
@@ -26,6 +30,7 @@ from mergecheck.harness.engines import load_engine
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.spark_values.evaluator import SparkEvaluator
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
@@ -71,6 +76,11 @@ class Answered:
         return f"rejected: {answer.error_class}" if isinstance(answer, Rejection) else "predicted"
 
     @property
+    def is_helped(self) -> bool:
+        """Whether Spark gave values for the answer."""
+        return bool(self.prepared.reference.asked)
+
+    @property
     def is_judged(self) -> bool:
         """Whether the reference says what the statement comes to."""
         return not isinstance(self.prepared.reference.answer, Unsupported)
@@ -98,15 +108,20 @@ def share(answered: Iterable[Answered]) -> float:
 
 def table(answered: list[Answered]) -> str:
     """Write how many statements are judged, by origin, as a Markdown table."""
-    lines = ["| origin | statements | judged | rejected among them | unsupported |", "|---|---|---|---|---|"]
+    lines = [
+        "| origin | statements | judged | by DuckDB alone | with Spark | unsupported |",
+        "|---|---|---|---|---|---|",
+    ]
     collected = [one for one in answered if one.origin != HELD_OUT]
     groups = {origin: [one for one in answered if one.origin == origin] for origin in dict.fromkeys(_origins(answered))}
     groups = {**{name: of for name, of in groups.items() if name != HELD_OUT}, "all but held-out": collected} | {
         name: of for name, of in groups.items() if name == HELD_OUT
     }
     for origin, of in groups.items():
-        judged, rejected = sum(one.is_judged for one in of), sum(one.kind.startswith("rejected") for one in of)
-        lines.append(f"| {origin} | {len(of)} | {judged} ({share(of):.0%}) | {rejected} | {len(of) - judged} |")
+        judged = [one for one in of if one.is_judged]
+        helped = sum(one.is_helped for one in judged)
+        counts = f"{len(judged)} ({share(of):.0%}) | {len(judged) - helped} | {helped} | {len(of) - len(judged)}"
+        lines.append(f"| {origin} | {len(of)} | {counts} |")
     return "\n".join(lines)
 
 
@@ -138,12 +153,22 @@ def _print_engine(name: str, reports: list[CaseReport]) -> bool:
 
 @click.command()
 @click.option("--engine", "engines", multiple=True, help="Also run the judged statements on this engine.")
+@click.option(
+    "--expressions",
+    type=click.Choice(("duckdb", "auto")),
+    default="duckdb",
+    show_default=True,
+    help="What evaluates expressions: DuckDB alone, or DuckDB as far as it can and Spark for the rest.",
+)
 @click.option("--origin", "origins", multiple=True, help="Only statements of this origin.")
 @click.option("--record", is_flag=True, help="Write the kinds of the answers for the tests.")
-def main(*, engines: tuple[str, ...], origins: tuple[str, ...], record: bool) -> None:
+def main(*, engines: tuple[str, ...], expressions: str, origins: tuple[str, ...], record: bool) -> None:
     """Say how many statements are judged, why the rest are not, and what engines make of them."""
-    answered = [one for one in answers(MergeReference().evaluate) if not origins or one.origin in origins]
+    reference = MergeReference(SparkEvaluator() if expressions == "auto" else None)
+    answered = [one for one in answers(reference.evaluate) if not origins or one.origin in origins]
     click.echo(table(answered))
+    if record and (origins or expressions != "duckdb"):
+        raise click.UsageError("--record writes all answers without Spark; leave out --origin and --expressions")
     if record:
         kinds = {one.case.id: one.kind for one in answered}
         ANSWERS.write_text(json.dumps(kinds, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
