@@ -23,7 +23,7 @@ from mergecheck.strategies.settings import (
 )
 from mergecheck.strategies.statement.large_tables import draw_large_tables
 from mergecheck.strategies.statement.merges import DrawnMerge, draw_merge
-from mergecheck.strategies.statement.unusual import draw_twins, draw_void
+from mergecheck.strategies.statement.unusual import draw_timestamp_ntz, draw_twins, draw_void
 from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table.constraints import with_strict_fields
@@ -75,6 +75,9 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         void = draw_void(draw, enabled, statement, source)
         if void is not None:
             source, conf, breaks = void, {**conf, DROP_NULL_COLUMNS: "true"}, "R-144"
+        elif breaks is None:
+            moment = draw_timestamp_ntz(draw, enabled, statement, source, target_schema(merge.schemas.target))
+            source, breaks = (source, None) if moment is None else (moment, "R-704")
     properties = draw_table_properties(draw, enabled, merge.schemas.checks, insert_only=statement.insert_only)
     if source is not None:
         source = replace(source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows)))

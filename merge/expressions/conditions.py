@@ -59,8 +59,11 @@ def check_value(value: ResolvedExpression) -> None:
 
 
 def check_boolean(condition: ResolvedExpression, data_type: DataType, *, is_search: bool) -> None:
-    """Refuse a condition that is not boolean (R-135). An untyped NULL is one; it never holds (R-301)."""
-    if isinstance(data_type, BooleanType | NullType):
+    """Refuse a condition that is not boolean (R-135).
+
+    Delta refuses an untyped NULL for ON always, and for a clause in some plans only; here such a clause never applies.
+    """
+    if isinstance(data_type, BooleanType) or (isinstance(data_type, NullType) and not is_search):
         return
     error_class = "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
     raise AnalysisError(

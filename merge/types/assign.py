@@ -10,6 +10,7 @@ from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.syntax.dialect import quote_name, quote_string
 from mergecheck.merge.types.casts import cast_leaf, cast_unlike, casts_once, casts_plainly, surely_castable
 from mergecheck.merge.types.fields import element_pairs, namesake, same_type, type_sql
+from mergecheck.merge.types.map_keys import has_checked_keys
 from mergecheck.merge.types.nullability import refuse_narrowing
 from mergecheck.merge.types.struct_fields import FieldRule, has_target_only_fields, match_fields, same_layout
 
@@ -163,6 +164,8 @@ def _casts_whole(source: DataType, target: DataType, casting: Casting) -> bool:
     """Tell whether one CAST converts everything: it goes by position and leaves NULL structs NULL."""
     if not (isinstance(source, _NESTED) and type(source) is type(target) and casts_plainly(casting.conf)):
         return False
+    if has_checked_keys(source, target):
+        return False  # CAST would leave a key twice (R-256)
     return casting.keep_null_structs and same_layout(source, target, casting.fields)
 
 

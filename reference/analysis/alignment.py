@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mergecheck.reference.casts.conversions import Failure, can_cast, cast, is_up_cast
+from mergecheck.reference.casts.map_casts import rebuilt_map
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.array_functions import evaluated
 from mergecheck.reference.types.data_types import (
@@ -137,12 +138,13 @@ class Aligner:
         return f"({sql}) IS NULL AND ({old}) IS NULL" if has_target_only_fields(given, wanted) else f"({sql}) IS NULL"
 
     def _map(self, sql: str, given: MapType, wanted: MapType, depth: int) -> str:
+        if depth and not same_type(given.key, wanted.key):
+            raise UnsupportedByReferenceError("a map inside an array or a map, whose keys are cast")
         name = f"e{depth}"
         key = self._align(f"{name}.key", given.key, wanted.key, depth + 1)
         value = self._align(f"{name}.value", given.value, wanted.value, depth + 1)
         entries = f"list_transform(map_entries({sql}), lambda {name}: struct_pack(k := {key}, v := {value}))"
-        rebuilt = f"map_from_entries({entries})"
-        return f"CASE WHEN ({sql}) IS NULL THEN CAST(NULL AS {duckdb_type(wanted)}) ELSE {rebuilt} END"
+        return rebuilt_map(entries, given, wanted)
 
     def _atomic(self, sql: str, given: DataType, wanted: DataType) -> str:
         nested = isinstance(given, _NESTED) or isinstance(wanted, _NESTED)

@@ -18,12 +18,12 @@ from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import STRING, VOID, Schema
+from mergecheck.reference.types.data_types import STRING, VOID, Schema, type_at
 from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mergecheck.reference.analysis.clause_names import ClauseNames, Left
     from mergecheck.reference.asked.asker import Asked, Asker
@@ -43,6 +43,7 @@ class ResolvedClause:
             empty for DELETE.
         asked: the values among these that the other evaluator is asked for.
         is_target_only_known: whether ``target_only`` is complete.
+        constants: parts of the values that use no column and may fail (R-257).
     """
 
     kind: Kind
@@ -53,6 +54,7 @@ class ResolvedClause:
     values: tuple[Typed, ...]
     asked: tuple[Asked, ...] = ()
     is_target_only_known: bool = True
+    constants: tuple[Typed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,7 @@ class Resolved:
     """A MERGE whose expressions are DuckDB SQL over the evaluation's tables.
 
     Attributes:
+        constants: parts of the conditions that use no column and may fail (R-257).
         on_target_only: the conjuncts of ON that use the target only (R-420).
         on_is_equality: whether ON has a conjunct that equates a value of one table with one of the other, and none
             without columns, so that an executor can join by keys.
@@ -70,6 +73,7 @@ class Resolved:
     """
 
     on: Typed
+    constants: tuple[Typed, ...]
     on_target_only: tuple[Typed, ...]
     on_is_equality: bool
     clauses: tuple[ResolvedClause, ...]
@@ -149,6 +153,7 @@ class Resolver:
         clauses = tuple(self._clause(clause, left, values, asked) for clause, left in zip(ordered, lefts, strict=True))
         resolved = Resolved(
             on=on,
+            constants=(*translator.constants(statement.on), *self._constants_of_conditions(ordered)),
             on_target_only=_target_only(_written_conjuncts(statement.on), translator, asks=bool(asked))[0],
             on_is_equality=_is_equality(statement.on, translator, asks=bool(asked)),
             clauses=clauses,
@@ -185,6 +190,7 @@ class Resolver:
         target_only: tuple[Typed, ...] = ()
         is_known = True
         if clause.condition is not None:
+            _refuse_null(clause.condition, conditions)
             condition = self.asker.condition(clause.condition, clause.condition_text or "", conditions)
             asked = self.asker.take()
             asked_conditions += asked
@@ -214,7 +220,24 @@ class Resolver:
             values=self._values(clause.action, assigned, values),
             asked=self.asker.take(),
             is_target_only_known=is_known,
+            constants=(
+                *(constant for assignment in clause.assignments for constant in translator.constants(assignment.value)),
+                *self._cast_constants(assigned, values.schema),
+            ),
         )
+
+    def _cast_constants(self, assigned: Sequence[Assigned], schema: Schema) -> Iterator[Typed]:
+        """Cast the assigned values that use no column: the cast may fail, too."""
+        for one in assigned:
+            wanted = type_at(schema, one.path)
+            if wanted is not None and not one.value.sides:
+                yield self.aligner.align(one.value, wanted)
+
+    def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:
+        for clause in clauses:
+            if clause.condition is not None:
+                scope = self.names.scope(clause.kind, f"{clause.action.value.upper()} clause")
+                yield from Translator(scope, clock=self.clock).constants(clause.condition)
 
     def _star_value(self, left: Left, clause: Clause) -> Typed:
         return self.names.one_side(self.names.source, clause).resolve(left.path).typed()
@@ -227,6 +250,20 @@ class Resolver:
             return values.updated(assigned)
         check_insert(assigned, self.names.target.schema, case_sensitive=self.names.case_sensitive)
         return values.inserted(assigned)
+
+
+def _refuse_null(condition: exp.Expr, translator: Translator) -> None:
+    """Refuse a clause whose condition is an untyped NULL (R-135).
+
+    Raises:
+        UnsupportedByReferenceError: Delta refuses it in some plans only.
+    """
+    try:
+        is_null = translator.translate(condition).type == VOID
+    except (UnsupportedByReferenceError, RejectedError):
+        return  # whatever is wrong with it is found later
+    if is_null:
+        raise UnsupportedByReferenceError("a clause whose condition is an untyped NULL")
 
 
 def _with_stand_ins(schema: Schema) -> Schema:
@@ -274,7 +311,7 @@ def _target_only(
         if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
             continue
         try:
-            typed = translator.condition(part)
+            typed = translator.operand(part)
         except (UnsupportedByReferenceError, RejectedError):
             if not asks:
                 raise

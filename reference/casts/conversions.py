@@ -179,11 +179,12 @@ def _decimal_overflow(overflow: str) -> str:
 def _to_decimal(sql: str, source: DataType, target: DecimalType, failure: Failure, overflow: str) -> str:
     word = duckdb_type(target)
     otherwise = "NULL" if failure is Failure.LEGACY else fail(_decimal_overflow(overflow))
-    if source in _FLOATING or source == TIMESTAMP:
-        value = f"CAST({sql} AS DOUBLE)" if source in _FLOATING else _to_floating(sql, source, DOUBLE)
-        return let(value, _double_to_decimal("x", word, otherwise))
+    if source in _FLOATING:
+        return let(f"CAST({sql} AS DOUBLE)", _double_to_decimal("x", word, otherwise))
     if source == BOOLEAN:
         sql = f"CAST({sql} AS INTEGER)"
+    if source == TIMESTAMP:  # seconds, with all six digits behind the point
+        sql = f"(CAST(epoch_us({sql}) AS DECIMAL(20,0)) * CAST('0.000001' AS DECIMAL(7,6)))"
     if is_up_cast(source, target):
         return f"CAST({sql} AS {word})"
     converted = f"TRY_CAST({sql} AS {word})"  # rounds half up, as R-253 wants; NULL if it does not fit

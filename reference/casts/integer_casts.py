@@ -52,7 +52,10 @@ def _floating_to_integer(sql: str, target: DataType, failure: Failure, overflow:
     fits = f"{whole} >= CAST({low} AS DOUBLE) AND {whole} < CAST({high + 1} AS DOUBLE)"
     converted = f"CAST({whole} AS {word})"
     if failure is Failure.ERROR:
-        return guarded(sql, (fits, converted), otherwise=fail(overflow))
+        branches = [(fits, converted)]
+        if target == BIGINT:  # Spark takes the greatest BIGINT for a double, which is 2^63
+            branches.append((f"{whole} = CAST({high + 1} AS DOUBLE)", f"CAST({high} AS {word})"))
+        return guarded(sql, *branches, otherwise=fail(overflow))
     wide = BIGINT if target == BIGINT else INT
     low, high = _limits(wide)
     held = (

@@ -29,9 +29,8 @@ def cast_value(operand: Typed, wanted: DataType) -> Typed:
     """
     if operand.type == wanted:
         return operand
-    return combine(
-        _cast(operand.sql, operand.type, wanted, 0), wanted, operand, partial=not _is_total(operand.type, wanted)
-    )
+    partial = not _is_total(operand.type, wanted)
+    return combine(_cast(operand.sql, operand.type, wanted, 0), wanted, operand, partial=partial, evaluated=[operand])
 
 
 def _is_total(given: DataType, wanted: DataType) -> bool:

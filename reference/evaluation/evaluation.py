@@ -39,7 +39,12 @@ from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
 from mergecheck.reference.evaluation.rewrite import choose_path, copied_rows, touched_files
 from mergecheck.reference.evaluation.tables import Tables
-from mergecheck.reference.evaluation.written_rows import broken_constraints, failures_of, num_partition_tuples
+from mergecheck.reference.evaluation.written_rows import (
+    broken_constraints,
+    failures_of,
+    num_partition_tuples,
+    stored_rows,
+)
 from mergecheck.reference.outcome import MergePath, Prediction, Rejection
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.trace import Effects, Matches
@@ -169,12 +174,15 @@ class Evaluation:
         candidates = {kind: tables.candidates(kind) for kind in Kind}
         for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
             tables.ask_values(clause, index)
+        self._check_constants(tables, candidates)
         try:
             updated = self._new_rows(tables, Action.UPDATE)
             inserted = self._new_rows(tables, Action.INSERT)
         except duckdb.Error as error:
             rejection_of(error)  # a defect of the reference goes on as it is
+            self._check_skippable(tables)
             raise _any_of(self._row_failures(tables, candidates, checks)) from error
+        updated, inserted = (stored_rows(rows, self.merge.final_schema, checks, tables) for rows in (updated, inserted))
         deleted = (
             candidate.rid
             for clause, index in self._clauses(Action.DELETE)
@@ -195,6 +203,28 @@ class Evaluation:
             inserted=inserted,
             null_structs=frozenset(null_structs),
         )
+
+    def _check_constants(self, tables: Tables, candidates: Mapping[Kind, tuple[Candidate, ...]]) -> None:
+        """Compute the constants of clauses that apply to no row (R-257).
+
+        Raises:
+            UnsupportedByReferenceError: if one fails: Spark may compute it before any row is read.
+        """
+        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
+            applies = any(candidate.applied == index for candidate in candidates[clause.kind])
+            if not applies and not tables.can_compute(clause.constants):
+                raise UnsupportedByReferenceError("a constant that fails, in a clause that applies to no row")
+
+    def _check_skippable(self, tables: Tables) -> None:
+        """Look for values that fail in a part that Spark may leave out (R-257).
+
+        Raises:
+            UnsupportedByReferenceError: if there is one.
+        """
+        for clause, index in self._clauses(Action.UPDATE, Action.INSERT):
+            values = [assigned.value for assigned in clause.assigned if assigned.value.skippable]
+            if not tables.can_compute(values, clause, index):
+                raise UnsupportedByReferenceError("a value that fails in a part that Spark may leave out")
 
     def _clauses(self, *actions: Action) -> list[tuple[ResolvedClause, int]]:
         """List the clauses with some actions, and their positions among the clauses of their kind."""

@@ -28,9 +28,10 @@ from mergecheck.reference.case.arrow import numbered_rows, table_to_rows
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.evaluation.asked_values import answers
+from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
-from mergecheck.reference.types.data_types import STRING, StructType
+from mergecheck.reference.types.data_types import StructType
 from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
@@ -165,12 +166,25 @@ class Tables:
         matched = f"SELECT * FROM target LEFT JOIN ({joined}) USING (rid)"
         return f"source FULL JOIN ({matched}) ON sid = pair_sid"
 
+    def can_compute(self, values: Sequence[Typed], clause: ResolvedClause | None = None, index: int = 0) -> bool:
+        """Tell whether values can be computed, on the rows to which a clause applies; without a clause once."""
+        rows = "" if clause is None else f" FROM {self._applied(clause, index)}"
+        try:
+            for value in values:
+                self._select(f"SELECT count({value.sql}){rows}")
+        except duckdb.Error as error:
+            rejection_of(error)  # a defect of the reference goes on as it is
+            return False
+        return True
+
     def check_conditions(self) -> None:
         """Evaluate every condition that may fail on every joined row, as R-312 allows an executor to do.
 
         Raises:
             duckdb.Error: if one fails; then the outcome depends on the layout of files and on the executor.
         """
+        for constant in self.merge.constants:  # R-257
+            self._select(f"SELECT count({constant.sql})")
         partial = [c.condition.sql for c in self.merge.clauses if c.condition is not None and c.condition.partial]
         if partial or self.merge.on.partial:
             counts = ", ".join(f"count({sql})" for sql in (*partial, self.merge.on.sql))
@@ -217,7 +231,10 @@ class Tables:
         return tuple(self._rows(f"SELECT rid{cells} FROM target ORDER BY rid", "rid").values())
 
     def new_rows(self, clause: ResolvedClause, index: int, only: Candidate | None = None) -> dict[int, Row]:
-        """Compute the rows that a clause makes of the rows to which it applies (R-254), by rid, of an INSERT by sid."""
+        """Compute the rows that a clause makes of the rows to which it applies (R-254), by rid, of an INSERT by sid.
+
+        Empty texts in partition columns are still what they are (R-744).
+        """
         number = "sid" if clause.kind is Kind.NOT_MATCHED else "rid"
         return self._rows(self.new_rows_query(clause, index, only), number)
 
@@ -244,7 +261,7 @@ class Tables:
 
     def _named(self, clause: ResolvedClause) -> list[tuple[str, Field]]:
         columns = self.merge.final_schema.columns
-        named = [f"{self._stored(i, value)} AS c{i}" for i, value in enumerate(clause.values)]
+        named = [f"{value.sql} AS c{i}" for i, value in enumerate(clause.values)]
         return list(zip(named, columns, strict=True))
 
     def _applied(self, clause: ResolvedClause, index: int) -> str:
@@ -262,13 +279,6 @@ class Tables:
         nulls = ", ".join(f"count(*) FILTER (WHERE ({clause.assigned[i].value.sql}) IS NULL)" for i in structs)
         (counts,) = self._select(f"SELECT {nulls} FROM {self._applied(clause, index)}")
         return tuple(i for i, count in zip(structs, counts, strict=True) if count)
-
-    def _stored(self, index: int, value: Typed) -> str:
-        """Store an empty string in a partition column as NULL (R-744)."""
-        column = self.merge.final_schema.columns[index]
-        if column.name in self.target.partition_by and column.type == STRING:
-            return f"NULLIF({value.sql}, '')"
-        return value.sql
 
     def _load(self, name: str, rows: pa.Table) -> None:
         self.connection.register(f"{name}_rows", rows)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import partition_indexes
+from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.evaluation.asked_values import answers, failures
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.outcome import Bound
 from mergecheck.reference.types.data_types import STRING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -62,7 +64,8 @@ def failures_of(
     """
     schema = tables.merge.final_schema
     try:
-        rows = tables.new_rows(clause, index, candidate)
+        raw = tables.new_rows(clause, index, candidate)
+        rows = stored_rows(raw, schema, checks, tables)
         return broken_constraints(list(rows.values()), schema, checks, tables)
     except duckdb.Error:
         query = tables.new_rows_query(clause, index, candidate)
@@ -78,15 +81,45 @@ def _failure(query: str, connection: DuckDBPyConnection) -> str | None:
     return None
 
 
-def num_partition_tuples(rows: Iterable[Row], target: Target) -> Bound:
-    """Count the tuples of partition values of rows (R-543).
+def stored_rows(rows: Mapping[int, Row], schema: Schema, checks: Sequence[RowCheck], tables: Tables) -> dict[int, Row]:
+    """Store empty texts in partition columns as NULL (R-744).
 
-    An empty string, which is stored as NULL (R-744), may have been a tuple of its own before.
+    Raises:
+        UnsupportedByReferenceError: if a constraint tells the two apart: whether Delta looks at a row before or after
+            that depends on Spark's optimizer.
+    """
+    return {number: _stored(row, schema, checks, tables) for number, row in rows.items()}
+
+
+def _stored(row: Row, schema: Schema, checks: Sequence[RowCheck], tables: Tables) -> Row:
+    texts = [i for i in partition_indexes(tables.target) if schema.columns[i].type == STRING and row[i] == ""]
+    if not texts:
+        return row
+    stored = tuple(None if i in texts else value for i, value in enumerate(row))
+    before, after = (broken_constraints([each], schema, checks, tables) for each in (row, stored))
+    if before != after:
+        raise UnsupportedByReferenceError("a constraint on an empty text in a partition column (R-744)")
+    return stored
+
+
+def num_partition_tuples(rows: Iterable[Row], target: Target) -> Bound:
+    """Count the files of rows that are written one tuple of partition values after the other (R-543).
+
+    An empty string, which is stored as NULL (R-744), may have been a tuple of its own before. Rows are sorted by
+    value, but 0.0 and -0.0 differ in files: every change from one to the other begins a new file.
     """
     indexes = partition_indexes(target)
     texts = [place for place, index in enumerate(indexes) if target.schema.columns[index].type == STRING]
-    tuples = {tuple(_nan_as_text(row[index]) for index in indexes) for row in rows}
-    return Bound(len(tuples), sum(2 ** sum(values[text] is None for text in texts) for values in tuples))
+    groups: dict[tuple[object, ...], list[tuple[object, ...]]] = defaultdict(list)
+    for row in rows:
+        values = tuple(_nan_as_text(row[index]) for index in indexes)
+        groups[values].append(tuple(map(repr, values)))
+    low = high = 0
+    for values, spelled in groups.items():
+        zeros = len(set(spelled))
+        low += zeros
+        high += len(spelled) if zeros > 1 else 2 ** sum(values[text] is None for text in texts)
+    return Bound(low, high)
 
 
 def _nan_as_text(value: object) -> object:

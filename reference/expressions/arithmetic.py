@@ -36,7 +36,8 @@ def arithmetic(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     sql = f"(({left.sql}) {symbol} ({right.sql}))"
     if symbol == "%":
         sql = _unless_zero(left, right, sql, "REMAINDER_BY_ZERO")
-    return combine(sql, wanted, left, right, partial=wanted in INTEGER_BITS or symbol == "%")
+    evaluated = _evaluated(right, left) if symbol == "%" else _evaluated(left, right)
+    return combine(sql, wanted, left, right, partial=wanted in INTEGER_BITS or symbol == "%", evaluated=evaluated)
 
 
 def divide(left: Typed, right: Typed) -> Typed:
@@ -46,7 +47,7 @@ def divide(left: Typed, right: Typed) -> Typed:
         raise UnsupportedByReferenceError("division of decimals")
     left, right = cast_value(left, DOUBLE), cast_value(right, DOUBLE)
     sql = _unless_zero(left, right, f"(({left.sql}) / ({right.sql}))", "DIVIDE_BY_ZERO")
-    return combine(sql, DOUBLE, left, right, partial=True)
+    return combine(sql, DOUBLE, left, right, partial=True, evaluated=_evaluated(right, left))
 
 
 def divide_whole(left: Typed, right: Typed) -> Typed:
@@ -55,27 +56,35 @@ def divide_whole(left: Typed, right: Typed) -> Typed:
         raise UnsupportedByReferenceError("DIV of anything but integers")
     left, right = cast_value(left, BIGINT), cast_value(right, BIGINT)
     sql = _unless_zero(left, right, f"(({left.sql}) // ({right.sql}))", "DIVIDE_BY_ZERO")
-    return combine(sql, BIGINT, left, right, partial=True)
+    return combine(sql, BIGINT, left, right, partial=True, evaluated=_evaluated(right, left))
 
 
 def negative(operand: Typed) -> Typed:
     """Translate a minus sign."""
     if operand.type in INTEGER_BITS:
-        return combine(_unless_least(operand, f"-({operand.sql})"), operand.type, operand, partial=True)
+        return combine(
+            _unless_least(operand, f"-({operand.sql})"), operand.type, operand, partial=True, evaluated=[operand]
+        )
     if operand.type in (FLOAT, DOUBLE):
-        return combine(f"(-({operand.sql}))", operand.type, operand)
+        return combine(f"(-({operand.sql}))", operand.type, operand, evaluated=[operand])
     if isinstance(operand.type, DecimalType):
-        return combine(f"CAST(-({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand)
+        return combine(
+            f"CAST(-({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand, evaluated=[operand]
+        )
     raise UnsupportedByReferenceError(f"minus of {type_word(operand.type)}")
 
 
 def absolute(operand: Typed) -> Typed:
     """Translate ``abs``."""
     if operand.type in INTEGER_BITS:
-        return combine(_unless_least(operand, f"abs({operand.sql})"), operand.type, operand, partial=True)
+        return combine(
+            _unless_least(operand, f"abs({operand.sql})"), operand.type, operand, partial=True, evaluated=[operand]
+        )
     if not is_numeric(operand.type):
         raise UnsupportedByReferenceError(f"abs of {type_word(operand.type)}")
-    return combine(f"CAST(abs({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand)
+    return combine(
+        f"CAST(abs({operand.sql}) AS {duckdb_type(operand.type)})", operand.type, operand, evaluated=[operand]
+    )
 
 
 def _check_numbers(left: Typed, right: Typed) -> None:
@@ -111,7 +120,19 @@ def _decimal(symbol: str, left: tuple[Typed, DecimalType], right: tuple[Typed, D
     wanted: DataType = DecimalType(precision, scale)
     types = (first, second) if symbol == "*" else (wanted, wanted)
     parts = [f"CAST({value.sql} AS {duckdb_type(each)})" for value, each in zip((a, b), types, strict=True)]
-    return combine(f"CAST(({parts[0]} {symbol} {parts[1]}) AS {duckdb_type(wanted)})", wanted, a, b)
+    return combine(
+        f"CAST(({parts[0]} {symbol} {parts[1]}) AS {duckdb_type(wanted)})", wanted, a, b, evaluated=_evaluated(a, b)
+    )
+
+
+def _evaluated(first: Typed, second: Typed) -> list[Typed]:
+    """List the operands that Spark surely evaluates: the second one only if the first one is not NULL.
+
+    If one of them is NULL in the text of the statement, Spark looks at neither.
+    """
+    surely = [not operand.sides and "NULL" not in operand.sql for operand in (first, second)]
+    evaluated = [first] if surely[1] or second.sides else []
+    return [*evaluated, second] if surely[0] else evaluated
 
 
 def _unless_zero(left: Typed, right: Typed, sql: str, error_class: str) -> str:

@@ -63,7 +63,10 @@ def _map(node: exp.Expr, translate: _Translate) -> Typed:
     literals = [str(key.this) for key in keys if isinstance(key, exp.Literal)]
     if not keys or len(set(literals)) != len(keys):
         raise UnsupportedByReferenceError("a map whose keys are not distinct literals")
-    typed_keys = same_type([translate(key) for key in keys])
+    given_keys = [translate(key) for key in keys]
+    if len({key.type for key in given_keys}) > 1 or given_keys[0].type in (FLOAT, DOUBLE):
+        raise UnsupportedByReferenceError("a map whose keys a cast may make equal")
+    typed_keys = same_type(given_keys)
     typed_values = same_type([translate(value) for value in values])
     if typed_values[0].type == VOID:
         raise UnsupportedByReferenceError("a map without typed values")

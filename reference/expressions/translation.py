@@ -7,6 +7,7 @@ those of the evaluation's temporary tables: column *i* of the target is ``t<i>``
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,7 +45,7 @@ from mergecheck.reference.types.typed import Typed, combine
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mergecheck.reference.expressions.names import Scope
 
@@ -89,11 +90,9 @@ class Translator:
         """Translate a condition.
 
         Raises:
-            RejectedError: if it is not boolean; the class depends on the executor (R-135).
+            RejectedError: if it is not boolean, an untyped NULL included; the class depends on the executor (R-135).
         """
         typed = self.translate(node)
-        if typed.type == VOID:
-            return _NULL_CONDITION
         if typed.type != BOOLEAN:
             raise RejectedError(
                 "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
@@ -102,7 +101,23 @@ class Translator:
             )
         return typed
 
-    def _boolean(self, node: exp.Expr) -> Typed:
+    def constants(self, node: exp.Expr) -> Iterator[Typed]:
+        """Give the largest parts of an expression that use no column and may fail: Spark computes them beforehand."""
+        if node.find(exp.Column, exp.Dot, exp.Subquery) is None:
+            with suppress(UnsupportedByReferenceError):  # a part that is no expression by itself
+                constant = self.translate(node)
+                if constant.partial:
+                    yield constant
+                return
+        for child in node.iter_expressions():
+            yield from self.constants(child)
+
+    def operand(self, node: exp.Expr) -> Typed:
+        """Translate an operand of AND, OR and NOT, for which Spark casts an untyped NULL to BOOLEAN.
+
+        Raises:
+            UnsupportedByReferenceError: if it is of another type.
+        """
         typed = self.translate(node)
         if typed.type == VOID:
             return _NULL_CONDITION
@@ -156,11 +171,11 @@ class Translator:
         return Typed(sql="TRUE" if node.this else "FALSE", type=BOOLEAN)
 
     def _not(self, node: exp.Expr) -> Typed:
-        operand = self._boolean(node.this)
+        operand = self.operand(node.this)
         return combine(f"(NOT {operand.sql})", BOOLEAN, operand)
 
     def _logical(self, node: exp.Expr) -> Typed:
-        left, right = self._boolean(node.this), self._boolean(node.expression)
+        left, right = self.operand(node.this), self.operand(node.expression)
         word = "AND" if isinstance(node, exp.And) else "OR"
         return combine(f"({left.sql} {word} {right.sql})", BOOLEAN, left, right)
 
@@ -169,7 +184,7 @@ class Translator:
             operand = self.translate(node.this)
             return combine(f"(({operand.sql}) IS NULL)", BOOLEAN, operand)
         if isinstance(node.expression, exp.Boolean):
-            operand = self._boolean(node.this)
+            operand = self.operand(node.this)
             word = "TRUE" if node.expression.this else "FALSE"
             return combine(f"(({operand.sql}) IS NOT DISTINCT FROM {word})", BOOLEAN, operand)
         raise UnsupportedByReferenceError("IS with something else than NULL, TRUE, FALSE")
@@ -278,4 +293,5 @@ def _branches(conditions: list[Typed], results: list[Typed]) -> Typed:
     whens = " ".join(
         f"WHEN {condition.sql} THEN {result.sql}" for condition, result in zip(conditions, results, strict=False)
     )
-    return combine(f"CASE {whens} ELSE {results[-1].sql} END", results[0].type, *conditions, *results)
+    sql = f"CASE {whens} ELSE {results[-1].sql} END"
+    return combine(sql, results[0].type, *conditions, *results, evaluated=results)

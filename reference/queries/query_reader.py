@@ -108,10 +108,13 @@ class Reader:
         where = ""
         if node.args.get("where") is not None:
             condition = translator.condition(node.args["where"].this)
+            probes += [f"SELECT {constant.sql}" for constant in translator.constants(node.args["where"].this)]
             where = f" WHERE {condition.sql}"
             if condition.partial:  # whatever order Spark evaluates it in
-                parts = [translator.condition(part) for part in _conjuncts(node.args["where"].this)]
+                parts = [translator.operand(part) for part in _conjuncts(node.args["where"].this)]
                 probes.append(f"SELECT {', '.join(f'count({part.sql})' for part in parts)}{source.sql}")
+        parts_of_list = (translator.constants(item) for item in node.expressions)
+        probes += [f"SELECT {constant.sql}" for constants in parts_of_list for constant in constants]  # R-257
         group = grouping(node, translator)
         grouped = f" GROUP BY {', '.join(value.sql for value in group)}" if group else ""
         having = ""

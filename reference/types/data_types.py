@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class AtomicName(Enum):
@@ -139,6 +142,29 @@ TIMESTAMP_NTZ = AtomicType(AtomicName.TIMESTAMP_NTZ)
 VOID = AtomicType(AtomicName.VOID)
 
 INTEGER_BITS: dict[DataType, int] = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+
+
+def type_at(schema: Schema, path: Sequence[str]) -> DataType | None:
+    """Return the type of a column or of a field below one, case ignored; None if there is none."""
+    fields: tuple[Field, ...] = schema.columns
+    found: DataType | None = None
+    for name in path:
+        found = next((field.type for field in fields if field.name.lower() == name.lower()), None)
+        fields = found.fields if isinstance(found, StructType) else ()
+    return found
+
+
+def has_type(data_type: DataType | Schema, wanted: DataType) -> bool:
+    """Tell whether a type is another one or has it inside, at any depth."""
+    if isinstance(data_type, Schema):
+        return any(has_type(column.type, wanted) for column in data_type.columns)
+    if isinstance(data_type, StructType):
+        return any(has_type(field.type, wanted) for field in data_type.fields)
+    if isinstance(data_type, ArrayType):
+        return has_type(data_type.element, wanted)
+    if isinstance(data_type, MapType):
+        return has_type(data_type.key, wanted) or has_type(data_type.value, wanted)
+    return data_type == wanted
 
 
 def quote(name: str) -> str:

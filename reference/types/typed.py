@@ -10,6 +10,8 @@ from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import ArrayType, AtomicName, AtomicType, DecimalType, MapType
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mergecheck.reference.types.data_types import DataType
 
 _DUCKDB = {
@@ -54,6 +56,7 @@ class Typed:
         type: its Spark type; VOID for an untyped NULL.
         sides: the tables whose columns it uses.
         partial: whether evaluating it can fail on some row (R-312).
+        skippable: whether a part of it can fail that Spark need not evaluate to know the value (R-257).
         call: an array function whose operands may be cast before it is evaluated (R-246), None for all else.
         stored: it is a column or a field as it stands, so that its type says which of its fields may be NULL.
     """
@@ -62,6 +65,7 @@ class Typed:
     type: DataType
     sides: frozenset[Side] = frozenset()
     partial: bool = False
+    skippable: bool = False
     call: ArrayCall | None = None
     stored: bool = False
 
@@ -78,13 +82,24 @@ class ArrayCall:
     operands: tuple[Typed, ...]
 
 
-def combine(sql: str, data_type: DataType, *operands: Typed, partial: bool = False) -> Typed:
-    """Make an expression of operands: it uses their tables, and fails if one of them may fail."""
+def combine(
+    sql: str, data_type: DataType, *operands: Typed, partial: bool = False, evaluated: Collection[Typed] = ()
+) -> Typed:
+    """Make an expression of operands: it uses their tables, and fails if one of them may fail.
+
+    Args:
+        sql: the expression in DuckDB SQL.
+        data_type: its type.
+        operands: all parts.
+        partial: whether it may fail although its operands do not.
+        evaluated: the operands that Spark surely evaluates wherever DuckDB does.
+    """
     return Typed(
         sql=sql,
         type=data_type,
         sides=frozenset(side for operand in operands for side in operand.sides),
         partial=partial or any(operand.partial for operand in operands),
+        skippable=any(o.skippable if any(o is e for e in evaluated) else o.partial for o in operands),
     )
 
 

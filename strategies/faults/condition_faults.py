@@ -96,6 +96,11 @@ def not_boolean(draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statem
     return _conditioned(draw, statement, lambda _side, _condition: Literal(5, INT))
 
 
+def null_for_on(_draw: DrawFn, statement: Statement, _schemas: Schemas) -> Statement:
+    """Replace ON by an untyped NULL (R-135)."""
+    return replace(statement, condition=Verbatim("NULL"))
+
+
 def duplicate_source_columns(_draw: DrawFn, statement: Statement, schemas: Schemas) -> Statement | None:
     """Give the source two columns of one name under a star (R-118, R-238)."""
     if statement.self_merge or statement.source_query or not any(clause.star for clause in statement.clauses):

@@ -74,7 +74,7 @@ _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
             conditions.condition_of("{column} >= (SELECT MAX({other}) FROM {table})"),
         ),
     ),
-    (1, "R-135", (conditions.not_boolean,)),
+    (2, "R-135", (conditions.not_boolean, conditions.null_for_on)),
     (12, "R-210", (assignments.doubled(Action.UPDATE), assignments.field_of_struct(Action.UPDATE))),
     (4, "R-224", (assignments.field_of_struct(Action.INSERT),)),
     (8, "R-225", (assignments.doubled(Action.INSERT),)),

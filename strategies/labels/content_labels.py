@@ -135,6 +135,7 @@ def _column_labels(merge: DrawnMerge) -> Iterator[str]:
     )
     for check in schemas.checks:
         yield f"check:{'tight' if check.violated else 'loose'}"
+        yield from those_that_hold({"check:partition-text": check.name == "Text"})
     for column in schemas.source:
         if column.feeds is None:
             continue
@@ -144,7 +145,17 @@ def _column_labels(merge: DrawnMerge) -> Iterator[str]:
             if column.nested
             else (f"cast:{type_name(column.type)}-to-{type_name(column.feeds)}")
         )
-        yield from those_that_hold({"cast:misfits": column.misfits, "evolution:type-conflict": conflicts})
+        yield from those_that_hold(
+            {
+                "cast:misfits": column.misfits,
+                "cast:map-keys": _casts_keys(column.type, column.feeds),
+                "evolution:type-conflict": conflicts,
+            }
+        )
+
+
+def _casts_keys(given: DataType, wanted: DataType) -> bool:
+    return isinstance(given, MapType) and isinstance(wanted, MapType) and given.key != wanted.key
 
 
 def storage_labels(case: Case) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import Source
-from mergecheck.reference.types.data_types import INT, STRING, TIMESTAMP_NTZ, VOID, Field, Schema
+from mergecheck.reference.types.data_types import INT, STRING, TIMESTAMP_NTZ, VOID, Field, Schema, has_type
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
@@ -91,6 +91,16 @@ def draw_void(draw: DrawFn, features: frozenset[Feature], statement: Statement, 
     if not adds or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=20):
         return None
     return _with_columns(source, {Field("nothing", VOID): None})
+
+
+def draw_timestamp_ntz(
+    draw: DrawFn, features: frozenset[Feature], statement: Statement, source: Source, target: Schema
+) -> Source | None:
+    """Add a column of type TIMESTAMP_NTZ that a star under evolution would add to a table without one (R-704)."""
+    adds = Feature.SCHEMA_EVOLUTION in features and any(clause.star for clause in statement.clauses)
+    if not adds or has_type(target, TIMESTAMP_NTZ) or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=20):
+        return None
+    return _with_columns(source, {Field("moment", TIMESTAMP_NTZ): None})
 
 
 def _with_columns(source: Source, added: Mapping[Field, Value]) -> Source:

@@ -30,17 +30,19 @@ _INTEGERS = (t.INT, t.BIGINT, t.SMALLINT, t.TINYINT)
 _FLOATING = (t.DOUBLE, t.FLOAT)
 _TIMES = (t.DATE, t.TIMESTAMP, t.TIMESTAMP_NTZ)
 _ORIGINS: dict[t.DataType, tuple[t.DataType, ...]] = {
-    **dict.fromkeys(_INTEGERS, (t.STRING, t.BIGINT, t.DOUBLE, _CENTS, t.BOOLEAN, t.INT, t.TINYINT)),
+    **dict.fromkeys(
+        _INTEGERS, (t.STRING, t.BIGINT, t.DOUBLE, _CENTS, t.BOOLEAN, t.INT, t.TINYINT, t.FLOAT, t.TIMESTAMP)
+    ),
     t.DOUBLE: (t.INT, t.STRING, _CENTS, t.FLOAT, t.BIGINT),
     t.FLOAT: (t.INT, t.DOUBLE, t.STRING),
-    t.STRING: (t.INT, t.BIGINT, t.DATE, t.BOOLEAN, _CENTS, t.TIMESTAMP),
+    t.STRING: (t.INT, t.BIGINT, t.DATE, t.BOOLEAN, _CENTS, t.TIMESTAMP, t.BINARY),
     t.BOOLEAN: (t.STRING, t.INT),
     t.DATE: (t.TIMESTAMP, t.STRING),
     t.TIMESTAMP: (t.DATE, t.STRING),
     t.TIMESTAMP_NTZ: (t.DATE, t.TIMESTAMP),
     t.BINARY: (t.STRING,),
 }
-_DECIMAL_ORIGINS = (t.INT, t.STRING, _FINE, t.DOUBLE, t.BIGINT)
+_DECIMAL_ORIGINS = (t.INT, t.STRING, _FINE, t.DOUBLE, t.BIGINT, t.TIMESTAMP)
 _NUMBERS = (Decimal("1.00"), Decimal("0.00"), Decimal("2.75"), Decimal("-3.55"))
 # pairs without an implicit cast, which evolution needs (R-236); without evolution most of them can be cast
 _CONFLICTS: dict[t.DataType, t.DataType] = {
@@ -118,16 +120,30 @@ def _fitting(origin: t.DataType, to: t.DataType) -> tuple[Value, ...]:
         return _TEXTS.get(to, ("1", "0", "-3.5", "2.756", "7"))
     if origin == t.DOUBLE:
         # halves and quarters are exact, so that every engine rounds them alike
-        return (1.0, 0.0, 2.75, -2.75, 0.5, -0.0) if to in t.INTEGER_BITS else (1.5, 0.0, -2.25, 3.0)
+        return (1.0, 0.0, 2.75, -2.75, 0.5, -0.0, *_bounds(to)) if to in t.INTEGER_BITS else (1.5, 0.0, -2.25, 3.0)
     if origin == _CENTS:
         return _NUMBERS
     if origin == _FINE:
         return (Decimal("1.0000"), Decimal("1.2355"), Decimal("-0.0050"), Decimal("2.5000"))
     if origin == t.FLOAT:
-        return (1.5, 0.0, -2.25, 3.0)
+        return (1.5, 0.0, -2.25, 3.0, *(_bounds(to) if to == t.BIGINT else ()))
+    if origin == t.TIMESTAMP and to not in (*_TIMES, t.STRING):
+        return tuple(datetime(1970, 1, 1, 0, 0, second, micros, tzinfo=UTC) for second, micros in _SECONDS)
     if origin in t.INTEGER_BITS:
         return (1, 0, 2, -1, 7)
     return domain(origin)[:4]
+
+
+_SECONDS = ((0, 0), (1, 0), (2, 5_000), (59, 999_999), (7, 500_000))
+
+
+def _bounds(to: t.DataType) -> tuple[float, ...]:
+    """Return what is just inside an integer type: its least value, and the greatest a DOUBLE has below its bound.
+
+    2^63 itself is inside BIGINT for Spark (R-253).
+    """
+    high = 2.0 ** (t.INTEGER_BITS[to] - 1)
+    return (-high, high if to == t.BIGINT else high - 0.5)
 
 
 _TEXTS: dict[t.DataType, tuple[Value, ...]] = {
@@ -142,9 +158,12 @@ _TEXTS: dict[t.DataType, tuple[Value, ...]] = {
 
 def _misfits(origin: t.DataType, to: t.DataType) -> tuple[Value, ...]:
     if to == t.STRING:
-        return ()
+        return (b"\xff",) if origin == t.BINARY else ()
     if origin == t.STRING:
         return () if to == t.BINARY else ("x", "", "99999999999999999999999999999999999999999")
+    if to in t.INTEGER_BITS and origin in _FLOATING:
+        high = 2.0 ** (t.INTEGER_BITS[to] - 1)
+        return (float("nan"), float("-inf"), high * 2, *(() if to == t.BIGINT else (high,)))
     if origin == t.DOUBLE and to != t.FLOAT:
         return (1e30, float("nan"), float("-inf"))
     if origin == t.BIGINT:

@@ -38,7 +38,12 @@ _NAMES = ("positive", "Bounded")
 
 
 def constrained(
-    draw: DrawFn, features: frozenset[Feature], columns: tuple[Column, ...], *, key_names: tuple[str, ...]
+    draw: DrawFn,
+    features: frozenset[Feature],
+    columns: tuple[Column, ...],
+    *,
+    key_names: tuple[str, ...],
+    partition_by: tuple[str, ...],
 ) -> tuple[tuple[Column, ...], tuple[Check, ...]]:
     """Draw the constraints of the target's columns; a generated column is added at the end.
 
@@ -48,6 +53,9 @@ def constrained(
     checks: tuple[Check, ...] = ()
     if Feature.CHECKS in features:
         columns, checks = _with_checks(draw, features, columns, key_names)
+        texts = [c for c in columns if c.name in partition_by and c.name not in key_names and c.type == STRING]
+        if texts and chance(draw, 50):
+            checks = (*checks, _check_of_text(texts[0]))
     if Feature.GENERATED_COLUMNS in features:
         columns = _with_generated(draw, columns)
     return columns, checks
@@ -81,6 +89,12 @@ def _with_checks(
         usable = [changed if column is chosen else column for column in usable]
         checks.append(Check(name=name, condition=condition, violated=violated))
     return columns, tuple(checks)
+
+
+def _check_of_text(column: Column) -> Check:
+    """Return a CHECK that is as true of the empty text as of NULL, which a partition column stores for it (R-744)."""
+    other = e.Comparison(e.Operator.NOT_EQUAL, _own(column), e.Literal("zz", STRING))
+    return Check(name="Text", condition=e.Or(e.IsNull(operand=_own(column)), other), violated=False)
 
 
 def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tuple[e.Expression, bool]:

@@ -54,8 +54,7 @@ def variants(draw: DrawFn, data_type: DataType, features: frozenset[Feature]) ->
         case ArrayType(element):
             return ArrayType(draw(variants(element, features)))
         case MapType(key, value):
-            # other key types could make two keys one
-            return MapType(key, draw(variants(value, features)))
+            return MapType(draw(variants(key, features)), draw(variants(value, features)))
     origins = origins_of(data_type, features)
     if Feature.CASTS in features and origins and chance(draw, 25):
         return draw(st.sampled_from(origins))
@@ -94,9 +93,10 @@ def feeding(origin: DataType, to: DataType, *, misfits: bool) -> SearchStrategy[
             return st.tuples(*map(or_null, parts))
         case ArrayType(element), ArrayType(other):
             return st.lists(or_null(feeding(element, other, misfits=misfits)), max_size=_MAX_ELEMENTS).map(tuple)
-        case MapType(key, value), MapType(_, other):
-            items = or_null(feeding(value, other, misfits=misfits))
-            return st.dictionaries(values(key), items, max_size=_MAX_ELEMENTS).map(lambda found: tuple(found.items()))
+        case MapType(key, value), MapType(wanted, other):
+            # different keys may become one
+            keys, items = feeding(key, wanted, misfits=misfits), or_null(feeding(value, other, misfits=misfits))
+            return st.dictionaries(keys, items, max_size=_MAX_ELEMENTS).map(lambda found: tuple(found.items()))
     return st.sampled_from(castable(origin, to, misfits=misfits))
 
 

@@ -54,6 +54,8 @@ _PARTITION_TYPES: SearchStrategy[t.DataType] = st.sampled_from(
     (t.STRING, t.INT, t.DATE, t.STRING, t.BOOLEAN, t.BIGINT, t.DecimalType(10, 2), t.TIMESTAMP)
 )
 
+_FLOATING_TYPES = st.sampled_from((t.DOUBLE, t.FLOAT))
+
 
 @st.composite
 def schemas(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> Schemas:
@@ -73,7 +75,7 @@ def draw_schemas(draw: DrawFn, features: frozenset[Feature]) -> Schemas:
     columns = tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True))
     partition_by = _partition_names(draw, columns, len(dedicated), features)
     key_names = names[: len(keys)]
-    columns, checks = constrained(draw, features, columns, key_names=key_names)
+    columns, checks = constrained(draw, features, columns, key_names=key_names, partition_by=partition_by)
     target = in_some_order(draw, columns, features)
     self_merge = Feature.SELF_MERGE in features
     if self_merge:
@@ -142,7 +144,10 @@ def _partition_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Colu
     if not uses(draw, features, Feature.PARTITIONS):
         return ()
     names = draw(_PARTITION_NAMES)
-    return tuple(Column(name=name, type=draw(_PARTITION_TYPES)) for name in names)
+    # 0.0 and -0.0 are two partition values
+    floating = {Feature.FLOAT_KEYS, Feature.AWKWARD_PARTITIONS} <= features
+    types = _FLOATING_TYPES if floating else _PARTITION_TYPES
+    return tuple(Column(name=name, type=draw(types)) for name in names)
 
 
 def _partition_names(

@@ -150,6 +150,17 @@ def casts(e: Evidence) -> bool:
     return any(given != wanted and not same_type(given, wanted) for given, wanted in _pairs(e))
 
 
+def casts_keys(e: Evidence) -> bool:
+    """Tell whether the keys of a map were cast to those of its column (R-256)."""
+    maps = ((a, b) for a, b in _pairs(e) if isinstance(a, MapType) and isinstance(b, MapType))
+    return any(not same_type(a.key, b.key) for a, b in maps)
+
+
+def has_failing_constant(e: Evidence) -> bool:
+    """Tell whether a merge fails that has a constant which may fail (R-257)."""
+    return e.prediction is None and any(constant.partial for clause in e.resolved() for constant in clause.constants)
+
+
 def rounds(e: Evidence) -> bool:
     """Tell whether a cast may have rounded or cut something off (R-253)."""
     for given, wanted in _pairs(e):

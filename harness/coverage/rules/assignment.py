@@ -6,7 +6,9 @@ from mergecheck.harness.coverage.rules.assigned import (
     array_function,
     by_name,
     casts,
+    casts_keys,
     coerces,
+    has_failing_constant,
     lazy,
     nested,
     null_on_the_way,
@@ -155,4 +157,6 @@ RULES = (
     Rule(number="R-253", reached=rounds),
     Rule(number="R-254", reached=lazy),
     Rule(number="R-255", reached=coerces),
+    Rule(number="R-256", reached=lambda e: casts_keys(e) or e.rejected("DUPLICATED_MAP_KEY", "NULL_MAP_KEY")),
+    Rule(number="R-257", reached=has_failing_constant),
 )
