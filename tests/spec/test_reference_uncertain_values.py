@@ -94,7 +94,7 @@ def test_an_untyped_null_is_no_condition(condition: str) -> None:
 
 @pytest.mark.parametrize("check", ["v IS NOT NULL", "COALESCE(v, 'n') <> 'n'"])
 def test_a_constraint_that_tells_the_empty_text_from_null_is_uncertain(check: str) -> None:
-    """R-744: Spark's optimizer decides which of the two it sees."""
+    """R-744: the plan decides which of the two it sees."""
     given: dict[str, Any] = {"target": [[1, "x"]], "source": [[2, ""]], "partition_by": ("v",)}
     found = merge("WHEN NOT MATCHED THEN INSERT *", **given, properties={"delta.constraints.c": check})
     assert reason(found) == "a constraint on an empty text in a partition column (R-744)"
