@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 # Features of random cases that no release's merge has words for.
 _NEVER = frozenset(
     {
+        "commit-settings",
         "column-defaults",
         "generated-columns",
         "nested-updates",

@@ -68,6 +68,7 @@ class DuckDbEngine:
         features_off=frozenset(
             {
                 "partitions",
+                "commit-settings",
                 "awkward-partition-values",
                 "schema-evolution",
                 "schemas-without-columns-or-types",
