@@ -14,6 +14,7 @@ from mergecheck.merge.expressions.functions import (
     NON_DETERMINISTIC,
     WINDOW_ONLY,
     called_functions,
+    has_predicate_subquery,
     subqueries,
 )
 
@@ -51,11 +52,16 @@ def check_condition(condition: ResolvedExpression, *, operation: str) -> None:
 
 
 def check_value(value: ResolvedExpression) -> None:
-    """Refuse aggregates, window functions and generators in a value (R-134)."""
+    """Refuse aggregates, window functions, generators, and IN and EXISTS with a query in a value (R-134)."""
     called = called_functions(value.text)
     if called & AGGREGATES:
         raise _unsupported_operator(value)
     _check_operators(value, called)
+    if has_predicate_subquery(value.text):
+        raise AnalysisError(
+            "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY",
+            f"IN and EXISTS with a query are not allowed in a value: {value.text}. Join the source with it instead.",
+        )
 
 
 def check_boolean(condition: ResolvedExpression, data_type: DataType, *, is_search: bool) -> None:

@@ -73,6 +73,12 @@ def subqueries(text: str) -> tuple[str, ...]:
     return tuple(text[tokens[first].start : tokens[last].end + 1] for first, last in _subquery_ranges(tokens))
 
 
+def has_predicate_subquery(text: str) -> bool:
+    """Tell whether an expression has IN or EXISTS with a query, outside of its subqueries."""
+    tokens = tokenize(text)
+    return any(first and tokens[first - 1].text.upper() in {"IN", "EXISTS"} for first, _ in _subquery_ranges(tokens))
+
+
 def outside_subqueries(tokens: Sequence[Token]) -> tuple[Token, ...]:
     """Leave out the tokens that belong to subqueries, brackets included."""
     inside = {index for first, last in _subquery_ranges(tokens) for index in range(first, last + 1)}

@@ -147,7 +147,7 @@ class Resolver:
             case_sensitive=self.names.case_sensitive,
             asker=self.asker,
         )
-        translator = Translator(on_scope, clock=self.clock)
+        translator = Translator(on_scope, clock=self.clock, is_search_condition=True)
         on = self.asker.condition(statement.on, statement.on_text, translator)
         asked = list(self.asker.take())
         clauses = tuple(self._clause(clause, left, values, asked) for clause, left in zip(ordered, lefts, strict=True))

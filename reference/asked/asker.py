@@ -14,7 +14,7 @@ from sqlglot import exp
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.queries.scalar_subqueries import CORRELATED, uses_outer_names
-from mergecheck.reference.types.data_types import BOOLEAN, VOID
+from mergecheck.reference.types.data_types import BOOLEAN
 from mergecheck.reference.types.typed import Typed
 
 if TYPE_CHECKING:
@@ -116,8 +116,6 @@ class Asker:
     def condition(self, node: exp.Expr, text: str, translator: Translator) -> Typed:
         """Translate a condition, or ask for it; see ``value``."""
         typed = self._translated(node, text, translator, translator.condition)
-        if typed.type == VOID:
-            return Typed(sql="CAST(NULL AS BOOLEAN)", type=BOOLEAN)
         if typed.type != BOOLEAN:
             raise UnsupportedByReferenceError("a condition that is not boolean (R-135)")
         return typed

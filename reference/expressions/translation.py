@@ -61,11 +61,13 @@ class Translator:
         special: translates what stands in a query only: aggregates and windows; None leaves a node to the translator.
         clock: the statement's one time (R-136), None if its value must not be known: a stored time would never
             be that of an engine.
+        is_search_condition: whether the expression is the ON of a merge, which is never cast to BOOLEAN.
     """
 
     scope: Scope
     subqueries: Callable[[exp.Expr, Scope], Typed] | None = None
     clock: dt.datetime | None = None
+    is_search_condition: bool = False
     special: Callable[[exp.Expr], Typed | None] | None = None
 
     def translate(self, node: exp.Expr) -> Typed:
@@ -93,11 +95,14 @@ class Translator:
             RejectedError: if it is not boolean, an untyped NULL included; the class depends on the executor (R-135).
         """
         typed = self.translate(node)
+        if typed.type == STRING and not self.is_search_condition:
+            raise UnsupportedByReferenceError("a condition of type STRING, which some executors cast (R-135)")
         if typed.type != BOOLEAN:
+            also = {"DATATYPE_MISMATCH"} | (set() if self.is_search_condition else {"CANNOT_UP_CAST_DATATYPE"})
             raise RejectedError(
                 "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
                 f"the condition {node.sql(dialect='databricks')} is of type {typed.type.ddl()}",
-                frozenset({"DATATYPE_MISMATCH"}),
+                frozenset(also),
             )
         return typed
 

@@ -23,7 +23,7 @@ def names_in(node: exp.Expr, variables: frozenset[str] = frozenset()) -> Iterato
         return
     if isinstance(node, exp.Column | exp.Dot) and is_name(node):
         parts = name_parts(node)
-        if parts[0].lower() not in variables:
+        if parts[0].lower() not in variables and parts[-1] != "*":
             yield parts
         return
     if isinstance(node, exp.Var) and node.name.upper() == "DEFAULT":  # DEFAULT is read as a column name

@@ -265,6 +265,13 @@ def test_values_take_no_aggregates_and_no_windows(value: str) -> None:
     assert failure(ON + f"WHEN MATCHED THEN UPDATE SET v = {value}").error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR"
 
 
+@pytest.mark.parametrize("value", ["EXISTS (SELECT 1 FROM u)", "s.v IN (SELECT v FROM u)", "NOT exists(SELECT 1)"])
+def test_values_take_no_predicates_with_a_query(value: str) -> None:
+    """R-134."""
+    found = failure(ON + f"WHEN MATCHED THEN UPDATE SET v = CASE WHEN {value} THEN s.v END").error_class
+    assert found == "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY"
+
+
 def test_values_may_be_non_deterministic() -> None:
     """R-134: ``rand()`` is fine in a value, and it is evaluated once."""
     merge = run(ON + "WHEN MATCHED THEN UPDATE SET v = rand()", types=Answers())

@@ -1,0 +1,137 @@
+"""Statements that only Spark can evaluate, judged on both engines on Spark; a wrong value is still found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.session import reference_for
+from mergecheck.harness.spark.session import start_session
+from mergecheck.harness.spark_values.evaluator import SparkEvaluator
+from mergecheck.harness.verdict import Expressions, Verdict
+from mergecheck.reference import MergeReference
+from mergecheck.reference.case.case_file import parse_cases
+from mergecheck.reference.outcome import Outcome, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+pytestmark = pytest.mark.spark
+
+_HEAD = "MERGE INTO target t USING source s ON t.id = s.id"
+_QUERY = "MERGE INTO target t USING (SELECT id, v FROM source WHERE soundex(v) = 'R163' LIMIT 9) s ON t.id = s.id"
+_FEED = {"delta.enableChangeDataFeed": "true"}
+
+
+@pytest.fixture(scope="module", params=[PySparkEngine, DeltaSparkEngine], ids=["pyspark", "delta-spark"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    started = request.param(start_session())
+    yield started
+    started.close()
+
+
+def case_of(sql: str, *, properties: dict[str, str] | None = None) -> Case:
+    document = {
+        "format_version": 1,
+        "id": "spark-values",
+        "target": {
+            "schema": "id INT, v STRING",
+            "files": [[[1, "a"], [2, "b"]], [[3, None]]],
+            "properties": properties or _FEED,
+        },
+        "source": {"schema": "id INT, v STRING", "rows": [[1, "Robert"], [9, "y"]]},
+        "sql": sql,
+    }
+    return parse_cases(json.dumps(document), name="test", lines=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("sql", "properties", "verdict"),
+    [
+        (f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)", None, Verdict.AGREE),
+        (
+            f"{_HEAD} WHEN MATCHED AND soundex(s.v) = 'R163' THEN DELETE WHEN NOT MATCHED THEN INSERT *",
+            None,
+            Verdict.AGREE,
+        ),
+        (f"{_HEAD} OR soundex(t.v) = soundex(s.v) WHEN MATCHED THEN UPDATE SET *", None, Verdict.AGREE),
+        (f"{_QUERY} WHEN MATCHED THEN UPDATE SET *", None, Verdict.AGREE),
+        (
+            f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = s.v",
+            {"delta.constraints.sound": "coalesce(soundex(v), '') <> 'R163'"},
+            Verdict.BOTH_REJECTED,
+        ),
+        (f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = raise_error(s.v)", None, Verdict.BOTH_REJECTED),
+        (f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = no_such_function(s.v)", None, Verdict.BOTH_REJECTED),
+    ],
+    ids=["value", "condition", "search-condition", "source-query", "check", "failing-value", "unknown-function"],
+)
+def test_engine_is_judged_by_values_from_spark(
+    engine: Engine, sql: str, properties: dict[str, str] | None, verdict: Verdict
+) -> None:
+    report = check_case(case_of(sql, properties=properties), engine, reference=reference_for(engine).evaluate)
+    assert report.verdict is verdict, (report.reason, report.mismatches)
+    assert verdict is not Verdict.AGREE or report.reference.asked
+
+
+class WrongValue:
+    """An engine that changes one cell."""
+
+    def __init__(self, inner: Engine) -> None:
+        self.name, self.version, self.capabilities = inner.name, inner.version, inner.capabilities
+        self._inner = inner
+
+    def run(self, case: Case) -> EngineResult:
+        result = self._inner.run(case)
+        assert isinstance(result, Outcome)
+        wrong = tuple((row[0], "wrong") if row[0] == 1 else row for row in result.rows)
+        return replace(result, rows=wrong)
+
+    def close(self) -> None:
+        """Leave the inner engine open."""
+
+
+def test_wrong_value_is_found(engine: Engine) -> None:
+    case = case_of(f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)")
+    report = check_case(case, WrongValue(engine), reference=reference_for(engine).evaluate)
+    assert report.verdict is Verdict.MISMATCH
+
+
+def test_duckdb_alone_does_not_ask(engine: Engine) -> None:
+    case = case_of(f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)")
+    reference = reference_for(engine, Expressions.DUCKDB).evaluate(case)
+    assert isinstance(reference.answer, Unsupported)
+    assert reference.asked == ()
+
+
+def test_spark_and_duckdb_answer_alike(engine: Engine) -> None:
+    case = case_of(f"{_HEAD} AND t.id > 0 WHEN MATCHED THEN UPDATE SET v = upper(s.v) WHEN NOT MATCHED THEN INSERT *")
+    by_spark = reference_for(engine, Expressions.SPARK).evaluate(case)
+    assert len(by_spark.asked) == 2
+    assert by_spark.answer == MergeReference().evaluate(case).answer
+
+
+def test_no_view_and_no_setting_is_left() -> None:
+    session = start_session()
+    taken = [session.newSession()]
+    evaluator = SparkEvaluator(lambda: session)
+    case = replace(
+        case_of(f"{_HEAD} WHEN MATCHED THEN UPDATE SET v = soundex(s.v)"), conf={"spark.sql.ansi.enabled": "false"}
+    )
+    MergeReference(evaluator).evaluate(case)
+    with evaluator.opened({}, {}) as opened:
+        opened.type_of("1", ())
+        used = opened.close()
+    assert used is not None
+    assert [table.name for table in used.catalog.listTables()] == []
+    assert used.conf.get("spark.sql.ansi.enabled") == taken[0].conf.get("spark.sql.ansi.enabled")
