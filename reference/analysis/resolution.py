@@ -230,7 +230,7 @@ class Resolver:
         """Cast the assigned values that use no column: the cast may fail, too."""
         for one in assigned:
             wanted = type_at(schema, one.path)
-            if wanted is not None and not one.value.sides:
+            if wanted is not None and not one.value.sides and not one.value.asked:
                 yield self.aligner.align(one.value, wanted)
 
     def _constants_of_conditions(self, clauses: Sequence[Clause]) -> Iterator[Typed]:

@@ -77,7 +77,7 @@ class Asked:
     def typed(self) -> Typed:
         """Give it as an expression that fails on the rows on which the other evaluator fails."""
         value = f"CASE WHEN {self.error} IS NOT NULL THEN error({self.error}) ELSE {self.name} END"
-        return Typed(sql=f"({value})", type=self.type, sides=self.sides)
+        return Typed(sql=f"({value})", type=self.type, sides=self.sides, asked=True)
 
 
 @dataclass(slots=True, kw_only=True)
