@@ -23,8 +23,10 @@ class Capabilities:
             can be compared.
         exact_metric_names: whether a commit must report exactly the 22 metrics of R-510 (R-501).
         metric_names: the metrics that the engine reports, if it reports some of them only; None for all.
+        commit_info: the entries of ``commitInfo`` that the engine writes as Delta does, by the names of
+            ``reference.evaluation.commit_info``; None for all.
         reasons: why a check is not made, by the check's name (``rows``, ``schema``, ``metrics``, ``cdf``, ``error``,
-            ``commit``, ``path``, ``unchanged``), or by a metric's name.
+            ``commit``, ``path``, ``unchanged``, ``table``, ``log``, ``result``), or by a metric's name.
         features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
             ``Unsupported`` to every one of them; saved cases may still use them.
         own_settings: settings of this project's merge that the engine knows; variants try those.
@@ -39,6 +41,7 @@ class Capabilities:
     error_class: bool = True
     exact_metric_names: bool = False
     metric_names: frozenset[str] | None = None
+    commit_info: frozenset[str] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     features_off: frozenset[str] = frozenset()
     conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

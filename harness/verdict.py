@@ -63,6 +63,12 @@ class Check(Enum):
     PATH = "path"
     UNCHANGED = "unchanged"
     FILES = "files"
+    TABLE = "table"
+    """what the log says of the table: properties, protocol, partition columns, name, comments"""
+    LOG = "log"
+    """what the commit says of itself: ``commitInfo`` and the flags of its actions"""
+    RESULT = "result"
+    """the row that the command returns"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,8 @@ class Outcome:
         cdf: rows of this merge's change feed followed by ``_change_type``; None if CDF is off or cannot be read.
         committed: whether a table version was created; None if the engine cannot tell.
         path: the execution path taken; None if the engine cannot tell.
+        result_row: the row that the command returned, by its columns' names in order (R-110); None if the engine
+            returns none.
     """
 
     schema: Schema
@@ -66,11 +68,17 @@ class Outcome:
     cdf: tuple[Row, ...] | None = None
     committed: bool | None = None
     path: MergePath | None = None
+    result_row: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """A merge that must succeed, as the reference computed it; metrics are bounds (R-540 to R-542)."""
+    """A merge that must succeed, as the reference computed it; metrics are bounds (R-540 to R-542).
+
+    Attributes:
+        result_row: the row that the command returns, by its columns' names in order (R-110).
+        commit_info: what the commit says of itself, see ``reference.evaluation.commit_info``; None without a commit.
+    """
 
     schema: Schema
     rows: tuple[Row, ...]
@@ -78,6 +86,8 @@ class Prediction:
     cdf: tuple[Row, ...] | None
     committed: bool
     path: MergePath
+    result_row: Mapping[str, int] | None = None
+    commit_info: Mapping[str, str] | None = None
 
     @property
     def num_changed_rows(self) -> int:

@@ -13,9 +13,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.formatting import fit, row_text
+from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import MergePath
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case, Row, Target
     from mergecheck.reference.outcome import Outcome
-
-AGAINST = "itself"
-"""``Mismatch.against`` of these checks: the engine's answer contradicts itself."""
 
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
@@ -54,7 +52,8 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
         *_schema_laws(case.target, outcome),
         *counting_laws(*counted, metrics=outcome.metrics, path=outcome.path, present=present),
         *_feed_laws(case, before, outcome),
-        *(_log_laws(outcome) if isinstance(outcome, TableOutcome) else ()),
+        *time_laws(outcome.metrics),
+        *(_log_laws(case.target, outcome) if isinstance(outcome, TableOutcome) else ()),
     ]
     return tuple(found)
 
@@ -210,7 +209,7 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         )
 
 
-def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
+def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
     """P-10: the records of added and removed files are those of the metrics. P-11: statistics are true to the rows.
 
     R-235: what evolution adds is nullable inside arrays and maps too.
@@ -229,6 +228,8 @@ def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
         yield broken_law(
             "P-10-files", f"the commit adds {outcome.num_files_added} files, but numTargetFilesAdded is {files}"
         )
+    if outcome.record is not None:
+        yield from record_laws(target, outcome, outcome.record)
     if outcome.members_not_null:
         paths = ", ".join(outcome.members_not_null)
         yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
@@ -243,8 +244,3 @@ def _log_laws(outcome: TableOutcome) -> Iterator[Mismatch]:
 
 def _widens(target: Target) -> bool:
     return target.properties.get("delta.enableTypeWidening", "false").lower() == "true"
-
-
-def broken_law(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
-    """Say that a law is broken."""
-    return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.verdict import Check
 
@@ -18,13 +19,18 @@ KINDS: Mapping[Check, frozenset[str]] = {
     Check.SCHEMA: frozenset(
         {"column_names", "column_order", "column_types", "nullability", "column_values", "R-234", "R-235"}
     ),
-    Check.METRICS: HISTORY_METRICS | {"unknown_metric", "P-5", "P-6", "P-7", "P-8", "P-9", "P-10", "P-10-files"},
+    Check.METRICS: HISTORY_METRICS
+    | {"unknown_metric", "P-5", "P-6", "P-7", "P-8", "P-9", "P-10"}
+    | {"P-10-files", "P-10-bytes", "P-10-change-files", "R-542"},
     Check.CDF: _ROWS | {"no_cdf", "spurious_cdf", "P-12", "P-13"},
     Check.ERROR: frozenset({"no_error", "spurious_error", "error_class", "breakdown"}),
-    Check.COMMIT: frozenset({"no_commit", "spurious_commit", "R-239", "R-501", "R-714", "R-715"}),
+    Check.COMMIT: frozenset({"no_commit", "spurious_commit", "R-239", "R-501", "R-714", "R-715", "R-730"}),
     Check.PATH: frozenset({"path"}),
     Check.UNCHANGED: frozenset({"changed_after_error", "committed"}),
     Check.FILES: frozenset({"P-11"}),
+    Check.TABLE: frozenset({"R-704"}),
+    Check.LOG: COMMIT_INFO | {"R-701", "R-702"},
+    Check.RESULT: frozenset({"result_row"}),
 }
 """The kinds of each check's mismatches."""
 

@@ -1,8 +1,8 @@
 """Compare what an engine answered with what the reference, or the author of the case, says must come out.
 
 Exact everywhere: multisets of typed rows, metrics within their bounds, change rows, the schema, whether a version was
-created, the path, and the class of an error. What an engine cannot show is returned as an unsupported check; it never
-counts as passed.
+created, what the commit says of itself, the command's row, the path, and the class of an error. What an engine cannot
+show is returned as an unsupported check; it never counts as passed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.commit_info import commit_info_mismatches, result_row_mismatches
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
@@ -23,6 +24,7 @@ from mergecheck.reference.outcome import Bound, Outcome, Rejection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.engine import Capabilities
     from mergecheck.reference.case.model import Expectation, Row
     from mergecheck.reference.outcome import Prediction
@@ -59,13 +61,22 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         (Check.CDF, (lambda: _cdf(prediction, outcome)) if capabilities.cdf else None),
         (Check.COMMIT, (lambda: _commit(prediction, outcome)) if outcome.committed is not None else None),
         (Check.PATH, (lambda: _path(prediction, outcome)) if outcome.path is not None else None),
+        (Check.LOG, _log_check(prediction, outcome, capabilities)),
+        (Check.RESULT, (lambda: _result(prediction, outcome)) if outcome.result_row is not None else None),
     ]
     metrics = _unreported(prediction.metrics, capabilities) if _has_metrics(outcome, capabilities) else ()
+    unsupported = [
+        check
+        for check, compare in checks
+        if compare is None
+        or (check is Check.METRICS and metrics)
+        or (check is Check.LOG and capabilities.commit_info is not None)
+    ]
+    if _record(outcome) is None:
+        unsupported.append(Check.TABLE)  # a law needs no reference, but a log
     return Comparison(
         mismatches=tuple(m for _, compare in checks if compare is not None for m in compare()),
-        unsupported=tuple(
-            check for check, compare in checks if compare is None or (check is Check.METRICS and metrics)
-        ),
+        unsupported=tuple(unsupported),
         unsupported_metrics=metrics,
     )
 
@@ -275,6 +286,29 @@ def _path(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
         return ()
     text = f"reference: path {prediction.path.value} (R-402), engine: path {outcome.path.value}"
     return (_mismatch(Check.PATH, REFERENCE, "path", text),)
+
+
+def _record(outcome: Outcome) -> CommitRecord | None:
+    return outcome.record if isinstance(outcome, TableOutcome) else None
+
+
+def _log_check(
+    prediction: Prediction, outcome: Outcome, capabilities: Capabilities
+) -> Callable[[], tuple[Mismatch, ...]] | None:
+    """Compare ``commitInfo``, if there is a commit on both sides; that one side has none is a difference of its own."""
+    record = _record(outcome)
+    if record is None:
+        return None
+    wanted = prediction.commit_info
+    if wanted is None or not record.num_commits:
+        return lambda: ()
+    return lambda: tuple(commit_info_mismatches(wanted, record, names=capabilities.commit_info, against=REFERENCE))
+
+
+def _result(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
+    if prediction.result_row is None or outcome.result_row is None:
+        return ()
+    return result_row_mismatches(prediction.result_row, outcome.result_row, against=REFERENCE)
 
 
 def _mismatch(check: Check, against: str, kind: str, *lines: str) -> Mismatch:

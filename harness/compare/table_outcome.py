@@ -2,9 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from mergecheck.reference.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedAction:
+    """One action of a commit.
+
+    Attributes:
+        kind: ``add``, ``remove``, ``cdc``, ``commitInfo``, ``metaData``, ``protocol`` or another word of the protocol.
+        size: bytes of its file, of a file action only.
+        data_change: what it says of itself; None if it does not say it.
+    """
+
+    kind: str
+    size: int | None = None
+    data_change: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRecord:
+    """What a table's log says of a merge.
+
+    Attributes:
+        read_version: newest version of the table before the merge.
+        num_commits: versions that were made since.
+        actions: the actions of the newest commit, in order; empty if there was none.
+        info: the newest ``commitInfo`` as it is in the log, without its metrics.
+        definition_before: what ``metaData`` and ``protocol`` said of the table before the merge, entry by entry,
+            except the names and types of columns.
+        definition: the same afterwards.
+        added_columns: paths of the columns and nested fields that the merge added.
+    """
+
+    read_version: int
+    num_commits: int
+    actions: tuple[LoggedAction, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+    definition_before: Mapping[str, str]
+    definition: Mapping[str, str]
+    added_columns: frozenset[str] = frozenset()
+
+    def count(self, kind: str) -> int:
+        """Count the actions of a kind."""
+        return sum(action.kind == kind for action in self.actions)
+
+    def num_bytes(self, kind: str) -> int:
+        """Add up the sizes of the files of a kind of action."""
+        return sum(action.size or 0 for action in self.actions if action.kind == kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +70,7 @@ class TableOutcome(Outcome):
         history_metrics: whether commits hold metrics under the case's settings (R-501).
         commit_faults: what the commit should say, or leave out, under the case's settings: rule and text.
         file_faults: what the added files' statistics say and their rows deny, for a person.
+        record: what the log says; None if it was not read.
     """
 
     num_records_added: int
@@ -28,3 +80,4 @@ class TableOutcome(Outcome):
     history_metrics: bool = True
     commit_faults: tuple[tuple[str, str], ...] = ()
     file_faults: tuple[str, ...] = ()
+    record: CommitRecord | None = None

@@ -48,13 +48,21 @@ def is_constraint(key: str) -> bool:
     return key.lower().startswith(_CONSTRAINT_PREFIX)
 
 
-def schema_to_json(schema: Schema) -> str:
+def schema_to_json(schema: Schema, *, comment: str | None = None) -> str:
     """Spell a schema as Delta's log does.
+
+    Args:
+        schema: the columns.
+        comment: a comment for every column, followed by its name; None for no comments.
 
     Raises:
         ValueError: for a VOID column, which a table cannot store.
     """
-    return json.dumps(_struct_to_json(schema.columns), ensure_ascii=False)
+    spelled = _struct_to_json(schema.columns)
+    if comment is not None:
+        for member in spelled["fields"]:
+            member["metadata"]["comment"] = f"{comment} {member['name']}"
+    return json.dumps(spelled, ensure_ascii=False)
 
 
 def schema_from_json(text: str) -> Schema:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction, TableOutcome
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report.json import answer_json
 from mergecheck.reference.case.case_file import change_schema
@@ -25,6 +25,7 @@ FOLDER = "harness/corruptions/answers"
 
 _TABLE_COUNTS = ("num_records_added", "num_records_removed", "num_files_added")
 _TABLE_TEXTS = ("members_not_null", "file_faults")
+_NAMES = ("metric_names", "commit_info")
 _SHOWN = ("rows", "schema", "metrics", "cdf", "error_class", "exact_metric_names")
 
 
@@ -53,7 +54,7 @@ def answers_to_json(engine: Engine, answers: dict[str, Outcome | Rejection]) -> 
         "version": engine.version,
         "capabilities": {
             **{name: getattr(known, name) for name in _SHOWN},
-            "metric_names": None if known.metric_names is None else sorted(known.metric_names),
+            **{name: None if names is None else sorted(names) for name, names in _names(known).items()},
         },
         "answers": {name: _answer_to_json(answer) for name, answer in sorted(answers.items())},
     }
@@ -65,27 +66,35 @@ def load_answers() -> dict[str, RecordedEngine]:
     folder = resources.files("mergecheck.harness.corruptions") / "answers"
     found: dict[str, RecordedEngine] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        document = json.loads(file.read_text(encoding="utf-8"))
-        given = document["capabilities"]
-        names = given.pop("metric_names")
-        capabilities = Capabilities(**given, metric_names=None if names is None else frozenset(names))
-        for name, answer in document["answers"].items():
-            found[name] = RecordedEngine(
-                name=document["engine"],
-                version=document["version"],
-                capabilities=capabilities,
-                answer=_answer_from_json(answer, name),
-            )
+        found |= answers_from_json(file.read_text(encoding="utf-8"))
     return found
+
+
+def answers_from_json(text: str) -> dict[str, RecordedEngine]:
+    """Read one engine's answers, as ``answers_to_json`` writes them; each is an engine that gives it."""
+    document = json.loads(text)
+    given = document["capabilities"]
+    for name in _NAMES:
+        given[name] = None if given[name] is None else frozenset(given[name])
+    return {
+        name: RecordedEngine(
+            name=document["engine"],
+            version=document["version"],
+            capabilities=Capabilities(**given),
+            answer=_answer_from_json(answer, name),
+        )
+        for name, answer in document["answers"].items()
+    }
+
+
+def _names(known: Capabilities) -> dict[str, frozenset[str] | None]:
+    return {name: getattr(known, name) for name in _NAMES}
 
 
 def _answer_to_json(answer: Outcome | Rejection) -> dict[str, Any]:
     document = answer_json(answer) or {}
     if isinstance(answer, Rejection):
         return {**document, "unchanged": answer.unchanged}
-    if isinstance(answer, TableOutcome):
-        counts = {name: getattr(answer, name) for name in _TABLE_COUNTS}
-        document["table"] = {**counts, **{name: list(getattr(answer, name)) for name in _TABLE_TEXTS}}
     return document
 
 
@@ -102,12 +111,26 @@ def _answer_from_json(document: dict[str, Any], where: str) -> Outcome | Rejecti
         "cdf": None if cdf is None else _rows(cdf, change_schema(schema), where),
         "committed": document["committed"],
         "path": None if document["path"] is None else MergePath(document["path"]),
+        "result_row": document["result_row"],
     }
     table = document.get("table")
     if table is None:
         return Outcome(**outcome)
     texts: dict[str, Any] = {name: tuple(table[name]) for name in _TABLE_TEXTS}
-    return TableOutcome(**outcome, **{name: table[name] for name in _TABLE_COUNTS}, **texts)
+    record = None if table["log"] is None else _record_from_json(table["log"])
+    return TableOutcome(**outcome, **{name: table[name] for name in _TABLE_COUNTS}, **texts, record=record)
+
+
+def _record_from_json(log: dict[str, Any]) -> CommitRecord:
+    return CommitRecord(
+        read_version=log["read_version"],
+        num_commits=log["num_commits"],
+        actions=tuple(LoggedAction(**action) for action in log["actions"]),
+        info=log["commit_info"],
+        definition_before=log["definition_before"],
+        definition=log["definition"],
+        added_columns=frozenset(log["added_columns"]),
+    )
 
 
 def _rows(rows: list[Any], schema: Schema, where: str) -> tuple[tuple[Any, ...], ...]:

@@ -6,6 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.corruptions.log_entries import (
+    actions_changed,
+    commit_info_changed,
+    definition_changed,
+    file_metrics_changed,
+    result_row_changed,
+    times_changed,
+)
 from mergecheck.harness.corruptions.values import other_rows
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.reference.case.case_file import change_schema
@@ -15,23 +23,12 @@ from mergecheck.reference.types.data_types import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.harness.engine import Capabilities
-    from mergecheck.reference.case.model import Case, Row
-    from mergecheck.reference.outcome import Reference
+    from mergecheck.harness.corruptions.answered import Answered
+    from mergecheck.reference.case.model import Row
 
 Item = TypeVar("Item")
 _COUNTS = ("numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 _CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """An engine's answer to a case, and what it is held against."""
-
-    case: Case
-    reference: Reference
-    capabilities: Capabilities
-    result: Outcome | Rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +250,12 @@ CORRUPTIONS = (
     Corruption("the columns are in another order", _of_outcome(_columns_turned)),
     Corruption("the path is another", _of_outcome(_other_path)),
     Corruption("files, their rows or their statistics are others", _of_outcome(_files)),
+    Corruption("bytes or files in the metrics are not those of the log", _of_outcome(file_metrics_changed)),
+    Corruption("a part takes longer than the whole", _of_outcome(times_changed)),
+    Corruption("the log says something else of the table", _of_outcome(definition_changed)),
+    Corruption("the commit has other actions, or flags", _of_outcome(actions_changed)),
+    Corruption("the commit says something else of itself", _of_outcome(commit_info_changed)),
+    Corruption("the command returns another row", _of_outcome(result_row_changed)),
     Corruption("the merge is refused, or crashes", _of_outcome(_refused)),
     Corruption("the error is of another class", _of_rejection(_another_class)),
     Corruption("the error has another message", _of_rejection(_another_message)),

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.corruptions.catalogue import CORRUPTIONS, Answered
+from mergecheck.harness.corruptions.answered import Answered
+from mergecheck.harness.corruptions.catalogue import CORRUPTIONS
 from mergecheck.harness.oracles.prepared_case import PreparedCase
 from mergecheck.harness.oracles.reference_oracle import check_prepared
 from mergecheck.harness.verdict import Verdict

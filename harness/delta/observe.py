@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.check_commit import commit_faults, records_metrics
 from mergecheck.harness.delta.check_statistics import file_faults
+from mergecheck.harness.delta.commit_record import commit_record, size_faults
 from mergecheck.harness.delta.read import (
     change_rows,
     has_change_files,
@@ -24,12 +26,12 @@ from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from mergecheck.harness.delta.read import TableState
+    from mergecheck.harness.delta.read import LiveFile, TableState
     from mergecheck.reference.case.model import Row, Target
-    from mergecheck.reference.outcome import MergePath, Outcome
+    from mergecheck.reference.outcome import MergePath
 
 UNREADABLE_TABLE = "MERGECHECK_UNREADABLE_TABLE"
 """Error class of a merge that committed something nobody can read."""
@@ -41,8 +43,9 @@ def observe(
     metrics: Mapping[str, int],
     taken: MergePath | None,
     conf: Mapping[str, str],
+    result_row: Mapping[str, int] | None = None,
     since: int = 0,
-) -> Outcome | Rejection:
+) -> TableOutcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     Args:
@@ -51,10 +54,11 @@ def observe(
             committed (R-502) or history metrics are off (R-501).
         taken: the execution path, which leaves no trace in the table.
         conf: the settings of the case.
+        result_row: the row that the command returned, if it returns one.
         since: the table's version before the merge.
     """
     try:
-        return _read_outcome(path, metrics, taken, conf, since)
+        return replace(_read_outcome(path, metrics, taken, conf, since), result_row=result_row)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
@@ -85,15 +89,27 @@ def _read_outcome(
         path=taken,
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
+        num_files_added=len(added) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
         commit_faults=tuple(commit_faults(actions, conf)) if committed else (),
-        file_faults=tuple(
-            fault
-            for file in written
-            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
-        ),
+        file_faults=faults_of_files(path, state, written) if committed else (),
+        record=commit_record(path, since=since),
     )
+
+
+def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) -> tuple[str, ...]:
+    """Tell what the newest commit says of the files that it wrote, and the files deny: sizes and statistics.
+
+    Args:
+        path: the table.
+        state: its newest version.
+        written: the data files that the commit added.
+    """
+    of_rows = (
+        fault for file in written for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+    )
+    return (*size_faults(path, state.version), *of_rows)
 
 
 def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:

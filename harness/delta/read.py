@@ -142,17 +142,30 @@ def num_removed_records(path: Path, version: int) -> int:
 
 
 def table_metadata(path: Path, version: int) -> Action:
-    """Return the newest ``metaData`` action of the log.
+    """Return the ``metaData`` action of a version: the newest up to it.
 
     Raises:
         ValueError: for a log without any.
     """
+    return _newest(path, version, "metaData")
+
+
+def table_protocol(path: Path, version: int) -> Action:
+    """Return the ``protocol`` action of a version: the newest up to it.
+
+    Raises:
+        ValueError: for a log without any.
+    """
+    return _newest(path, version, "protocol")
+
+
+def _newest(path: Path, version: int, kind: str) -> Action:
     for commit in range(version, -1, -1):
         for action in read_actions(path, commit):
-            if "metaData" in action:
-                metadata: Action = action["metaData"]
-                return metadata
-    raise ValueError(f"no commit in the log of {path} has a metaData action")
+            if kind in action:
+                found: Action = action[kind]
+                return found
+    raise ValueError(f"no commit in the log of {path} has a {kind} action")
 
 
 def live_files(path: Path, version: int) -> list[Action]:

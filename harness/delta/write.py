@@ -43,12 +43,15 @@ _LEGACY_VERSIONS = {
     "generatedColumns": 4,
 }  # the first writer version with it
 
+_DESCRIPTION = {"name": "target", "description": "the target of a case"}
+_COMMENT = "what the case says of"
+
 
 class UnwritableTableError(ValueError):
     """The case asks for a table that this module cannot write; the message says why."""
 
 
-def write_target(target: Target, path: Path) -> None:
+def write_target(target: Target, path: Path, *, described: bool = True) -> None:
     """Write a target as version 0 of a Delta table.
 
     The rows lie in the files that ``reference.case.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
@@ -58,18 +61,19 @@ def write_target(target: Target, path: Path) -> None:
     Args:
         target: the table before the merge.
         path: a directory that does not exist yet, or an empty one.
+        described: give the table a name and a description, and each column a comment, which a merge must keep.
 
     Raises:
         UnwritableTableError: for rows without columns, nothing but partition columns (R-745), VOID columns, BINARY
             partition columns and column mapping.
     """
-    schema_json = _checked_schema(target)
+    schema_json = _checked_schema(target, comment=_COMMENT if described else None)
     log = path / "_delta_log"
     log.mkdir(parents=True)
     actions: list[dict[str, Any]] = [
         {"commitInfo": {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}},
         {"protocol": _protocol(target)},
-        {"metaData": _metadata(target, schema_json)},
+        {"metaData": _metadata(target, schema_json) | (_DESCRIPTION if described else {})},
     ]
     actions.extend({"txn": {"appId": app, "version": version}} for app, version in target.transactions.items())
     actions.extend({"add": add} for add in _write_files(target, path))
@@ -88,10 +92,10 @@ def write_source(source: Source, path: Path) -> None:
     if len(set(folded)) < len(folded):
         raise UnwritableTableError("a table cannot hold two columns whose names differ in case only")
     layout = TargetLayout(row_group_rows=source.layout.batch_rows, string_type=source.layout.string_type)
-    write_target(Target(schema=source.schema, files=(source.rows,), layout=layout), path)
+    write_target(Target(schema=source.schema, files=(source.rows,), layout=layout), path, described=False)
 
 
-def _checked_schema(target: Target) -> str:
+def _checked_schema(target: Target, *, comment: str | None) -> str:
     mode = target.properties.get("delta.columnMapping.mode", "none")
     if mode != "none":
         raise UnwritableTableError(f"delta.columnMapping.mode = {mode} (leave the property out)")
@@ -102,7 +106,7 @@ def _checked_schema(target: Target) -> str:
     if any(c.name in target.partition_by and c.type == types.BINARY for c in target.schema.columns):
         raise UnwritableTableError("partitioned by a BINARY column, whose text readers do not agree about")
     try:
-        return schema_to_json(target.schema)
+        return schema_to_json(target.schema, comment=comment)
     except ValueError as error:
         raise UnwritableTableError(str(error)) from error
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.core.schema_json import schema_from_json
@@ -24,20 +25,21 @@ from mergecheck.harness.spark.packages import has_delta, request_delta
 from mergecheck.harness.spark.session import another_session
 from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
 from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.outcome import Outcome, Rejection
+from mergecheck.reference.outcome import MergePath, Outcome, Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
-_NO_PATH = "Delta Lake does not report which path a merge took (R-402)"
+_NO_PATH = "the path shows in the commit only, and there is none"
 
 # A table of a few rows needs no parallel reading of its log, and a run of thousands of tables no memory of old ones.
 _SESSION_SETTINGS = {
@@ -61,7 +63,11 @@ class DeltaSparkEngine(SparkEngine):
     """
 
     name = "delta-spark"
-    capabilities = Capabilities(exact_metric_names=True, reasons={"path": _NO_PATH})
+    capabilities = Capabilities(
+        exact_metric_names=True,
+        commit_info=COMMIT_INFO - {"dataChange"},
+        reasons={"path": _NO_PATH, "log": "commitInfo of Delta Lake 4.4 has no dataChange"},
+    )
     profiles = COMPILED_PROFILES
 
     def __init__(
@@ -112,15 +118,17 @@ class DeltaSparkEngine(SparkEngine):
         """Merge by SQL over the tables ``target`` and ``source``, and read the table by Delta Lake."""
         spark = staged.spark
         try:
-            with _tables(staged), recording(spark, staged.plans):
-                spark.sql(in_sql_order(staged.case.sql))
+            with _tables(staged):
+                with recording(spark, staged.plans):
+                    returned = spark.sql(in_sql_order(staged.case.sql))
+                row = returned.first()
         except EngineDownError:
             raise
         except Exception as error:  # noqa: BLE001 - what escapes from the system under test is its answer
             staged.staged.download(staged.path)
             return _rejection(staged, error)
         staged.staged.download(staged.path)
-        return _observed(staged)
+        return _observed(staged, None if row is None else row.asDict())
 
 
 def _without_delta(spark: SparkSession) -> str:
@@ -157,9 +165,9 @@ def _rejection(staged: StagedCase, error: Exception) -> Rejection:
     return Rejection(error_class=error_class_of(error), message=error_message(error), unchanged=unchanged)
 
 
-def _observed(staged: StagedCase) -> Outcome | Rejection:
+def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Rejection:
     spark, place = staged.spark, staged.location
-    seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, since=staged.since)
+    seen = observe(staged.path, metrics={}, taken=None, conf=staged.case.conf, result_row=row, since=staged.since)
     if isinstance(seen, Rejection):
         return seen
     try:
@@ -168,11 +176,29 @@ def _observed(staged: StagedCase) -> Outcome | Rejection:
         if not seen.committed:
             return seen
         changes = _change_feed(spark, seen, place, version=staged.since + 1)
-        return replace(seen, metrics=_history_metrics(spark, place), cdf=changes)
+        metrics = _history_metrics(spark, place)
+        return replace(seen, metrics=metrics, cdf=changes, path=path_taken(metrics, seen.record))
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
         message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {error_message(error)}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
+
+
+def path_taken(metrics: Mapping[str, int], record: CommitRecord | None) -> MergePath | None:
+    """Tell by a commit's metrics and actions which path Delta took (R-402, R-512, R-701).
+
+    A part that did not run took no time. Of the paths with a scan and a write, only the rewriting one removes files;
+    with deletion vectors a file is also removed when it is added again.
+    """
+    if record is None or not {"scanTimeMs", "rewriteTimeMs"} <= metrics.keys():
+        return None
+    if metrics["scanTimeMs"] == 0:
+        return MergePath.A
+    if metrics["rewriteTimeMs"] == 0:
+        return MergePath.C
+    if any(metrics.get(f"numTargetDeletionVectors{what}") for what in ("Added", "Removed", "Updated")):
+        return MergePath.E
+    return MergePath.D if record.count("remove") else MergePath.B
 
 
 def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:

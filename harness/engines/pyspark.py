@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mergecheck.merge.command import MergeResult
     from mergecheck.reference.outcome import EngineResult
 
+_RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
+"""The names of ``MergeResult.row`` (R-110)."""
+
 
 class PySparkEngine(SparkEngine):
     """Runs a case through ``mergecheck.merge.merge_sql`` on a fresh Delta table."""
@@ -91,4 +94,12 @@ def _answer(staged: StagedCase, result: MergeResult | Exception) -> EngineResult
         unchanged = is_unchanged(staged.case.target, staged.path, since=staged.since)
         return Rejection(error_class=error_class, message=message, unchanged=unchanged)
     taken = None if result.path is None else MergePath(result.path.value)
-    return observe(staged.path, metrics=result.metrics, taken=taken, conf=staged.case.conf, since=staged.since)
+    row = None if result.row is None else dict(zip(_RESULT_COLUMNS, result.row, strict=True))
+    return observe(
+        staged.path,
+        metrics=result.metrics,
+        taken=taken,
+        conf=staged.case.conf,
+        result_row=row,
+        since=staged.since,
+    )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
 
 
-_CONSEQUENCES = frozenset({Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH})
+_CONSEQUENCES = frozenset({Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH, Check.LOG, Check.RESULT})
 
 
 class KnownFindings:

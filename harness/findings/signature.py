@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Clause
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-_BY_KIND = frozenset({Check.ERROR, Check.METRICS, Check.FILES, Check.COMMIT, Check.PATH, Check.UNCHANGED, Check.SCHEMA})
+_BY_KIND = frozenset(Check) - {Check.ROWS, Check.CDF}
 _FAILS = frozenset({"spurious_error", "breakdown", "error_class"})
 _WORDS = frozenset({"update", "delete", "insert", "not", "by", "source", "and", "set", "*", "with"})
 _NO_MEANING = (exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean)

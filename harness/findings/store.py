@@ -32,7 +32,10 @@ _PRECEDENCE = (
     Check.CDF,
     Check.METRICS,
     Check.FILES,
+    Check.TABLE,
     Check.COMMIT,
+    Check.LOG,
+    Check.RESULT,
     Check.PATH,
 )
 

@@ -42,4 +42,5 @@ def answered(answer: Prediction | Rejection | Unsupported) -> EngineResult:
         cdf=answer.cdf,
         committed=answer.committed,
         path=answer.path,
+        result_row=answer.result_row,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.coverage.case_space import possible_pairs
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import change_schema
@@ -14,6 +15,7 @@ from mergecheck.reference.outcome import Outcome, Prediction, Rejection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.outcome import Bound, Unsupported
@@ -130,13 +132,43 @@ def answer_json(answer: Outcome | Prediction | Rejection | Unsupported | None) -
         return {"error": error}
     if not isinstance(answer, Outcome | Prediction):
         return None
-    return {
+    document = {
         "rows": encode_rows(answer.rows, answer.schema),
         "schema": answer.schema.ddl(),
         "metrics": metrics_json(answer),
         "cdf": None if answer.cdf is None else encode_rows(answer.cdf, change_schema(answer.schema)),
         "committed": answer.committed,
         "path": answer.path.value if answer.path is not None else None,
+        "result_row": None if answer.result_row is None else dict(answer.result_row),
+    }
+    if isinstance(answer, Prediction):
+        return document | {"commit_info": None if answer.commit_info is None else dict(answer.commit_info)}
+    return document | {"table": table_json(answer) if isinstance(answer, TableOutcome) else None}
+
+
+def table_json(outcome: TableOutcome) -> dict[str, Any]:
+    """Write what the table's files and log show."""
+    return {
+        "num_records_added": outcome.num_records_added,
+        "num_records_removed": outcome.num_records_removed,
+        "num_files_added": outcome.num_files_added,
+        "members_not_null": list(outcome.members_not_null),
+        "file_faults": list(outcome.file_faults),
+        "log": None if outcome.record is None else _record(outcome.record),
+    }
+
+
+def _record(record: CommitRecord) -> dict[str, Any]:
+    return {
+        "read_version": record.read_version,
+        "num_commits": record.num_commits,
+        "actions": [
+            {"kind": action.kind, "size": action.size, "data_change": action.data_change} for action in record.actions
+        ],
+        "commit_info": dict(record.info),
+        "definition_before": dict(record.definition_before),
+        "definition": dict(record.definition),
+        "added_columns": sorted(record.added_columns),
     }
 
 

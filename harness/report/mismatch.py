@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.invariants import AGAINST
+from mergecheck.harness.compare.commit_laws import AGAINST
 from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines

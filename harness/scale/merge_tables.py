@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause, TargetConjunct
     from mergecheck.reference.case.model import Target
     from mergecheck.reference.types.typed import Typed
 
@@ -209,5 +209,5 @@ def _condition(clause: ResolvedClause) -> str:
     return "TRUE" if clause.condition is None else clause.condition.sql
 
 
-def _conjunction(parts: tuple[Typed, ...]) -> str:
-    return "(" + (" AND ".join(part.sql for part in parts) or "TRUE") + ")"
+def _conjunction(parts: tuple[TargetConjunct, ...]) -> str:
+    return "(" + (" AND ".join(part.condition.sql for part in parts) or "TRUE") + ")"

@@ -23,6 +23,7 @@ from mergecheck.reference import MergeReference
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.storage import Statistics
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ class _Run:
         """Read the table: the next step starts from what is really there."""
         state = read_table(self._path)
         files = tuple(file.rows for file in state.files)
-        self._target = replace(self._target, schema=state.schema, files=files)
+        # which of the files have statistics is the engine's choice; with them R-322 leaves most open
+        layout = replace(self._target.layout, statistics=Statistics.ALL)
+        self._target = replace(self._target, schema=state.schema, files=files, layout=layout)
         return state
 
 

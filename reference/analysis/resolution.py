@@ -5,6 +5,7 @@ The order of the steps is R-113's, because the first that fails decides the erro
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from mergecheck.reference.analysis.validation import check_condition, check_valu
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.syntax.statement import Action, Kind
+from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 from mergecheck.reference.types.data_types import STRING, VOID, Schema, type_at
 from mergecheck.reference.types.typed import Side, Typed, typed_null
 
@@ -32,12 +33,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TargetConjunct:
+    """A conjunct of a condition that uses no source column (R-421).
+
+    Attributes:
+        columns: positions of the target columns that it uses.
+        constants: the values in it that use no column.
+    """
+
+    condition: Typed
+    columns: frozenset[int]
+    constants: tuple[Typed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedClause:
     """A clause ready to evaluate.
 
     Attributes:
         condition: None if the clause has none.
-        target_only: the conjunction of the condition's target-only conjuncts (R-421), None if there are none.
+        target_only: the condition's target-only conjuncts (R-421); empty if there are none.
         assigned: what the statement assigns, stars expanded; empty for DELETE.
         values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
             empty for DELETE.
@@ -49,7 +64,7 @@ class ResolvedClause:
     kind: Kind
     action: Action
     condition: Typed | None
-    target_only: tuple[Typed, ...]
+    target_only: tuple[TargetConjunct, ...]
     assigned: tuple[Assigned, ...]
     values: tuple[Typed, ...]
     asked: tuple[Asked, ...] = ()
@@ -74,7 +89,7 @@ class Resolved:
 
     on: Typed
     constants: tuple[Typed, ...]
-    on_target_only: tuple[Typed, ...]
+    on_target_only: tuple[TargetConjunct, ...]
     on_is_equality: bool
     clauses: tuple[ResolvedClause, ...]
     final_schema: Schema
@@ -187,7 +202,7 @@ class Resolver:
         conditions = Translator(scope, clock=self.clock)
         translator = Translator(scope, subqueries=self.subqueries)
         condition: Typed | None = None
-        target_only: tuple[Typed, ...] = ()
+        target_only: tuple[TargetConjunct, ...] = ()
         is_known = True
         if clause.condition is not None:
             _refuse_null(clause.condition, conditions)
@@ -294,7 +309,7 @@ def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[S
 
 def _target_only(
     conjuncts: Sequence[exp.Expr], translator: Translator, *, asks: bool
-) -> tuple[tuple[Typed, ...], bool]:
+) -> tuple[tuple[TargetConjunct, ...], bool]:
     """Translate the conjuncts that use no source column: those without any column too (R-321).
 
     Args:
@@ -305,7 +320,7 @@ def _target_only(
     Returns:
         The conjuncts, and whether these are all.
     """
-    found: list[Typed] = []
+    found: list[TargetConjunct] = []
     is_known = True
     for part in conjuncts:
         if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
@@ -317,8 +332,28 @@ def _target_only(
                 raise
             is_known = False
         else:
-            found += [typed] if typed.sides <= frozenset({Side.TARGET}) else []
+            if typed.sides <= frozenset({Side.TARGET}):
+                columns, constants = _columns(part, translator), _constants(part, translator)
+                found.append(TargetConjunct(condition=typed, columns=columns, constants=constants))
     return tuple(found), is_known
+
+
+def _columns(condition: exp.Expr, translator: Translator) -> frozenset[int]:
+    found: set[int] = set()
+    for column in condition.find_all(exp.Column):
+        with suppress(RejectedError, UnsupportedByReferenceError):  # a variable of a lambda is no column
+            found.add(translator.scope.column(name_parts(column))[1])
+    return frozenset(found)
+
+
+def _constants(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
+    """Translate the numbers, texts and casts of a condition that use no column, as far as they are values."""
+    found: list[Typed] = []
+    for node in condition.find_all(exp.Literal, exp.Neg, exp.Cast):
+        if node.find(exp.Column) is None:
+            with suppress(RejectedError, UnsupportedByReferenceError):  # a part of an interval or of a type
+                found.append(translator.translate(node))
+    return tuple(found)
 
 
 def _written_conjuncts(condition: exp.Expr) -> list[exp.Expr]:

@@ -1,7 +1,7 @@
 """How the tables of a case are stored, beyond which rows lie in which file: what no merge may depend on.
 
-The reference does not look at it. An engine that cannot honour a part of it (a local relation has no row groups)
-leaves that part out; the rows are the same either way.
+The reference looks at the statistics only, which decide whether a file may be pruned (R-322). An engine that cannot
+honour a part of it (a local relation has no row groups) leaves that part out; the rows are the same either way.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Input: on, clauses, final_schema         ``Resolved``
 5. written, constraints                  ``Evaluation._check_written``
 6. metrics                               ``Evaluation._metrics``, ``predict_metrics``
 6. change rows                           ``Evaluation._feed``
-6. commit                                ``Evaluation._commits``
+6. commit                                ``Evaluation._commits``, ``predict_commit_info``
 =======================================  ====================================================================
 
 DuckDB evaluates the expressions of the statement (``tables``); what follows from them is sets of rows, in Python.
@@ -35,8 +35,10 @@ from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.case.layout import physical_files
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
+from mergecheck.reference.evaluation.pruning import may_be_pruned
 from mergecheck.reference.evaluation.rewrite import choose_path, copied_rows, touched_files
 from mergecheck.reference.evaluation.tables import Tables
 from mergecheck.reference.evaluation.written_rows import (
@@ -127,7 +129,8 @@ class Evaluation:
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
         if self.merge.is_matched_only and not all(c.is_target_only_known for c in self.merge.of(Kind.MATCHED)):
             raise UnsupportedByReferenceError("which ambiguous matches a condition prunes that is asked for (R-322)")
-        if self.merge.is_matched_only and tables.multi_matched_may_be_pruned():
+        ambiguous = self.matches.multi_matched
+        if self.merge.is_matched_only and may_be_pruned(tables, self.merge, self.files, ambiguous):
             return rejection, self._prediction(tables, self.matches)
         if self.several_matches is SeveralMatches.REFUSED:
             return rejection, None
@@ -160,13 +163,17 @@ class Evaluation:
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         self._check_written(effects, copied, path, checks, tables)
         feed = self._feed(effects)
+        metrics = self._metrics(matches, effects, copied, feed, path)
+        committed = self._commits(effects, path)
         return Prediction(
             schema=final,
             rows=self._result(effects, touched),
-            metrics=self._metrics(matches, effects, copied, feed, path),
+            metrics=metrics,
             cdf=feed if target.change_data_feed else None,
-            committed=self._commits(effects, path),
+            committed=committed,
             path=path,
+            result_row=predict_result_row(metrics),
+            commit_info=self._commit_info(effects, path) if committed else None,
         )
 
     def _effects(self, tables: Tables, checks: Sequence[RowCheck]) -> Effects:
@@ -315,11 +322,21 @@ class Evaluation:
     def _commits(self, effects: Effects, path: MergePath) -> bool:
         """Tell if the merge makes a version of the table (R-732)."""
         return (
-            path is MergePath.D
-            or bool(effects.inserted)
+            self._changes_data(effects, path)
             or self.merge.final_schema != self.target.schema
             or self.settings.record_empty_commits
             or self.settings.transaction is not None  # a commit with its number is not empty (R-715)
+        )
+
+    def _changes_data(self, effects: Effects, path: MergePath) -> bool:
+        """Tell if the merge adds or removes a file (R-701)."""
+        return path is MergePath.D or bool(effects.inserted)
+
+    def _commit_info(self, effects: Effects, path: MergePath) -> dict[str, str]:
+        return predict_commit_info(
+            self.merge,
+            changes_data=self._changes_data(effects, path),
+            changes_schema=self.merge.final_schema != self.target.schema,
         )
 
 

@@ -32,7 +32,7 @@ from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.trace import Candidate, Matches
 from mergecheck.reference.types.data_types import StructType
-from mergecheck.reference.types.typed import Side
+from mergecheck.reference.types.typed import Side, duckdb_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,11 +203,17 @@ class Tables:
             null_on=bool(self._select(f"SELECT 1 FROM {self._product} WHERE ({on}) IS NULL LIMIT 1")),
         )
 
-    def multi_matched_may_be_pruned(self) -> bool:
-        """Tell if no multi-matched row makes the target-only predicates of a clause TRUE (R-322)."""
-        allowed = " OR ".join(_conjunction(clause.target_only) for clause in self.merge.of(Kind.MATCHED))
-        multi_matched = "SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1"
-        return not self._select(f"SELECT rid FROM ({multi_matched}) JOIN target USING (rid) WHERE {allowed}")
+    def holds_in(self, condition: Typed, rids: Sequence[int]) -> bool:
+        """Tell if a condition over the target is TRUE on one of some rows."""
+        return bool(self._select(f"SELECT 1 FROM ({_rows_of(rids)}) WHERE {condition.sql} LIMIT 1"))
+
+    def holds_for(self, condition: Typed, column: int, value: Typed, rids: Sequence[int]) -> bool:
+        """Tell if a condition is TRUE for a value of its one column that lies between those of some rows."""
+        name, data_type = f"t{column}", duckdb_type(self.target.schema.columns[column].type)
+        bounds = f"SELECT min({name}) AS low, max({name}) AS high FROM ({_rows_of(rids)})"
+        given = f"SELECT TRY_CAST({value.sql} AS {data_type}) AS {name}"
+        between = f"{name} BETWEEN low AND high"
+        return bool(self._select(f"SELECT 1 FROM ({given}), ({bounds}) WHERE {between} AND {condition.sql}"))
 
     def candidates(self, kind: Kind) -> tuple[Candidate, ...]:
         """Create the table of a kind, and read which clause applies to each of its rows."""
@@ -303,5 +309,5 @@ def _condition(clause: ResolvedClause) -> str:
     return "TRUE" if clause.condition is None else clause.condition.sql
 
 
-def _conjunction(parts: tuple[Typed, ...]) -> str:
-    return "(" + (" AND ".join(part.sql for part in parts) or "TRUE") + ")"
+def _rows_of(rids: Sequence[int]) -> str:
+    return f"SELECT * FROM target WHERE rid IN ({', '.join(map(str, rids))})"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from reference_cases import CDF, DELTA, bag, merge, merge_case, predicted, rejected
+from reference_cases import CDF, DELTA, REFERENCE, bag, merge, merge_case, predicted, rejected
 
 from mergecheck.reference import evaluate
+from mergecheck.reference.case.storage import Statistics, TargetLayout
 from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Bound, MergePath, Unsupported
@@ -173,11 +175,56 @@ def test_an_empty_binary_literal_may_stand_in_a_disjunction() -> None:
 def test_pruned_multi_match_may_succeed() -> None:
     """R-322: both answers are right where target-only clause predicates may hide the ambiguous row."""
     clauses = "WHEN MATCHED AND t.k > 50 THEN UPDATE SET v = 'u'"
-    reference = merge(clauses, target=[[1, "a"], [100, "b"]], source=[[1, "x"], [1, "y"], [100, "z"]])
+    reference = merge(clauses, target=[[[1, "a"]], [[100, "b"]]], source=[[1, "x"], [1, "y"], [100, "z"]])
 
     assert rejected(reference) == MULTI_MATCH
     assert reference.alternative is not None
     assert bag(((1, "a"), (100, "u"))) == bag(reference.alternative.rows)
+
+
+@pytest.mark.parametrize(
+    ("condition", "file", "layout", "may_succeed"),
+    [
+        ("t.k > 50", [[1, "a"]], {}, True),
+        ("t.k > 50", [[1, "a"], [100, "b"]], {}, False),  # its maximum is 100
+        ("t.k = 50", [[1, "a"], [100, "b"]], {}, False),  # 50 is between its bounds
+        ("t.k IN (-7, 50)", [[1, "a"], [100, "b"]], {}, False),
+        ("t.k IN (-7, 150)", [[1, "a"], [100, "b"]], {}, True),
+        ("t.k > 1 AND t.k < 2", [[1, "a"], [100, "b"]], {}, False),  # conjuncts are taken one by one
+        ("t.k > 50 AND t.v = 'q'", [[1, "a"], [100, "z"]], {}, False),
+        ("t.k > 50 AND t.v = 'q'", [[1, "a"], [100, "b"]], {}, True),  # no text from 'a' to 'b'
+        ("t.k IS NULL", [[1, "a"], [None, "b"]], {}, False),
+        ("t.k IS NULL", [[1, "a"], [2, "b"]], {}, True),
+        ("t.k > 50", [[1, "a"]], {"statistics": "none"}, False),
+        ("t.k > 50", [[1, "a"]], {"statistics": "counts"}, False),
+        ("t.k > 50", [[1, "a"]], {"statistics": "alternate"}, False),  # the first file has none
+        ("FALSE", [[1, "a"]], {"statistics": "none"}, True),
+    ],
+)
+def test_a_file_that_no_statistics_exclude_is_read(
+    condition: str, file: list[Any], layout: dict[str, str], *, may_succeed: bool
+) -> None:
+    """R-322: the ambiguous row is (1, 'a'); it is seen in every file that cannot be pruned."""
+    case = merge_case(f"WHEN MATCHED AND {condition} THEN DELETE", target=[file], source=[[1, "x"], [1, "y"]])
+    storage = TargetLayout(statistics=Statistics(layout.get("statistics", "all")))
+    reference = REFERENCE.evaluate(replace(case, target=replace(case.target, layout=storage)))
+
+    assert rejected(reference) == MULTI_MATCH
+    assert (reference.alternative is not None) is may_succeed
+
+
+@pytest.mark.parametrize(("partition", "may_succeed"), [("'a'", False), ("'b'", True)])
+def test_partition_values_prune_without_statistics(partition: str, *, may_succeed: bool) -> None:
+    """R-322, R-420."""
+    condition = f"t.v = {partition} AND t.k > 50"
+    target = [[[1, "a"]], [[100, "b"]]]
+    tables: dict[str, Any] = {"target": target, "source": [[1, "x"], [1, "y"]], "partition_by": ("v",)}
+    case = merge_case(f"WHEN MATCHED AND {condition} THEN DELETE", **tables)
+    storage = TargetLayout(statistics=Statistics.NONE)
+    reference = REFERENCE.evaluate(replace(case, target=replace(case.target, layout=storage)))
+
+    assert rejected(reference) == MULTI_MATCH
+    assert (reference.alternative is not None) is may_succeed
 
 
 def test_one_clause_that_may_read_the_file_is_enough() -> None:

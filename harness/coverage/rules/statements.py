@@ -90,7 +90,7 @@ RULES = (
     Rule(number="R-109", reached=lambda e: any(len(e.resolved(kind)) >= _MANY_CLAUSES for kind in Kind)),
     Rule(
         number="R-110",
-        out_of_reach="an outcome holds the table, not the command's own result row; tested on the engine",
+        out_of_reach="about the row that every merge returns, which is compared if the engine returns one",
     ),
     Rule(number="R-111", out_of_reach=_INTERNAL),
     Rule(number="R-112", out_of_reach=_INTERNAL),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-_LOG = "text of the log that an outcome does not hold; tested on the engine"
+_LOG = "about what the log says of every commit, which is compared wherever a log is read"
 _CONCURRENT = "needs another writer at the same time; tested on the engine"
 _MANY_CLAUSES = 5
 _PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")

@@ -16,7 +16,7 @@ from mergecheck.reference.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mergecheck.reference.case.model import Target, Value
     from mergecheck.reference.trace import Trace
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FILES_ADDED, _SOURCE_ROWS = "numTargetFilesAdded", "numSourceRows"
 _SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2}
 _BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
+_MADE_ANEW, _FORGOTTEN = ("id", "createdTime"), ("name", "description")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LARGEST, _SMALLEST = 2**63 - 1, -(2**63)
 _BINARY_ERROR = Decimal(4) / 2**53  # a decimal's digits and its scale are made binary one after the other
 
@@ -38,6 +40,25 @@ def _all_actions_counted(now: Judged) -> Judged | None:
     if not surplus or found.metrics[_FILES_ADDED] != found.num_files_added + surplus:
         return None
     return replace(now, result=replace(found, metrics={**found.metrics, _FILES_ADDED: found.num_files_added}))
+
+
+def _defined_anew(now: Judged) -> Judged | None:
+    """A new schema comes with a new id and a new time of creation, and without name and description."""
+    found = now.result
+    if not isinstance(found, TableOutcome) or found.record is None or not found.record.count("metaData"):
+        return None
+    before, after = found.record.definition_before, found.record.definition
+    if found.schema == now.given.target.schema or not _is_defined_anew(before, after):
+        return None
+    kept = {name: before[name] for name in (*_FORGOTTEN, *_MADE_ANEW) if name in before}
+    return replace(now, result=replace(found, record=replace(found.record, definition={**after, **kept})))
+
+
+def _is_defined_anew(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    if any(name in after for name in _FORGOTTEN) or not _UUID.fullmatch(after.get("id", "")):
+        return False
+    times = before.get("createdTime", ""), after.get("createdTime", "")
+    return after["id"] != before["id"] and all(map(str.isdigit, times)) and int(times[0]) <= int(times[1])
 
 
 def _num_change_files(found: Outcome, target: Target) -> int:
@@ -150,6 +171,11 @@ def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Valu
 
 
 READINGS = (
+    Reading(
+        name="a new schema has a new id and time of creation, and no name and description",
+        phase=Phase.REPAIR,
+        apply=_defined_anew,
+    ),
     Reading(
         name="files of changes and a new schema count as files added", phase=Phase.REPAIR, apply=_all_actions_counted
     ),

@@ -20,7 +20,7 @@ from mergecheck.harness.delta.observe import is_unchanged
 from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.engines.delta_rs.outcome import COMPARED_METRICS, observed, with_library_feed
+from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_METRICS, observed, with_library_feed
 from mergecheck.harness.engines.delta_rs.releases import features_off, knows_string_view, requirements
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
@@ -60,6 +60,8 @@ _REASONS = {
     "error": "delta-rs's errors have no classes of Delta's",
     "commit": "delta-rs makes no version where no row changes, also where Delta does",
     "path": "delta-rs has one way to run a merge",
+    "log": "delta-rs's commitInfo has some of Delta's entries only",
+    "result": "delta-rs returns metrics, no row",
 }
 
 
@@ -86,6 +88,7 @@ class DeltaRsEngine:
         self.capabilities = Capabilities(
             error_class=False,
             metric_names=COMPARED_METRICS,
+            commit_info=COMMIT_INFO,
             reasons=_REASONS,
             features_off=features_off(self._options),
             conf_domain={

@@ -11,8 +11,8 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
-from mergecheck.harness.delta.check_statistics import file_faults
-from mergecheck.harness.delta.observe import UNREADABLE_TABLE
+from mergecheck.harness.delta.commit_record import commit_record
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
 from mergecheck.harness.delta.read import change_rows, has_change_files, num_removed_records, read_actions, read_table
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.outcome import Rejection
@@ -31,10 +31,25 @@ METRICS = {
     "num_output_rows": "numOutputRows",
     "num_target_files_added": "numTargetFilesAdded",
     "num_target_files_removed": "numTargetFilesRemoved",
+    "execution_time_ms": "executionTimeMs",
+    "scan_time_ms": "scanTimeMs",
+    "rewrite_time_ms": "rewriteTimeMs",
 }
 
 COMPARED_METRICS = frozenset({"numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"})
 """What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+
+COMMIT_INFO = frozenset(
+    {
+        "operation",
+        "matchedPredicates",
+        "notMatchedPredicates",
+        "notMatchedBySourcePredicates",
+        "readVersion",
+        "engineInfo",
+    }
+)
+"""What it says of a commit as Delta does. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
 
 
 def observed(path: Path, metrics: Mapping[str, int]) -> TableOutcome | Rejection:
@@ -69,11 +84,8 @@ def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
-        file_faults=tuple(
-            fault
-            for file in written
-            for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
-        ),
+        file_faults=faults_of_files(path, state, written) if committed else (),
+        record=commit_record(path, since=0),
     )
 
 

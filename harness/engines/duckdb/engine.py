@@ -64,6 +64,9 @@ class DuckDbEngine:
             "error": "DuckDB's errors have no classes of Delta's",
             "commit": "a DuckDB table has no versions",
             "path": "DuckDB has one way to run a merge",
+            "table": "a DuckDB table has no log",
+            "log": "a DuckDB table has no log",
+            "result": "DuckDB returns the number of affected rows only",
         },
         features_off=frozenset(
             {

@@ -231,9 +231,9 @@ def test_values_of_their_own_and_not_null_come_back(tmp_path: Any) -> None:
     assert metadata["configuration"] == {"delta.constraints.pos": "k > 0"}
     fields = json.loads(metadata["schemaString"])["fields"]
     assert [field["metadata"] for field in fields[:3]] == [
-        {},
-        {"CURRENT_DEFAULT": "upper('é, x')"},
-        {"delta.generationExpression": "k + 1"},
+        {"comment": "what the case says of k"},
+        {"CURRENT_DEFAULT": "upper('é, x')", "comment": "what the case says of d"},
+        {"delta.generationExpression": "k + 1", "comment": "what the case says of g"},
     ]
 
 

@@ -120,8 +120,8 @@ def test_lengths_of_texts_are_refused(tmp_path: Path) -> None:
     """A copy would not check the length of a CHAR or VARCHAR: the table is refused."""
     write_target(Target(schema=parse_schema("id BIGINT, v STRING")), tmp_path / "table")
     log = tmp_path / "table" / "_delta_log" / f"{0:020}.json"
-    marked = r""""metadata\": {\"__CHAR_VARCHAR_TYPE_STRING\": \"varchar(3)\"}"""
-    log.write_text(log.read_text().replace(r""""metadata\": {}""", marked))
+    marked = r""""metadata\": {\"__CHAR_VARCHAR_TYPE_STRING\": \"varchar(3)\", """
+    log.write_text(log.read_text().replace(r""""metadata\": {""", marked))
     with pytest.raises(UserInputError, match="uses CHAR or VARCHAR lengths, which a copy would lose"):
         build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
 

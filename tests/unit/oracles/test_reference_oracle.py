@@ -199,7 +199,10 @@ def test_unchecked_observables_are_named_once() -> None:
     engine = FakeEngine(replace(OUTCOME, committed=None, path=None), capabilities=Capabilities(metrics=False))
     case = replace(CASE, expect=Expectation(metrics={"numOutputRows": 1}))
     report = check_case(case, engine, reference=lambda _: Reference(answer=PREDICTION))
-    assert report.unsupported_checks == (Check.METRICS, Check.COMMIT, Check.PATH)
+    assert report.unsupported_checks == (
+        *(Check.METRICS, Check.COMMIT, Check.PATH),
+        *(Check.LOG, Check.RESULT, Check.TABLE),
+    )
     assert report.verdict is Verdict.AGREE
 
 

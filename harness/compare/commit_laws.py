@@ -1,0 +1,120 @@
+"""Laws about what a merge leaves in a Delta table's log: nothing about the table changes but its schema (R-704).
+
+They need no reference: only what the log said before, what it says now, and the metrics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.verdict import Check, Mismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mergecheck.harness.compare.table_outcome import CommitRecord
+    from mergecheck.reference.case.model import Target
+    from mergecheck.reference.outcome import Outcome
+
+AGAINST = "itself"
+"""``Mismatch.against`` of these checks: the engine's answer contradicts itself."""
+
+_MAX_SHOWN = 4
+_DATA_CHANGE = {"add": True, "remove": True, "cdc": False}
+_WIDENING = "property delta.enableTypeWidening"
+_TIME_PARTS = ("materializeSourceTimeMs", "scanTimeMs", "rewriteTimeMs")
+
+
+def broken_law(law: str, *lines: str, check: Check = Check.METRICS) -> Mismatch:
+    """Say that a law is broken."""
+    return Mismatch(check=check, against=AGAINST, kind=law, lines=tuple(fit(line) for line in lines))
+
+
+def time_laws(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
+    """R-542: no time is negative, and the whole is at least each part; a part below 1 ms reports 1 (R-512)."""
+    whole = metrics.get("executionTimeMs")
+    for name in ("executionTimeMs", *_TIME_PARTS):
+        value = metrics.get(name)
+        if value is not None and value < 0:
+            yield broken_law("R-542", f"{name} {value}, but no time is negative")
+        elif None not in (value, whole) and value > max(whole, 1):  # type: ignore[type-var,operator] # not None
+            yield broken_law("R-542", f"{name} {value} is more than executionTimeMs {whole}")
+
+
+def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
+    """Check the laws about one commit's log.
+
+    Args:
+        target: the table before the merge.
+        outcome: the table afterwards, and the metrics.
+        record: what the log says.
+    """
+    if record.num_commits > 1:
+        text = f"{record.num_commits} versions were created, but a merge makes one commit or none"
+        yield broken_law("R-730", text, check=Check.COMMIT)
+    yield from _metrics_of_files(outcome.metrics, record)
+    yield from _flags(record)
+    yield from _definition(target, outcome, record)
+
+
+def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Iterator[Mismatch]:
+    """R-510: files and bytes in the metrics are those of the actions."""
+    if not record.actions:
+        return
+    laws = {
+        "P-10-files": {"numTargetFilesRemoved": record.count("remove")},
+        "P-10-bytes": {
+            "numTargetBytesAdded": record.num_bytes("add"),
+            "numTargetBytesRemoved": record.num_bytes("remove"),
+        },
+        "P-10-change-files": {"numTargetChangeFilesAdded": record.count("cdc")},
+    }
+    for law, counts in laws.items():
+        for name, count in counts.items():
+            if metrics.get(name, count) != count:
+                yield broken_law(law, f"{name} {metrics[name]}, but the actions of the commit give {count}")
+
+
+def _flags(record: CommitRecord) -> Iterator[Mismatch]:
+    """R-701: ``commitInfo`` comes first. R-702: ``dataChange`` of the files."""
+    if record.actions and record.actions[0].kind != "commitInfo":
+        text = f"the first action is {record.actions[0].kind}, but commitInfo comes first"
+        yield broken_law("R-701", text, check=Check.LOG)
+    wrong = {
+        action.kind: action.data_change
+        for action in record.actions
+        if action.kind in _DATA_CHANGE and action.data_change is not _DATA_CHANGE[action.kind]
+    }
+    for kind, flag in sorted(wrong.items()):
+        said = "nothing" if flag is None else str(flag).lower()
+        text = f"dataChange of {kind}: {said}, but it is {str(_DATA_CHANGE[kind]).lower()}"
+        yield broken_law("R-702", text, check=Check.LOG)
+
+
+def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
+    """R-704: what the log says of the table stays, except the schema."""
+    new_schema = outcome.schema != target.schema
+    faults = list(_definition_faults(record))
+    if (count := record.count("metaData")) > int(new_schema):
+        faults.append(f"{count} metaData actions, but the schema {'changes once' if new_schema else 'does not change'}")
+    if record.count("protocol"):
+        faults.append("a protocol action, but a merge writes none")
+    if faults:
+        rest = [f"and {len(faults) - _MAX_SHOWN} more"] if len(faults) > _MAX_SHOWN else []
+        broken = broken_law("R-704", *faults[:_MAX_SHOWN], *rest, check=Check.TABLE)
+        yield replace(broken, parts=tuple(faults))
+
+
+def _definition_faults(record: CommitRecord) -> Iterator[str]:
+    before, after = record.definition_before, record.definition
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name) and not _is_of_new_type(name, record):
+            yield f"{name}: {before.get(name, 'nothing')!r} before, {after.get(name, 'nothing')!r} after"
+
+
+def _is_of_new_type(name: str, record: CommitRecord) -> bool:
+    """Tell whether an entry is metadata of a column that evolution added, or says that it widened one (R-237)."""
+    key, _, path = name.partition(" of column ")
+    return path in record.added_columns or (key == "delta.typeChanges" and _WIDENING in record.definition)

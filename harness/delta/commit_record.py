@@ -1,0 +1,130 @@
+"""Read from a table's log what a merge committed, and what the log says of the table before and after it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
+from mergecheck.harness.delta.read import newest_version, read_actions, table_metadata, table_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from mergecheck.harness.delta.read import Action
+
+_FILE_ACTIONS = frozenset({"add", "remove", "cdc"})
+
+# What a version stood for before features had names: feature -> the first version that has it.
+_READER_VERSIONS = {"columnMapping": 2}
+_WRITER_VERSIONS = {
+    "appendOnly": 2,
+    "invariants": 2,
+    "checkConstraints": 3,
+    "changeDataFeed": 4,
+    "generatedColumns": 4,
+    "columnMapping": 5,
+    "identityColumns": 6,
+}
+_NAMED_READER, _NAMED_WRITER = 3, 7
+"""The versions from which on a protocol names its features."""
+
+
+def commit_record(path: Path, *, since: int) -> CommitRecord:
+    """Read what the log says of the commits after a version.
+
+    Args:
+        path: the table; its log starts at version 0 and has no checkpoint.
+        since: the table's version before the merge.
+
+    Raises:
+        ValueError: for a log without metadata or protocol.
+    """
+    version = newest_version(path)
+    actions = read_actions(path, version) if version > since else ()
+    info: Action = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    before, after = table_metadata(path, since), table_metadata(path, version)
+    return CommitRecord(
+        read_version=since,
+        num_commits=version - since,
+        actions=tuple(_logged(path, action) for action in actions),
+        info={name: value for name, value in info.items() if name != "operationMetrics"},
+        definition_before=table_definition(before, table_protocol(path, since)),
+        definition=table_definition(after, table_protocol(path, version)),
+        added_columns=frozenset(_fields(after)).difference(_fields(before)),
+    )
+
+
+def size_faults(path: Path, version: int) -> tuple[str, ...]:
+    """Tell which files that a commit wrote are of another size than the commit says."""
+    written = [action.get("add") or action.get("cdc") for action in read_actions(path, version)]
+    sizes = ((file["path"], file["size"], _size(path, file)) for file in written if file is not None)
+    return tuple(f"size {said} of {name}, but the file has {size} bytes" for name, said, size in sizes if said != size)
+
+
+def table_definition(metadata: Action, protocol: Action) -> dict[str, str]:
+    """List what a table's log says of the table, besides the names and types of its columns.
+
+    Features that an old version of the protocol implies are named, so that an upgrade that keeps them keeps the entry.
+    """
+    readers = _features(protocol, "minReaderVersion", "readerFeatures", _READER_VERSIONS, _NAMED_READER)
+    writers = _features(protocol, "minWriterVersion", "writerFeatures", _WRITER_VERSIONS, _NAMED_WRITER)
+    entries = {
+        **{name: metadata.get(name) for name in ("id", "name", "description", "createdTime", "format")},
+        "partitionColumns": metadata["partitionColumns"],
+        **{f"property {name}": value for name, value in (metadata.get("configuration") or {}).items()},
+        **{
+            f"{key} of column {path}": value
+            for path, said in _fields(metadata).items()
+            for key, value in (said.get("metadata") or {}).items()
+        },
+        "minReaderVersion": protocol["minReaderVersion"],
+        "minWriterVersion": protocol["minWriterVersion"],
+        "reader features": ", ".join(sorted(readers)),
+        "writer features": ", ".join(sorted(writers)),
+    }
+    return {name: _text(value) for name, value in entries.items() if value is not None}
+
+
+def _fields(metadata: Action) -> dict[str, dict[str, Any]]:
+    """Return all columns and nested fields of a table's schema, by their paths."""
+    return dict(_nested_fields(json.loads(metadata["schemaString"]), path=""))
+
+
+def _nested_fields(spelled: str | dict[str, Any], *, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(spelled, str):
+        return
+    for member in spelled.get("fields", ()):
+        where = f"{path}.{member['name']}" if path else member["name"]
+        yield where, member
+        yield from _nested_fields(member["type"], path=where)
+    for key, step in (("elementType", "element"), ("keyType", "key"), ("valueType", "value")):
+        if key in spelled:
+            yield from _nested_fields(spelled[key], path=f"{path}.{step}")
+
+
+def _features(
+    protocol: Action, version_key: str, features_key: str, first_versions: Mapping[str, int], named_from: int
+) -> frozenset[str]:
+    version = protocol[version_key]
+    if version >= named_from:
+        return frozenset(protocol.get(features_key) or ())
+    return frozenset(name for name, first in first_versions.items() if first <= version)
+
+
+def _logged(path: Path, action: Action) -> LoggedAction:
+    ((kind, said),) = action.items()
+    if kind not in _FILE_ACTIONS:
+        return LoggedAction(kind=kind)
+    size = said.get("size")
+    return LoggedAction(kind=kind, size=_size(path, said) if size is None else size, data_change=said.get("dataChange"))
+
+
+def _size(path: Path, file: Action) -> int:
+    return (path / unquote(file["path"])).stat().st_size
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - JSON
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

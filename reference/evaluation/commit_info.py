@@ -1,0 +1,61 @@
+"""What a commit says of the merge that made it (R-702, R-710, R-711), and the row that the command returns (R-110).
+
+No rule decides times, names of programs and texts of conditions (R-712). An entry is given in words that leave them
+out: ``given`` for an entry that must be there, and for each clause its action, with `` if`` if it has a condition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.syntax.statement import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.outcome import Bound
+
+_PREDICATES = {
+    Kind.MATCHED: "matchedPredicates",
+    Kind.NOT_MATCHED: "notMatchedPredicates",
+    Kind.NOT_MATCHED_BY_SOURCE: "notMatchedBySourcePredicates",
+}
+_RESULT_ROW = {
+    "num_updated_rows": "numTargetRowsUpdated",
+    "num_deleted_rows": "numTargetRowsDeleted",
+    "num_inserted_rows": "numTargetRowsInserted",
+}
+
+
+def predict_commit_info(merge: Resolved, *, changes_data: bool, changes_schema: bool) -> dict[str, str]:
+    """Say what ``commitInfo`` must hold.
+
+    Args:
+        merge: the statement.
+        changes_data: whether the commit adds or removes a file.
+        changes_schema: whether evolution changes the schema.
+    """
+    return {
+        "operation": "MERGE",
+        "operationParameters": ", ".join(["predicate", *_PREDICATES.values()]),
+        "predicate": "one condition",
+        **{name: _clauses(merge, kind) for kind, name in _PREDICATES.items()},
+        "isBlindAppend": "false",
+        "isolationLevel": "Serializable" if changes_data or changes_schema else "SnapshotIsolation",
+        "dataChange": "true" if changes_data else "false",
+        "readVersion": "the version before",
+        "engineInfo": "given",
+        "txnId": "given",
+    }
+
+
+def predict_result_row(metrics: Mapping[str, Bound]) -> dict[str, int]:
+    """Give the command's row; its numbers are exact, whatever the files are (R-540)."""
+    numbers = {column: metrics[name].low for column, name in _RESULT_ROW.items()}
+    return {"num_affected_rows": sum(numbers.values()), **numbers}
+
+
+def _clauses(merge: Resolved, kind: Kind) -> str:
+    clauses = [clause.action.value + (" if" if clause.condition is not None else "") for clause in merge.of(kind)]
+    return ", ".join(clauses) or "none"
