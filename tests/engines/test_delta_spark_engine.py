@@ -70,8 +70,8 @@ def test_rows_metrics_and_changes_of_a_merge(engine: DeltaSparkEngine) -> None:
 def test_a_merge_agrees_with_the_reference_in_all_it_can_say(engine: DeltaSparkEngine) -> None:
     report = check_case(WARM_UP, engine)
     assert report.verdict is Verdict.AGREE
-    assert report.unsupported_checks == (Check.PATH,)
-    assert "R-402" in report.unsupported_reasons["path"]
+    assert report.unsupported_checks == (Check.LOG,)
+    assert "dataChange" in report.unsupported_reasons["log"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,35 @@
+"""The path of a merge of Delta Lake, by what its commit says."""
+
+from __future__ import annotations
+
+import pytest
+
+from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
+from mergecheck.harness.engines.delta_spark import path_taken
+from mergecheck.reference.outcome import MergePath
+
+RAN = {"scanTimeMs": 1, "rewriteTimeMs": 1}
+VECTORS = {"numTargetDeletionVectorsUpdated": 1}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "kinds", "path"),
+    [
+        ({"scanTimeMs": 0, "rewriteTimeMs": 5}, ["add"], MergePath.A),
+        ({"scanTimeMs": 5, "rewriteTimeMs": 0}, ["metaData"], MergePath.C),
+        (RAN, ["add"], MergePath.B),
+        (RAN, ["add", "remove"], MergePath.D),
+        (RAN, ["remove"], MergePath.D),
+        ({**RAN, **VECTORS}, ["add", "remove"], MergePath.E),
+        ({"scanTimeMs": 0}, ["add"], None),
+        ({}, ["add"], None),
+    ],
+)
+def test_the_path_shows_in_metrics_and_actions(
+    metrics: dict[str, int], kinds: list[str], path: MergePath | None
+) -> None:
+    """R-402, R-512, R-701; without metrics of the history nothing can be said (R-501)."""
+    actions = tuple(LoggedAction(kind=kind) for kind in ("commitInfo", *kinds))
+    record = CommitRecord(read_version=0, num_commits=1, actions=actions, definition_before={}, definition={})
+    assert path_taken(metrics, record) is path
+    assert path_taken(metrics, None) is None
