@@ -16,6 +16,7 @@ from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
+from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.source_query import SourceQuery, plan_query
 from mergecheck.merge.table.log.snapshot import open_snapshot
 from mergecheck.merge.table.reading.scan import read_table
@@ -87,6 +88,8 @@ def run_statement(
     snapshots = _open_once(spark, [*in_subqueries.values(), *planned.views.values()])
     views = {view: read_table(spark, snapshots[path]) for view, path in in_subqueries.items()}
     with _source(spark, planned, snapshots) as source, _views(spark, views):
+        if bound.source_alias is None and bound.source.startswith("("):
+            bound = replace(bound, source_alias=find_source_alias(bound, source.frame))  # an alias inside is visible
         return run_merge(spark, path=target, statement=bound, source=replace(source, reads=tuple(snapshots.values())))
 
 
@@ -149,13 +152,12 @@ def _source(spark: SparkSession, source: SourceQuery, opened: Mapping[str, Snaps
         else:
             yield MergeSource.of_table(read_table(spark, snapshot), snapshot)
         return
-    select = f"SELECT * FROM {source.text}"
     schema = None
     if any(demands_values_inside(snapshot.schema) for snapshot in snapshots.values()):
         with _views(spark, {view: spark.createDataFrame([], s.schema) for view, s in snapshots.items()}):
-            schema = _analyzed(spark.sql, select).schema
+            schema = _analyzed(spark.sql, source.text).schema
     with _views(spark, {view: read_table(spark, snapshot) for view, snapshot in snapshots.items()}):
-        yield MergeSource(frame=_analyzed(spark.sql, select), nullability=schema, is_delta=source.is_repeatable)
+        yield MergeSource(frame=_analyzed(spark.sql, source.text), nullability=schema, is_delta=source.is_repeatable)
 
 
 @contextmanager
