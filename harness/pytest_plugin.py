@@ -105,6 +105,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close the engine."""
+    if _CHECKER in config.stash:
+        del config.stash[_CHECKER]  # its reference closes its DuckDB
     engine = config.stash.get(_ENGINE, None)
     if engine is not None:
         del config.stash[_ENGINE]

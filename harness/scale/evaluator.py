@@ -102,6 +102,8 @@ def _evaluate(
     resolved = MergeReference().resolve(case)
     settings, merge = resolved.settings, resolved.merge
     _require_plain(resolved.statement)
+    if case.target.transactions:
+        raise UnsupportedByReferenceError("a transaction that the table may know (R-715), over relations")
     if resolved.statement.schema_evolution or settings.schema_evolution:
         raise UnsupportedByReferenceError("schema evolution, over relations")
     if any(condition.partial for condition in (merge.on, *(c.condition for c in merge.clauses)) if condition):

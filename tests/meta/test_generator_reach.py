@@ -19,7 +19,7 @@ NUM_FAVOURED = {
     "ON over one side": 450,
     "assignments": 60,
     "duplicate source keys": 150,
-    "many rows": 12,
+    "many rows": 18,
     "partial expressions": 200,
     "refused or failing": 160,
 }

@@ -51,7 +51,11 @@ def _defined_anew(now: Judged) -> Judged | None:
     if found.schema == now.given.target.schema or not _is_defined_anew(before, after):
         return None
     kept = {name: before[name] for name in (*_FORGOTTEN, *_MADE_ANEW) if name in before}
-    return replace(now, result=replace(found, record=replace(found.record, definition={**after, **kept})))
+    # NOT NULL was forgotten: for the case that the engine is taken to have run, the schema is no new one
+    is_as_before = found.schema == now.case.target.schema
+    actions = tuple(one for one in found.record.actions if not (is_as_before and one.kind == "metaData"))
+    record = replace(found.record, definition={**after, **kept}, actions=actions)
+    return replace(now, result=replace(found, record=record))
 
 
 def _is_defined_anew(before: Mapping[str, str], after: Mapping[str, str]) -> bool:

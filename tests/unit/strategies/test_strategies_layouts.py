@@ -37,7 +37,7 @@ def stored() -> tuple[DrawnCase, ...]:
 @pytest.fixture(scope="module")
 def large() -> tuple[DrawnCase, ...]:
     profile = Profile().favouring(Feature.LARGE_TABLES, percent=97)
-    return tuple(each for each in islice(samples(62, profile=profile), 14) if len(each.case.target.rows) > 1_000)
+    return tuple(each for each in islice(samples(62, profile=profile), 18) if len(each.case.target.rows) > 1_000)
 
 
 def test_an_old_file_holds_nothing_in_the_added_columns(stored: tuple[DrawnCase, ...]) -> None:
