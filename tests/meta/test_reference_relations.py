@@ -32,14 +32,14 @@ NUM_CASES = 90
 NUM_EVOLVING = 40
 # Shares of the drawn cases that are in a relation's domain, where more than a few must be.
 LEAST_APPLIED = {
-    "P-15": 0.7,
+    "P-15": 0.8,
     "P-16-file-per-row": 0.7,
     "P-16-one-file": 0.7,
-    "P-22-and-true": 0.7,
-    "P-22-or-false": 0.7,
-    "P-22-true-and": 0.7,
+    "P-22-and-true": 0.8,
+    "P-22-or-false": 0.8,
+    "P-22-true-and": 0.8,
     "P-25": 1 / 3,
-    "P-28": 0.05,
+    "P-28": 0.1,
 }
 CHANGES_CLAUSES = frozenset({"source-halves", "target-halves"})
 # With these a statement is rarely legal without evolution, or the old columns change too.
@@ -56,7 +56,9 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 @pytest.fixture(scope="module")
 def drawn() -> list[tuple[Case, Reference]]:
     """Draw cases once, with the reference's answer."""
-    found = [drawn.case for drawn in itertools.islice(samples(2026), NUM_CASES)]
+    # what is broken on purpose, and times of day that the reference cannot tell alone, are in no relation's domain
+    profile = Profile().without(Feature.INVALID, Feature.TIME_ZONE)
+    found = [drawn.case for drawn in itertools.islice(samples(2027, profile=profile), NUM_CASES)]
     return [(case, REFERENCE.evaluate(case)) for case in found]
 
 
@@ -77,8 +79,8 @@ def predictions(drawn: list[tuple[Case, Reference]]) -> Iterator[tuple[Case, Pre
 
 
 def test_most_drawn_cases_are_predicted(drawn: list[tuple[Case, Reference]]) -> None:
-    """The relations below would be empty on rejected cases; three in four are predicted."""
-    assert sum(1 for _ in predictions(drawn)) >= 0.7 * NUM_CASES
+    """The relations below would be empty on rejected cases; of long streams four in five are predicted."""
+    assert sum(1 for _ in predictions(drawn)) >= 0.8 * NUM_CASES
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
