@@ -332,21 +332,6 @@ def test_replayed_transactions_do_nothing(spark: SparkSession, table: Table) -> 
         assert (result.row is None) is (expected is None)
 
 
-@pytest.fixture
-def race(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let another writer append a file while a merge runs."""
-    execute = command.execute
-
-    def with_rival(run: Any) -> Any:
-        result = execute(run)
-        write_deltalake(table.path, arrow([(1, "rival")]), mode="append")
-        return result
-
-    monkeypatch.setattr(command, "execute", with_rival)
-    yield
-    monkeypatch.undo()
-
-
 @pytest.mark.usefixtures("race")
 def test_lost_race_leaves_no_trace(table: Table, tmp_path: Path) -> None:
     """A concurrent append that the merge should have read is a conflict; none of its files stay behind (R-750)."""

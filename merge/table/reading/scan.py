@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -13,6 +12,7 @@ from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.syntax.dialect import quote_name
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
 from mergecheck.merge.table.reading.file_sizes import check_sizes
+from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _JOIN_KEY = "_partition_file_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
 """Partition values of so many files are written into the query; those of more files are joined."""
-_PATTERN_CHARACTERS = re.compile(r"[\\*?\[\]{}]")
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
 
 # A file that is lost or broken makes the merge fail instead of losing rows.
@@ -125,11 +124,6 @@ def _holds_floats(data_type: t.DataType) -> bool:
     if isinstance(data_type, t.StructType):
         return any(_holds_floats(field.dataType) for field in data_type.fields)
     return isinstance(data_type, t.FloatType | t.DoubleType)
-
-
-def literal_path(location: str) -> str:
-    """Write a location so that Spark, which reads paths as patterns, takes each character for itself."""
-    return _PATTERN_CHARACTERS.sub(r"\\\g<0>", location)
 
 
 def location_of(file_name: str) -> str:

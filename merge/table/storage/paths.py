@@ -16,8 +16,8 @@ SPARK_SCHEMES = {"s3a": "s3a", "s3": "s3a"}
 
 # deltalake 1.6 decodes an escape in a local path, takes a backslash for a slash and refuses control characters.
 _UNREADABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\\\x00-\x1f\x7f]")
-# Hadoop cannot expand a pattern with a colon, and Spark takes each of the others for a pattern.
-_COLON_AND_PATTERN = re.compile(r"(?=.*:).*([*?\[\]{}])")
+# Spark takes a path with one of these for a pattern.
+_PATTERN = re.compile(r"[\\*?\[\]{}]")
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<bucket>[^/]*)(?P<key>.*)", re.DOTALL)
 
 
@@ -43,6 +43,11 @@ def table_identity(location: str) -> str:
     return location if is_in_store(location) else os.path.realpath(location)
 
 
+def literal_path(location: str) -> str:
+    """Write a location so that Spark, which reads paths as patterns, takes each character for itself."""
+    return _PATTERN.sub(r"\\\g<0>", location)
+
+
 def bucket_and_key(location: str) -> tuple[str, str]:
     """Split the location of something in a store."""
     bucket, _, key = location.split("://", 1)[1].partition("/")
@@ -65,9 +70,9 @@ def _local_location(path: str) -> str:
     found = _UNREADABLE.search(location)
     if found:
         raise UnsupportedTableError([f"{found[0]!r} in the path, which its log's reader takes for another"], where=path)
-    pattern = _COLON_AND_PATTERN.match(location)
-    if pattern:
-        raise UnsupportedTableError([f"a colon and {pattern[1]} in the path, which Spark cannot read"], where=path)
+    pattern = _PATTERN.search(location)
+    if pattern and ":" in location:  # Hadoop cannot expand a pattern with a colon
+        raise UnsupportedTableError([f"a colon and {pattern[0]} in the path, which Spark cannot read"], where=path)
     return location
 
 
