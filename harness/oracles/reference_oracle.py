@@ -148,7 +148,10 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
                 prepared, result, capabilities=engine.capabilities, present=facts.clauses_present
             )
     except Exception as error:  # noqa: BLE001 - one answer of wrong types must not cost the other cases
-        reason = f"the answer cannot be compared, see the types of Outcome and Rejection: {adapter_fault(error)}"
+        reason = (
+            f"the answer cannot be compared: {_raised(error)}. See the types of Outcome and Rejection; if the adapter "
+            "keeps them, please report this with the case"
+        )
         return _Judgement(verdict=Verdict.ENGINE_ERROR, result=result, reason=reason)
     verdict = _verdict(answer, result, comparison)
     return _Judgement(verdict=verdict, result=result, comparison=comparison, reason=_only_expect(answer))
