@@ -45,7 +45,7 @@ def _all_actions_counted(now: Judged) -> Judged | None:
 def _defined_anew(now: Judged) -> Judged | None:
     """A new schema comes with a new id and a new time of creation, and without name and description."""
     found = now.result
-    if not isinstance(found, TableOutcome) or found.record is None or not found.record.count("metaData"):
+    if not isinstance(found, TableOutcome) or found.record is None or found.record.count("metaData") != 1:
         return None
     before, after = found.record.definition_before, found.record.definition
     if found.schema == now.given.target.schema or not _is_defined_anew(before, after):
