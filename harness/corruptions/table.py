@@ -25,12 +25,14 @@ def page(tallies: Iterable[Tally], recorded: Mapping[str, RecordedEngine]) -> st
     lines = ["| Entry | Release | Ways | Corrupted answers | Reported |", "|---|---|---|---|---|"]
     total = reported = 0
     for one in tallies:
-        engine = recorded[one.entry.id]
-        ways = len(one.by_corruption)
-        lines.append(
-            f"| `{one.entry.id}` | {engine.name} {engine.version} | {ways} | {one.num_tried} | {one.num_reported} |"
-        )
+        lines.append(line(one, recorded[one.entry.id]))
         total += one.num_tried
         reported += one.num_reported
     lines.append(f"| all | | | {total} | {reported} |")
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def line(tally: Tally, engine: RecordedEngine) -> str:
+    """Write an entry's line of the page."""
+    numbers = f"{len(tally.by_corruption)} | {tally.num_tried} | {tally.num_reported}"
+    return f"| `{tally.entry.id}` | {engine.name} {engine.version} | {numbers} |"

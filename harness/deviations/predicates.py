@@ -109,15 +109,18 @@ _CLAUSES = {
 }
 
 
-def _statement(case: Case) -> Statement | None:
+def _statement(report: EvaluatedCase) -> Statement | None:
+    read = report.reference.trace.statement
+    if read is not None:
+        return read
     try:
-        return parse_statement(case.sql)
+        return parse_statement(report.case.sql)
     except (RejectedError, UnsupportedByReferenceError):
         return None
 
 
 def _clauses(report: EvaluatedCase) -> set[str]:
-    statement = _statement(report.case)
+    statement = _statement(report)
     if statement is None:
         return set()
     return {f"{c.kind.value}/{c.action.value}" for c in statement.clauses}
@@ -128,13 +131,13 @@ def _kinds(report: EvaluatedCase) -> set[str]:
 
 
 def _is_sole_matched_delete(report: EvaluatedCase) -> bool:
-    statement = _statement(report.case)
+    statement = _statement(report)
     matched = () if statement is None else statement.of(Kind.MATCHED)
     return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
 
 def _evolves(report: EvaluatedCase) -> bool:
-    statement = _statement(report.case)
+    statement = _statement(report)
     conf = report.case.conf.get(AUTO_MERGE, "false")
     return (statement is not None and statement.schema_evolution) or conf.lower() == "true"
 
@@ -150,7 +153,7 @@ def _found_settings(wanted: dict[str, str], given: Mapping[str, str]) -> list[bo
 
 
 def _on(report: EvaluatedCase) -> str:
-    statement = _statement(report.case)
+    statement = _statement(report)
     return "" if statement is None else statement.on.sql(dialect=SparkDialect)
 
 
