@@ -45,7 +45,8 @@ from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
-from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot, open_snapshot
+from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot
+from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.reading.source_reads import reads_table
 from mergecheck.merge.table.storage.paths import table_location
 from mergecheck.merge.table.writing.checks import table_checks
@@ -86,7 +87,14 @@ class MergeResult:
     materialize_reason: MaterializeReason | None = None
 
 
-def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, source: MergeSource) -> MergeResult:
+def run_merge(
+    spark: SparkSession,
+    *,
+    path: str,
+    statement: MergeStatement,
+    source: MergeSource,
+    logs: TableLogs = DELTA_LOGS,
+) -> MergeResult:
     """Merge a source into the Delta table at a path.
 
     Args:
@@ -94,6 +102,7 @@ def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, sour
         path: directory of the target table, on a local disk or in a store.
         statement: what to do; its ``source`` text only gives columns a qualifier.
         source: the source relation.
+        logs: how the table's log is reached.
 
     Raises:
         AnalysisError: the statement is wrong for these tables.
@@ -103,7 +112,9 @@ def run_merge(spark: SparkSession, *, path: str, statement: MergeStatement, sour
         UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
         In each case the table is as it was.
     """
-    command = _Command(spark=spark, conf=MergeConf.read(spark), path=path, statement=statement, source=source)
+    command = _Command(
+        spark=spark, conf=MergeConf.read(spark), path=path, statement=statement, source=source, logs=logs
+    )
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return command.run(attempt)
@@ -135,12 +146,13 @@ class _Command:
     path: str
     statement: MergeStatement
     source: MergeSource
+    logs: TableLogs
 
     def run(self, attempt: int) -> MergeResult:
         """Run once, from a new snapshot (R-401)."""
         stopwatch = Stopwatch()
         known = self.source.version_read(table_location(self.path))  # R-750: all reads of the table are at one version
-        snapshot = open_snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
+        snapshot = self.logs.snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
@@ -228,7 +240,7 @@ class _Command:
             has_deletes=has_deletes(run.merge),
             enabled=self.conf.num_records_validation_enabled,
         )
-        version = commit(pending, skip_empty=self.conf.skip_recording_empty_commits)
+        version = commit(pending, skip_empty=self.conf.skip_recording_empty_commits, logs=self.logs)
         return MergeResult(
             version=version,
             path=result.path,

@@ -18,7 +18,7 @@ from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.parser import parse_merge
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.source_query import SourceQuery, plan_query
-from mergecheck.merge.table.log.snapshot import open_snapshot
+from mergecheck.merge.table.log.table_logs import DELTA_LOGS
 from mergecheck.merge.table.reading.scan import read_table
 from mergecheck.merge.table.storage.paths import table_identity, table_location
 from mergecheck.merge.types.nullability import demands_values_inside
@@ -32,12 +32,18 @@ if TYPE_CHECKING:
     from mergecheck.merge.errors import MergeError
     from mergecheck.merge.syntax.statement import Clause, MergeStatement
     from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.log.table_logs import TableLogs
 
 _MERGE: Final = re.compile(r"\s*(?:WITH\b.*\b)?MERGE\b", re.IGNORECASE | re.DOTALL)
 
 
 def merge_sql(
-    spark: SparkSession, sql: str, *, tables: Mapping[str, str] | None = None, interleaved: bool = False
+    spark: SparkSession,
+    sql: str,
+    *,
+    tables: Mapping[str, str] | None = None,
+    interleaved: bool = False,
+    logs: TableLogs = DELTA_LOGS,
 ) -> MergeResult:
     """Run a MERGE statement.
 
@@ -47,6 +53,7 @@ def merge_sql(
             table or view of the session, or a query in brackets, which may use names of ``tables`` too.
         tables: names of Delta tables, whatever their case, and their paths. They hide tables of the session.
         interleaved: take the kinds of clauses in any order; see ``parse_merge``.
+        logs: how the logs of Delta tables are reached.
 
     Raises:
         MergeError: what is wrong, by Delta's or Spark's error class; the target is unchanged.
@@ -55,7 +62,7 @@ def merge_sql(
         statement = parse_merge(sql, interleaved=interleaved)
     except AnalysisError as error:
         raise _as_spark_says(spark, sql, error) from error
-    return run_statement(spark, statement, tables=tables)
+    return run_statement(spark, statement, tables=tables, logs=logs)
 
 
 def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Exception:
@@ -76,7 +83,11 @@ def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Excep
 
 
 def run_statement(
-    spark: SparkSession, statement: MergeStatement, *, tables: Mapping[str, str] | None = None
+    spark: SparkSession,
+    statement: MergeStatement,
+    *,
+    tables: Mapping[str, str] | None = None,
+    logs: TableLogs = DELTA_LOGS,
 ) -> MergeResult:
     """Run a parsed MERGE statement; see ``merge_sql``."""
     paths = {name.lower(): path for name, path in (tables or {}).items()}
@@ -85,12 +96,13 @@ def run_statement(
         raise _no_target(spark, statement.target, paths)
     bound, in_subqueries = bind_subqueries(statement, lambda parts: _path(parts, paths))
     planned = _plan_source(statement.source, paths)
-    snapshots = _open_once(spark, [*in_subqueries.values(), *planned.views.values()])
+    snapshots = _open_once(spark, [*in_subqueries.values(), *planned.views.values()], logs)
     views = {view: read_table(spark, snapshots[path]) for view, path in in_subqueries.items()}
     with _source(spark, planned, snapshots) as source, _views(spark, views):
         if bound.source_alias is None and bound.source.startswith("("):
             bound = replace(bound, source_alias=find_source_alias(bound, source.frame))  # an alias inside is visible
-        return run_merge(spark, path=target, statement=bound, source=replace(source, reads=tuple(snapshots.values())))
+        read = replace(source, reads=tuple(snapshots.values()))
+        return run_merge(spark, path=target, statement=bound, source=read, logs=logs)
 
 
 def bind_subqueries(
@@ -132,12 +144,12 @@ def _plan_source(source: str, paths: Mapping[str, str]) -> SourceQuery:
     return SourceQuery(text=source, views={} if path is None else {source: path})
 
 
-def _open_once(spark: SparkSession, paths: Sequence[str]) -> dict[str, Snapshot]:
+def _open_once(spark: SparkSession, paths: Sequence[str], logs: TableLogs) -> dict[str, Snapshot]:
     """Open each table once, so that every part of the statement reads it at one version (R-750)."""
     opened: dict[str, Snapshot] = {}
     for path in paths:
         same = (s for s in opened.values() if table_identity(s.location) == table_identity(table_location(path)))
-        opened[path] = next(same, None) or open_snapshot(spark, path)
+        opened[path] = next(same, None) or logs.snapshot(spark, path)
     return opened
 
 

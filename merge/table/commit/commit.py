@@ -11,7 +11,7 @@ from mergecheck.merge.table.commit.actions import add_action, change_action, com
 from mergecheck.merge.table.commit.conflicts import check_conflicts
 from mergecheck.merge.table.commit.new_schema import schema_actions
 from mergecheck.merge.table.log.snapshot import total_records
-from mergecheck.merge.table.storage.log_store import LogStore
+from mergecheck.merge.table.log.table_logs import DELTA_LOGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.table.commit.actions import Transaction
     from mergecheck.merge.table.commit.conflicts import ReadSet
+    from mergecheck.merge.table.log.table_logs import TableLogs
     from mergecheck.merge.table.storage.log_store import Action
     from mergecheck.merge.table.writing.write import WriteResult
 
@@ -81,7 +82,7 @@ class PendingCommit:
         )
 
 
-def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
+def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_LOGS) -> int | None:
     """Commit a merge once, or not at all (R-730).
 
     If another commit takes the version first, the merge is committed after it, unless that commit changes what this
@@ -95,7 +96,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool) -> int | None:
         return None
     _check_append_only(pending)
     snapshot = pending.read.snapshot
-    log = LogStore(snapshot.location, snapshot.access)
+    log = logs.commits(snapshot)
     if not log.is_there():
         raise ExecutionError(
             "DELTA_MISSING_DELTA_TABLE",
