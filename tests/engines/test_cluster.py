@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spark_servers import Cluster
 
-NUM_CASES = 15
+NUM_CASES = 6
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NUM_CASES = 15
+NUM_CASES = 6
 
 
 @pytest.fixture(scope="module")
