@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import tempfile
 import warnings
 from contextlib import contextmanager
@@ -53,12 +54,15 @@ def start_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession
 
 
 def another_remote(place: SparkPlace, settings: Mapping[str, str]) -> SparkSession:
-    """Open a session at the same server with SQL settings and temporary views of its own."""
+    """Open a session at the same server with SQL settings and temporary views of its own; it ends with the process."""
     from pyspark.sql.connect.session import SparkSession as RemoteSession  # noqa: PLC0415 - the same
 
     with _quietly():
         builder = RemoteSession.builder.remote(place.remote or "")
-        return _prepared(cast("SparkSession", builder.create()), settings)
+        session = _prepared(cast("SparkSession", builder.create()), settings)
+    # a channel that is closed after Python's threads have ended waits for one of them, and the process never ends
+    atexit.register(session.stop)
+    return session
 
 
 def make_active(session: SparkSession) -> None:

@@ -27,7 +27,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_random_cases_agree_on_connect(server: str, tmp_path: Path) -> None:
     """Random cases of a fixed seed, two at a time in sessions of their own; workers have merge/ from us alone."""
     summary = mergecheck_json(
-        tmp_path, "fuzz", "--seed", "1", "--max-cases", str(NUM_CASES), "--jobs", "2", "--remote", server
+        tmp_path,
+        "fuzz",
+        "--seed",
+        "1",
+        "--max-cases",
+        str(NUM_CASES),
+        "--floor",
+        "0",
+        "--jobs",
+        "2",
+        "--remote",
+        server,
     )
     assert (summary["num_cases"], summary["findings"], summary["counts"]["mismatch"]) == (NUM_CASES, [], 0)
     assert summary["verified"] + summary["counts"]["both_rejected"] == NUM_CASES
