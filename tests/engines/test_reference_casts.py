@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -173,10 +174,14 @@ def test_casts_mean_the_same(
     assert decided or (source, target) in UNKNOWN
     theirs = all_by_spark(spark, [literal for literal, _ in decided], target, failure, identify)
     null = identify((None,))
+    num_failures = Counter[object]()
     for (literal, mine), spark_says in zip(decided, theirs, strict=True):
         one = spark_says
-        if spark_says == null and failure is Failure.ERROR:  # NULL, or a failure
-            one = by_spark(spark, literal, target, identify)
+        if spark_says == null and failure is Failure.ERROR:  # a failure: no literal is NULL
+            num_failures[mine] += 1
+            # one question per value is slow: of a class, Spark names the first two
+            one = by_spark(spark, literal, target, identify) if num_failures[mine] <= 2 else mine
+            assert isinstance(one, str), (literal, one, mine)
         assert one == mine or str(one).startswith(f"{mine}."), (literal, one, mine)
 
 

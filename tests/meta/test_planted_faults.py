@@ -38,20 +38,17 @@ pytestmark = pytest.mark.spark
 _logger = logging.getLogger(__name__)
 
 SEED = 1
-_CHANGES = frozenset({Check.ROWS, Check.CDF, Check.METRICS})
 # By which observables a case may name the fault; another one would mean another fault.
 CHECKS = {
-    "null-condition-taken-as-true": _CHANGES | {Check.ERROR},  # the row changed by mistake may break a constraint
     "preimage-from-new-row": frozenset({Check.CDF}),
     "copied-rows-counted-twice": frozenset({Check.METRICS}),
     "insert-route-without-anti-join": frozenset({Check.ROWS}),
-    "file-with-matches-skipped": _CHANGES | {Check.ERROR},
     "multi-match-check-dropped": frozenset({Check.ERROR}),
     "never-evolves": frozenset({Check.SCHEMA, Check.ERROR}),
 }
 BUDGET = Budget(max_cases=300, max_findings=1)
 # Runs, not seconds, so that a slow machine shrinks as far; enough for the sizes below, not for the prettiest case.
-LIMITS = ShrinkLimits(max_runs=80, max_seconds=600)
+LIMITS = ShrinkLimits(max_runs=60, max_seconds=600)
 
 
 @pytest.fixture(scope="module")

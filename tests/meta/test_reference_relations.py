@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 REFERENCE = MergeReference()
 
 
-NUM_CASES = 90
-NUM_EVOLVING = 40
+NUM_CASES = 45
+NUM_EVOLVING = 30
 # Shares of the drawn cases that are in a relation's domain, where more than a few must be.
 LEAST_APPLIED = {
     "P-15": 0.8,
