@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-NUM_CASES = 12
+NUM_CASES = 6
 FEED = {"delta.enableChangeDataFeed": "true"}
 ROWS = pa.table({"id": pa.array(range(6), pa.int64()), "p": ["a b", "c%d", "é:/+"] * 2, "v": list("uvwxyz")})
 SOURCE = "(SELECT 1L AS id, '#?' AS p, 'new' AS v UNION ALL SELECT 77L, 'c%d', 'more')"

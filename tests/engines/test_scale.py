@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 MEMORY = 2 * 2**30
 # Runs, not seconds, so that a slow machine shrinks as far; enough for the sizes below, not for the prettiest case.
-LIMITS = ShrinkLimits(max_runs=60, max_seconds=600)
+LIMITS = ShrinkLimits(max_runs=35, max_seconds=600)
 
 
 @pytest.fixture(scope="module")
