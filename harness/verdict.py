@@ -104,6 +104,7 @@ class CaseReport:
         unsupported_checks: checks that were not made, or not for all metrics, because the engine lacks the capability.
         unsupported_metrics: the metrics that were not compared, because the engine does not report them.
         unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
+        unknown_columns: columns with values that nobody can know, held against their form.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
         is_defect: the reference failed, so that ``engine_error`` is a defect of mergecheck and not of the engine.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
@@ -121,6 +122,7 @@ class CaseReport:
     unsupported_checks: tuple[Check, ...] = ()
     unsupported_metrics: tuple[str, ...] = ()
     unsupported_reasons: Mapping[str, str] = field(default_factory=dict)
+    unknown_columns: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
     is_defect: bool = False
     seconds: float = 0.0

@@ -48,6 +48,7 @@ class Counts:
         num_batched: pairs of tables that were checked together with others of their statement (``--batch``); a batch
             is one case.
         num_by_spark: judged cases in which Spark evaluated an expression or the source query for the reference.
+        num_partly: judged cases with values that nobody can know, of which only the form is judged.
         num_flaky: mismatches that a second execution did not show.
         num_defects: cases that the reference failed on; their verdict is ``engine_error``.
         verdicts: by verdict; flaky cases are counted apart.
@@ -72,6 +73,7 @@ class Counts:
     num_passed_over: int = 0
     num_batched: int = 0
     num_by_spark: int = 0
+    num_partly: int = 0
     num_flaky: int = 0
     num_defects: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -123,6 +125,7 @@ class Counts:
         if not report.is_judged:
             return
         self.num_by_spark += bool(report.reference.asked)
+        self.num_partly += bool(report.unknown_columns)
         facts = report.facts
         self.num_changed += report.verdict is Verdict.AGREE and facts.num_changed_rows > 0
         self.num_idle += report.verdict is Verdict.AGREE and not facts.clauses_applied
@@ -176,6 +179,7 @@ def denominator_line(summary: Summary) -> str:
         f"engine down {counts.num_engine_failures}",
         *([f"harness bug {counts.num_defects}"] if counts.num_defects else []),
         *([f"expressions by Spark {counts.num_by_spark}"] if counts.num_by_spark else []),
+        *([f"partly judged {counts.num_partly}"] if counts.num_partly else []),
     ]
     return "  ".join(parts)
 

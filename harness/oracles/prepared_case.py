@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import PrecheckingEngine
+from mergecheck.harness.oracles.unknown_values import UnknownValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ class PreparedCase:
         refusal: why the engine does not support the case, if it says so beforehand; then it is not run.
         phase_seconds: the time that this took, by phase.
         defect: what the reference failed with, which is a defect of mergecheck; then the engine is not run.
+        unknown: cells that nobody can know; the reference has stand-ins there.
     """
 
     case: Case
@@ -34,6 +36,7 @@ class PreparedCase:
     refusal: Unsupported | None = None
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
     defect: str = ""
+    unknown: UnknownValues = field(default_factory=UnknownValues)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
@@ -22,6 +22,7 @@ from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import EngineDownError, HarnessBugError
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
+from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
 from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Outcome, Prediction, Reference, Rejection, Unsupported
@@ -52,12 +53,12 @@ def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseT
     """Ask the reference; whatever it raises is a defect of mergecheck, which must not end a run.
 
     If the reference does not support a case whose statement asks for the time, and supports it with the time written
-    out, then that is the case that is prepared: with the time as it is now.
+    out, then that is the case that is prepared: with the time as it is now. If it supports the case with stand-ins for
+    values that nobody can know, then its answer is the one with the stand-ins.
     """
     with timer.measure("reference"):
         try:
-            case, answer = _prepared(case, reference)
-            return PreparedCase(case, answer, phase_seconds=timer.seconds)
+            return replace(_prepared(case, reference), phase_seconds=timer.seconds)
         except Exception as error:  # noqa: BLE001 - one case that it cannot take must not cost the others
             defect = (
                 f"{HarnessBugError.__name__}: the reference raised {_raised(error)}; please report it with the case"
@@ -65,14 +66,29 @@ def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseT
             return PreparedCase(case, _FAILED, defect=defect, phase_seconds=timer.seconds)
 
 
-def _prepared(case: Case, reference: Callable[[Case], Reference]) -> tuple[Case, Reference]:
-    answer = reference(case)
-    if isinstance(answer.answer, Unsupported):
-        fixed = with_fixed_time(case, dt.datetime.now(dt.UTC))
-        again = None if fixed is None else reference(fixed)
-        if fixed is not None and again is not None and not isinstance(again.answer, Unsupported):
-            return fixed, again
-    return case, answer
+def _prepared(case: Case, reference: Callable[[Case], Reference]) -> PreparedCase:
+    plain = PreparedCase(case, reference(case))
+    if not isinstance(plain.reference.answer, Unsupported):
+        return plain
+    fixed = with_fixed_time(case, dt.datetime.now(dt.UTC))
+    if fixed is not None:
+        again = reference(fixed)
+        if not isinstance(again.answer, Unsupported):
+            return PreparedCase(fixed, again)
+    return _with_unknown_values(fixed or case, reference) or plain
+
+
+def _with_unknown_values(case: Case, reference: Callable[[Case], Reference]) -> PreparedCase | None:
+    stand_ins = with_stand_ins(case)
+    if stand_ins is None:
+        return None
+    one, other = map(reference, stand_ins)
+    if isinstance(one.answer, Rejection) and one.answer == other.answer:
+        return PreparedCase(case, one)
+    if not isinstance(one.answer, Prediction) or not isinstance(other.answer, Prediction):
+        return None
+    unknown = unknown_values(one.answer, other.answer)
+    return None if unknown is None else PreparedCase(case, one, unknown=unknown)
 
 
 def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
@@ -103,6 +119,7 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
         unsupported_checks=comparison.unsupported,
         unsupported_metrics=comparison.unsupported_metrics,
         unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
+        unknown_columns=tuple(sorted(prepared.unknown.stand_ins)),
         seconds=sum(timer.seconds.values()),
         phase_seconds=timer.seconds,
     )
@@ -173,7 +190,8 @@ def compare_answer(
         present: (kind, action) of the statement's clauses; empty if they are not known.
     """
     case = prepared.case
-    parts = [_against_reference(prepared.reference, result, capabilities)]
+    shown = prepared.unknown.hidden_in(result) if isinstance(result, Outcome) else result
+    parts = [_against_reference(prepared.reference, shown, capabilities)]
     if case.expect is not None:
         parts.append(compare_expectation(case.expect, result, capabilities=capabilities, schema=case.target.schema))
     mismatches = [m for part in parts for m in part.mismatches]

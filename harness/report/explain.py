@@ -36,6 +36,9 @@ def explain_lines(report: CaseReport) -> list[str]:
     lines += ["reference", *_indented(answer_lines(report.reference.answer, before=case.target.schema))]
     if report.reference.asked:
         lines += ["values from Spark", *(f"  {printable(' '.join(text.split()))}" for text in report.reference.asked)]
+    if report.unknown_columns:
+        columns = ", ".join(printable(name) for name in report.unknown_columns)
+        lines += ["values that nobody can know", f"  in {columns}: of the right form, and no two of them alike"]
     if report.reference.alternative is not None:
         other = answer_lines(report.reference.alternative, before=case.target.schema)
         lines += ["reference, other answer allowed", *_indented(other)]

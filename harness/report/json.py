@@ -56,6 +56,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "deviating": sum(bool(report.deviations) for report in reports),
         "not_checked": dict(checks_not_made(reports)),
         "expressions_by_spark": num_by_spark(reports),
+        "partly_judged": num_partly(reports),
         "rules": dict(sorted(reached.items())),
         "cases": cases,
         "unreadable": list(unreadable),
@@ -78,6 +79,11 @@ def num_by_spark(reports: Sequence[CaseReport]) -> int:
     return sum(report.is_judged and bool(report.reference.asked) for report in reports)
 
 
+def num_partly(reports: Sequence[CaseReport]) -> int:
+    """Count the judged cases with values that nobody can know, of which only the form is judged."""
+    return sum(report.is_judged and bool(report.unknown_columns) for report in reports)
+
+
 def checks_not_made(reports: Sequence[CaseReport]) -> Counter[str]:
     """Count cases by the check that was not made, or not in full, because the engine cannot say."""
     return Counter(check.value for report in reports for check in report.unsupported_checks)
@@ -98,6 +104,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "counts": {verdict.value: counts.verdicts[verdict] for verdict in Verdict},
         "flaky": counts.num_flaky,
         "expressions_by_spark": counts.num_by_spark,
+        "partly_judged": counts.num_partly,
         "unsupported": dict(counts.unsupported),
         "rejected": dict(counts.rejected),
         "deviations": dict(counts.deviations),
@@ -185,6 +192,8 @@ def _bound(bound: Bound) -> int | dict[str, int | None]:
 
 def _remarks(report: CaseReport) -> dict[str, Any]:
     remarks: dict[str, Any] = {"reason": report.reason} if report.reason else {}
+    if report.unknown_columns:
+        remarks["unknown_columns"] = list(report.unknown_columns)
     if report.reference.asked:
         remarks["expressions_by_spark"] = list(report.reference.asked)
     if report.deviations:

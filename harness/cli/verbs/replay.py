@@ -24,7 +24,7 @@ from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.report.json import num_by_spark, rejection_classes, replay_json, unsupported_reasons
+from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
 from mergecheck.harness.session import open_engine, reference_for
 from mergecheck.harness.variants.saved import check_saved
@@ -150,3 +150,5 @@ def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
             show(f"    {number:>4}  {reason}")
     if num_asked := num_by_spark(reports):
         show(f"expressions by Spark in {num_asked}")
+    if partly := num_partly(reports):
+        show(f"partly judged {partly}: they store values that nobody can know")

@@ -1,0 +1,178 @@
+"""Values that no oracle can know, ``uuid()`` and ``rand()``, where a clause stores them.
+
+The reference judges the statement with a stand-in for each call. It does so twice, with two stand-ins. If the answers
+differ in nothing but cells that hold the stand-in, then these are the cells that nobody can know. Before an engine's
+rows are compared, a value of the right form in such a column becomes the stand-in. Everything else is compared exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
+
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.statement import parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlglot.tokens import Token
+
+    from mergecheck.reference.case.model import Case, Row, Value
+    from mergecheck.reference.outcome import Outcome, Prediction
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Schema
+
+_UUIDS = ("3f0c1d52-9d1b-4a53-8f0e-6a2b7c8d9e01", "c4a7e6b8-1f2d-4c3b-a59e-0d1e2f3a4b5c")
+_FRACTIONS = (0.2718281828459045, 0.7390851332151607)
+_UUID_FORM = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+_LITERALS = {
+    "UUID": tuple(f"'{value}'" for value in _UUIDS),
+    "RAND": tuple(f"{value!r}D" for value in _FRACTIONS),
+    "RANDOM": tuple(f"{value!r}D" for value in _FRACTIONS),
+}
+# Where an operand becomes the value, or a part of it, and decides nothing else.
+_PASSED_ON = {
+    (exp.Paren, "this"),
+    (exp.Concat, "expressions"),
+    (exp.DPipe, "this"),
+    (exp.DPipe, "expression"),
+    (exp.Coalesce, "this"),
+    (exp.Coalesce, "expressions"),
+    (exp.Case, "ifs"),
+    (exp.Case, "default"),
+    (exp.If, "true"),
+    (exp.If, "false"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownValues:
+    """The cells of a case that nobody can know.
+
+    Attributes:
+        stand_ins: by column, what the reference's cells hold instead.
+        exact: by column, the values of all other cells, which are known.
+    """
+
+    stand_ins: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    exact: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+
+    def hidden_in(self, outcome: Outcome) -> Outcome:
+        """Replace the values of the right form by the stand-ins; of a value that occurs twice, only the first."""
+        if not self.stand_ins:
+            return outcome
+        rows = self._hidden(outcome.rows, outcome.schema)
+        feed = None if outcome.cdf is None else self._hidden(outcome.cdf, change_schema(outcome.schema))
+        return replace(outcome, rows=rows, cdf=feed)
+
+    def _hidden(self, rows: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
+        seen: set[tuple[str, Value]] = set()
+
+        def shown(name: str, cell: Value) -> Value:
+            if name not in self.stand_ins or cell in self.exact[name] or (name, cell) in seen:
+                return cell
+            stand_in = next((each for each in self.stand_ins[name] if _has_form_of(cell, each)), None)
+            if stand_in is None:
+                return cell
+            seen.add((name, cell))
+            return stand_in
+
+        return tuple(tuple(map(shown, schema.names, row)) for row in rows)
+
+
+def with_stand_ins(case: Case) -> tuple[Case, Case] | None:
+    """Replace each call by a stand-in, and by another one.
+
+    Returns:
+        None if there is no such call, or if one is used for more than to store what it gives.
+    """
+    try:
+        tokens = sqlglot.tokenize(case.sql, read="databricks")
+        calls = list(_calls(tokens))
+        if not calls or _num_stored(parse_statement(case.sql)) != len(calls):
+            return None
+    except (SqlglotError, RejectedError, UnsupportedByReferenceError):
+        return None
+    one, other = (replace(case, sql=_replaced(case.sql, calls, number)) for number in range(2))
+    return one, other
+
+
+def unknown_values(one: Prediction, other: Prediction) -> UnknownValues | None:
+    """Find the cells that differ with the stand-in; None if anything else does."""
+    if replace(one, rows=(), cdf=None) != replace(other, rows=(), cdf=None):
+        return None
+    names = one.schema.names
+    stand_ins: dict[str, set[Value]] = {}
+    exact: dict[str, set[Value]] = {name: set() for name in names}
+    for rows, others in ((one.rows, other.rows), (one.cdf or (), other.cdf or ())):
+        if len(rows) != len(others):
+            return None
+        for row, twin in zip(rows, others, strict=True):
+            if row[len(names) :] != twin[len(names) :]:
+                return None
+            for name, cell, second in zip(names, row, twin, strict=False):  # the kind of a change is behind
+                if cell == second:
+                    exact[name].update([cell] if isinstance(cell, str | float) else [])
+                elif _is_stand_in(cell, second):
+                    stand_ins.setdefault(name, set()).add(cell)
+                else:
+                    return None
+    return UnknownValues(
+        stand_ins={name: tuple(sorted(values, key=str)) for name, values in stand_ins.items()},
+        exact={name: frozenset(exact[name]) for name in stand_ins},
+    )
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
+    """Yield the first and the last token of each call; ``rand`` may have a number as its seed."""
+    for place, token in enumerate(tokens):
+        behind = [each.token_type for each in tokens[place + 1 : place + 4]]
+        if token.text.upper() not in _LITERALS:
+            continue
+        if behind[:2] == [TokenType.L_PAREN, TokenType.R_PAREN]:
+            yield token, tokens[place + 2]
+        elif behind == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]:
+            yield token, tokens[place + 3]
+
+
+def _num_stored(statement: Statement) -> int:
+    """Count the calls whose value is stored as it is, or as a part of a text; no condition depends on these."""
+    values = (assignment.value for clause in statement.clauses for assignment in clause.assignments)
+    return sum(_is_stored(call, value) for value in values for call in value.find_all(exp.Uuid, exp.Rand))
+
+
+def _is_stored(call: exp.Expr, value: exp.Expr) -> bool:
+    node = call
+    while node is not value:
+        if node.parent is None or (type(node.parent), node.arg_key) not in _PASSED_ON:
+            return False
+        node = node.parent
+    return True
+
+
+def _replaced(sql: str, calls: Sequence[tuple[Token, Token]], number: int) -> str:
+    text, end = "", 0
+    for first, last in calls:
+        text, end = text + sql[end : first.start] + _LITERALS[first.text.upper()][number], last.end + 1
+    return text + sql[end:]
+
+
+def _is_stand_in(cell: Value, second: Value) -> bool:
+    if isinstance(cell, str) and isinstance(second, str):
+        return cell.replace(*_UUIDS) == second
+    return (cell, second) == _FRACTIONS
+
+
+def _has_form_of(cell: Value, stand_in: Value) -> bool:
+    if isinstance(stand_in, str):
+        form = re.escape(stand_in).replace(re.escape(_UUIDS[0]), _UUID_FORM)
+        return isinstance(cell, str) and re.fullmatch(form, cell) is not None
+    return isinstance(cell, float) and 0 <= cell < 1
