@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.store import Fingerprint
     from mergecheck.harness.verdict import CaseReport
@@ -45,6 +47,7 @@ class Checker:
         about: the finding that the cases may be smaller forms of: of the relations only its own is tried.
         work_directory: where the case under way is kept on disk, so that a lost process leaves it behind; None keeps
             none.
+        limit: how long the engine may take for a case.
         job: distinguishes the checkers of one process that work at the same time.
     """
 
@@ -55,6 +58,7 @@ class Checker:
     skip_reference_if_unsupported: bool = False
     about: Fingerprint | None = None
     work_directory: Path | None = None
+    limit: TimeLimit = DEFAULT_LIMIT
     job: int = 0
 
     def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
@@ -89,7 +93,7 @@ class Checker:
     def _judged(self, prepared: PreparedCase) -> CaseReport:
         if self.oracle is Oracle.METAMORPHIC:
             return self._related(prepared, None)
-        report = check_prepared(prepared, self.engine)
+        report = check_prepared(prepared, self.engine, limit=self.limit)
         if self.oracle is Oracle.REFERENCE or report.verdict is not Verdict.AGREE:
             return report
         related = self._related(prepared, report)
@@ -97,7 +101,8 @@ class Checker:
 
     def _related(self, prepared: PreparedCase, report: CaseReport | None) -> CaseReport:
         tried = RELATIONS if self.about is None else [one for one in RELATIONS if one.name == self.about.against]
-        return check_relations(prepared.case, self.engine, tried, answer=None if report is None else report.result)
+        answer = None if report is None else report.result
+        return check_relations(prepared.case, self.engine, tried, answer=answer, limit=self.limit)
 
     @contextlib.contextmanager
     def _kept_on_disk(self, case: Case) -> Iterator[None]:

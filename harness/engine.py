@@ -117,6 +117,18 @@ class FactoryEngine(Engine, Protocol):
         """
 
 
+@runtime_checkable
+class InterruptibleEngine(Engine, Protocol):
+    """An engine that can end what ``run`` is doing, and takes the next case afterwards.
+
+    Other engines are interrupted by an error that is raised in the middle of ``run``, which may leave a client or a
+    connection unusable.
+    """
+
+    def interrupt(self) -> None:
+        """Make ``run`` end soon, with any answer or error. Called from another thread after ``--case-timeout``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """An engine's answer to a case, with the plans by which it came about.

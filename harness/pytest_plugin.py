@@ -5,6 +5,7 @@ Options start with ``--mergecheck-``. Nothing of Spark, DuckDB or Hypothesis is 
 
 from __future__ import annotations
 
+import os
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ FLOOR = 0.6
 _ENGINE = pytest.StashKey["Engine"]()
 _CHECKER = pytest.StashKey["Checker"]()
 _SEED = pytest.StashKey[int]()
+_STDERR = pytest.StashKey[int]()
 
 
 class CaseFailedError(AssertionError):
@@ -57,6 +59,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a registered engine, or package.module:Class (default: pyspark)",
     )
     group.addoption(
+        "--mergecheck-case-timeout",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="how long the engine may take for a case; a longer one is an error (default: 600)",
+    )
+    group.addoption(
         "--mergecheck-expressions",
         choices=["auto", "duckdb", "spark"],
         default="auto",
@@ -65,11 +74,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle the seed, so that it is known before anything runs."""
+    """Settle the seed, so that it is known before anything runs, and keep the stderr that no test captures."""
     seed = config.getoption("--mergecheck-seed")
     # Workers of pytest-xdist take the seed of the process that started them.
     shared = getattr(config, "workerinput", {}).get("mergecheck_seed")
     config.stash[_SEED] = seed if seed is not None else shared if shared is not None else secrets.randbelow(2**31)
+    if config.getoption("--mergecheck-case-timeout") <= 0:
+        raise pytest.UsageError("--mergecheck-case-timeout must be more than 0 seconds")
+    config.stash[_STDERR] = os.dup(2)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -111,6 +123,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if engine is not None:
         del config.stash[_ENGINE]
         engine.close()
+    if _STDERR in config.stash:
+        os.close(config.stash[_STDERR])
+        del config.stash[_STDERR]
 
 
 @pytest.fixture(scope="session")
@@ -198,6 +213,7 @@ class _FuzzItem(_Item):
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
         from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - the same
         from mergecheck.harness.session import FuzzOptions, run_fuzz  # noqa: PLC0415 - the same
+        from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
         reports: list[str] = []
 
@@ -215,6 +231,8 @@ class _FuzzItem(_Item):
             raise CaseFailedError("\n\n".join([*reports, line]))
         if summary.stop is Stop.ENGINE_DOWN:
             raise EngineDownError(f"the engine failed on several cases in a row: {line}")
+        if failed := summary.counts.verdicts[Verdict.ENGINE_ERROR]:
+            raise EngineDownError(f"the engine failed on {failed} cases, which .mergecheck/findings keeps: {line}")
         if summary.counts.verified_share < FLOOR:
             raise CaseFailedError(f"inconclusive: under {FLOOR:.0%} of the cases were verified: {line}")
 
@@ -227,7 +245,9 @@ def _engine(config: pytest.Config) -> Engine:
     engine = config.stash.get(_ENGINE, None)
     if engine is None:
         from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.spark.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
 
+        clear_leftovers()
         engine = config.stash[_ENGINE] = load_engine(config.getoption("--mergecheck-engine"))
     return engine
 
@@ -235,6 +255,7 @@ def _engine(config: pytest.Config) -> Engine:
 def _checker(config: pytest.Config) -> Checker:
     """Make what checks cases; the reference is made once, with the engine."""
     from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
+    from mergecheck.harness.core.time_limit import TimeLimit  # noqa: PLC0415 - the same
     from mergecheck.harness.session import reference_for  # noqa: PLC0415 - the same
     from mergecheck.harness.verdict import Expressions  # noqa: PLC0415 - the same
 
@@ -242,7 +263,8 @@ def _checker(config: pytest.Config) -> Checker:
     if checker is None:
         engine = _engine(config)
         reference = reference_for(engine, Expressions(config.getoption("--mergecheck-expressions")))
-        checker = config.stash[_CHECKER] = Checker(engine=engine, reference=reference.evaluate)
+        limit = TimeLimit(seconds=config.getoption("--mergecheck-case-timeout"), told=config.stash[_STDERR])
+        checker = config.stash[_CHECKER] = Checker(engine=engine, reference=reference.evaluate, limit=limit)
     return checker
 
 

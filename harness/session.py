@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 from mergecheck import strategies
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY, WORK_DIRECTORY, FindingsDirectory, RunningCase
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.spark.temp_dirs import clear_leftovers
 from mergecheck.harness.verdict import Expressions
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
@@ -52,12 +55,13 @@ _logger = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def open_engine(name: str) -> Iterator[Engine]:
-    """Start an engine by name and close it at the end.
+    """Start an engine by name and close it at the end; temporary directories of lost processes are removed first.
 
     Raises:
         UserInputError: if there is no engine of this name.
         EngineDownError: if it does not start.
     """
+    clear_leftovers()
     engine = load_engine(name)
     try:
         yield engine
@@ -131,7 +135,8 @@ def run_fuzz(
     """
     engine = checker.engine
     with interrupts_kept():
-        engine.run(WARM_UP)  # the engine's start does not count against the budget
+        # the engine's start counts neither against the budget nor against the time of a case
+        run_limited(engine, WARM_UP, replace(checker.limit, seconds=max(DEFAULT_SECONDS, checker.limit.seconds)))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
         cases if cases is not None else cases_for(engine),

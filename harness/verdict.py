@@ -106,6 +106,8 @@ class CaseReport:
         unsupported_reasons: why, by the name of the check or of the metric, if the engine says so.
         unknown_columns: columns with values that nobody can know, held against their form.
         deviations: ids of the entries that explain every mismatch; empty if something is unexplained.
+        is_lost: the engine took too long for the case, or its process was lost with it; the verdict is
+            ``engine_error``, and every such case is kept.
         is_defect: the reference failed, so that ``engine_error`` is a defect of mergecheck and not of the engine.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
@@ -125,6 +127,7 @@ class CaseReport:
     unknown_columns: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
     is_defect: bool = False
+    is_lost: bool = False
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,5 +1,5 @@
 """The command line: one verb per task, with documented exit codes and JSON output."""
 
-from mergecheck.harness.cli.main import main
+from mergecheck.harness.cli.supervisor import main
 
 __all__ = ["main"]

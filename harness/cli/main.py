@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:  # click raises none; a run that something ended may not look like a run that found nothing
         error_line("the engine's adapter called sys.exit(); it must return an answer or raise an error")
         return ExitCode.ENGINE
-    except Exception:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
+    except BaseException:  # noqa: BLE001 - shown in full; Python's own exit code 1 would read as "mismatch"
         traceback.print_exc(file=sys.stderr)
         error_line("this is a bug in mergecheck or in the engine's adapter; please report it with the text above")
         return ExitCode.ENGINE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.output.terminal import notice
+from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
@@ -65,6 +66,16 @@ batch_option = click.option(
     show_default=True,
     metavar="N",
     help="Check N pairs of tables in one merge, if the statement allows it.",
+)
+
+case_timeout_option = click.option(
+    "--case-timeout",
+    "case_seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the engine may take for a case; a longer one counts as a failure of the engine.",
 )
 
 case_id_option = click.option("--id", "case_id", metavar="ID", help="Which case to take, if the file holds several.")

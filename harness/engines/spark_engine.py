@@ -179,6 +179,12 @@ class SparkEngine(ABC):
         session = another_session(self.session())
         return type(self)(session, owns_session=is_remote(session))
 
+    def interrupt(self) -> None:
+        """Cancel the queries of this engine's session; those of the reference have sessions of their own."""
+        if self._spark is not None:
+            with suppress(OSError, Py4JError):  # what is gone needs no end
+                self._spark.interruptAll()
+
     def close(self) -> None:
         """Stop the session, if this engine started it."""
         if self._spark is not None and self._owns_session:

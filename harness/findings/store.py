@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.processes import is_alive
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.error_signature import error_text
 from mergecheck.harness.verdict import Check, Verdict
@@ -113,7 +114,10 @@ def fingerprint(report: CaseReport) -> Fingerprint | None:
 
 
 class FindingsDirectory:
-    """The folder of findings, and of cases set aside (``flaky``, ``engine_error``, ``harness_bug``) in sub-folders."""
+    """The folder of findings.
+
+    Cases set aside lie in its sub-folders: ``crashed``, ``flaky``, ``engine_error``, ``harness_bug``.
+    """
 
     def __init__(self, root: Path = FINDINGS_DIRECTORY) -> None:
         self.root = root
@@ -199,24 +203,18 @@ class RunningCase:
             self._path.unlink(missing_ok=True)
             self._is_written = False
 
+    def of_process(self, pid: int) -> tuple[Path, ...]:
+        """Return the cases that a process has under way, or left behind: a case that is being prepared is one."""
+        return tuple(sorted([*self._folder.glob(f"{pid}.json"), *self._folder.glob(f"{pid}-*.json")]))
+
     def leftovers(self) -> Iterator[Path]:
         """Yield the cases that processes left which live no more."""
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.json")):
             process = path.stem.partition("-")[0]
-            if process.isdigit() and (int(process) == os.getpid() or not _is_alive(int(process))):
+            if process.isdigit() and (int(process) == os.getpid() or not is_alive(int(process))):
                 yield path
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True  # it lives and belongs to somebody else
-    return True
 
 
 def _write_new(path: Path, text: str) -> None:

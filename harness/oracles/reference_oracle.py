@@ -18,8 +18,10 @@ from mergecheck.harness.compare.outcomes import (
     no_error,
     spurious_error,
 )
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import EngineDownError, HarnessBugError
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.unknown_values import unknown_values, with_stand_ins
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.core.facts import Facts
+    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import EngineResult
@@ -91,7 +94,7 @@ def _with_unknown_values(case: Case, reference: Callable[[Case], Reference]) -> 
     return None if unknown is None else PreparedCase(case, one, unknown=unknown)
 
 
-def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
+def check_prepared(prepared: PreparedCase, engine: Engine, *, limit: TimeLimit = DEFAULT_LIMIT) -> CaseReport:
     """Run a case whose reference result is known, compare, and report everything known afterwards.
 
     An engine agrees if it gives the reference's answer or, if the layout of files decides (R-322), the alternative
@@ -99,10 +102,15 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
     statement, the verdict is ``both_rejected``, also if ``expect`` names that error. If the reference does not support
     the case, the engine is checked against ``expect`` alone, and ``reason`` says so; without ``expect`` the engine is
     not run. Nor is it run if it has said that it does not support the case; then only that reason is counted.
+
+    Args:
+        prepared: the case, and what the reference says of it.
+        engine: the system under test.
+        limit: how long it may take.
     """
     timer = PhaseTimer(dict(prepared.phase_seconds))
     facts = facts_of(prepared.case, prepared.reference)
-    judgement = _judge(prepared, engine, timer, facts)
+    judgement = _judge(prepared, engine, timer, facts, limit)
     comparison, reasons = judgement.comparison, engine.capabilities.reasons
     lacking = [*(check.value for check in comparison.unsupported), *comparison.unsupported_metrics]
     return CaseReport(
@@ -116,6 +124,7 @@ def check_prepared(prepared: PreparedCase, engine: Engine) -> CaseReport:
         mismatches=comparison.mismatches,
         reason=judgement.reason,
         is_defect=bool(prepared.defect),
+        is_lost=judgement.is_lost,
         unsupported_checks=comparison.unsupported,
         unsupported_metrics=comparison.unsupported_metrics,
         unsupported_reasons={name: reasons[name] for name in lacking if name in reasons},
@@ -131,9 +140,10 @@ class _Judgement:
     result: EngineResult | None = None
     comparison: Comparison = field(default_factory=Comparison)
     reason: str = ""
+    is_lost: bool = False
 
 
-def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Facts) -> _Judgement:
+def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Facts, limit: TimeLimit) -> _Judgement:
     case, answer = prepared.case, prepared.reference
     if prepared.refusal is not None:
         reason = f"{engine.name}: {prepared.refusal.reason}"
@@ -144,9 +154,10 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
         return _Judgement(verdict=Verdict.UNSUPPORTED, reason=f"reference: {answer.answer.reason}")
     try:
         with timer.measure("engine"):
-            result = engine.run(case)
+            result = run_limited(engine, case, limit)
     except EngineDownError as error:
-        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error))
+        is_lost = isinstance(error, EngineLateError)
+        return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error), is_lost=is_lost)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is engine_error, sys.exit() too

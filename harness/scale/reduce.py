@@ -20,6 +20,7 @@ from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.scale.tables.spec import KEY, SCHEMA
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.arrow import table_to_rows
 
@@ -103,7 +104,7 @@ def _candidates(spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any]
         if rows >= spec.rows:
             return
         smaller = replace(spec, rows=rows, files=min(files, spec.files))
-        with tempfile.TemporaryDirectory(prefix="mergecheck-scale-") as folder:
+        with tempfile.TemporaryDirectory(prefix=owned_prefix()) as folder:
             made = write_tables(smaller, Path(folder))
             yield small_case(smaller, {"target": made.target, "source": made.source}, None, max_rows=rows)
 

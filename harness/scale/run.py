@@ -15,6 +15,7 @@ from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.judge_process import judge_apart
 from mergecheck.harness.scale.reduce import reduce_mismatch
 from mergecheck.harness.scale.tables.generate import write_tables
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _save_spec(spec: ScaleSpec, findings: Path) -> Path:
 def _folder(work: Path, spec: ScaleSpec) -> Iterator[Path]:
     try:
         work.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"mergecheck-{spec.shape}-", dir=work))
+        folder = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}{spec.shape}-", dir=work))
     except OSError as error:
         raise UserInputError(f"cannot work in {work}: {error}. Choose another folder with --work DIR.") from error
     try:

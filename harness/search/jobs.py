@@ -1,7 +1,8 @@
 """Several cases at once: threads that share one Spark, or processes with an engine each.
 
 An engine in this process's JVM gets threads, each with a session of its own (``ForkingEngine``). If an engine works in
-a child process, most of a case's time is the harness's own, so that every job is a process (``FactoryEngine``).
+a child process, most of a case's time is the harness's own, so that every job is a process (``FactoryEngine``). A job
+whose process is lost loses the case that it had, and goes on in another process.
 
 Drawing, counting, confirming and shrinking stay in the run and see the cases in their order, so that a run has the
 same findings and the same summary for any number of jobs.
@@ -11,24 +12,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import multiprocessing
-import signal
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import fields, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engine import FactoryEngine, ForkingEngine
-from mergecheck.harness.errors import HarnessBugError, UserInputError
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.search.job_process import JobProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
-    from mergecheck.harness.engine import Engine
+    from mergecheck.harness.checker import Checker
     from mergecheck.harness.search.stream import Drawn
     from mergecheck.harness.verdict import CaseReport
 
@@ -60,34 +58,37 @@ def job_pool(checker: Checker, num_jobs: int) -> contextlib.AbstractContextManag
 
 @contextlib.contextmanager
 def _threads(checker: Checker, engine: ForkingEngine, num_jobs: int) -> Iterator[Begin]:
-    idle: SimpleQueue[Checker] = SimpleQueue()
-
-    def check(drawn: Drawn) -> CaseReport:
-        own = idle.get()
-        try:
-            return _check(own, drawn)
-        finally:
-            idle.put(own)
-
     with contextlib.ExitStack() as stack:
+        jobs = []
         for job in range(1, num_jobs + 1):
             forked = stack.enter_context(contextlib.closing(engine.fork()))
-            idle.put(replace(checker, engine=forked, job=job))
-        pool = stack.enter_context(ending(ThreadPoolExecutor(num_jobs, thread_name_prefix="mergecheck-job")))
-        yield functools.partial(_begin, pool, check)
+            jobs.append(functools.partial(_check, replace(checker, engine=forked, job=job)))
+        yield stack.enter_context(_shared(jobs))
 
 
 @contextlib.contextmanager
 def _processes(checker: Checker, engine: FactoryEngine, num_jobs: int) -> Iterator[Begin]:
-    options = {each.name: getattr(checker, each.name) for each in fields(checker) if each.name != "engine"}
-    pool = ProcessPoolExecutor(
-        num_jobs,
-        mp_context=multiprocessing.get_context("spawn"),  # a fork would share what the parent's threads hold
-        initializer=_begin_work,
-        initargs=(engine.factory(), options),
-    )
-    with ending(pool):
-        yield functools.partial(_begin, pool, _check_in_process)
+    with contextlib.ExitStack() as stack:
+        jobs = [stack.enter_context(contextlib.closing(JobProcess(checker, engine.factory()))) for _ in range(num_jobs)]
+        yield stack.enter_context(_shared([job.check for job in jobs]))
+
+
+@contextlib.contextmanager
+def _shared(jobs: Sequence[Callable[[Drawn], CaseReport]]) -> Iterator[Begin]:
+    """Give every case to a job that is idle."""
+    idle: SimpleQueue[Callable[[Drawn], CaseReport]] = SimpleQueue()
+    for job in jobs:
+        idle.put(job)
+
+    def check(drawn: Drawn) -> CaseReport:
+        job = idle.get()
+        try:
+            return job(drawn)
+        finally:
+            idle.put(job)
+
+    with ending(ThreadPoolExecutor(len(jobs), thread_name_prefix="mergecheck-job")) as pool:
+        yield functools.partial(_begin, pool, check)
 
 
 @contextlib.contextmanager
@@ -101,40 +102,14 @@ def ending(pool: Executor) -> Iterator[Executor]:
 
 
 def _begin(pool: Executor, check: Callable[[Drawn], CaseReport], drawn: Drawn) -> Callable[[], CaseReport]:
-    with _telling_lost_processes():
-        future = pool.submit(check, drawn)
-    return functools.partial(_report, future)
+    return functools.partial(_report, pool.submit(check, drawn))
 
 
 def _report(future: Future[CaseReport]) -> CaseReport:
     """Wait for a report; Ctrl+C while waiting raises KeyboardInterrupt."""
-    with interrupts_kept(), _telling_lost_processes():
+    with interrupts_kept():
         return future.result()
-
-
-@contextlib.contextmanager
-def _telling_lost_processes() -> Iterator[None]:
-    try:
-        yield
-    except BrokenProcessPool as error:
-        raise HarnessBugError(
-            "a process that checked cases was lost; the next fuzz run in this folder keeps its case as crashed"
-        ) from error
 
 
 def _check(checker: Checker, drawn: Drawn) -> CaseReport:
     return checker.check(checker.prepare(drawn.case, drawn.reference))
-
-
-_own: Checker | None = None
-
-
-def _begin_work(factory: Callable[[], Engine], options: Mapping[str, Any]) -> None:
-    global _own  # noqa: PLW0603 - one engine per process of the pool, made before its first case
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the run, which ends its jobs itself
-    _own = Checker(engine=factory(), **options)
-
-
-def _check_in_process(drawn: Drawn) -> CaseReport:
-    assert _own is not None  # noqa: S101 - the pool has begun with it
-    return _check(_own, drawn)

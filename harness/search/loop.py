@@ -222,7 +222,9 @@ class Search:
         return replace(self._limits, max_seconds=min(self._limits.max_seconds, seconds))
 
     def _engine_failed(self, report: CaseReport) -> None:
-        if report.reason not in self._kept_reasons:
+        if report.is_lost:
+            self._set_aside("crashed", report, report.reason)
+        elif report.reason not in self._kept_reasons:
             self._kept_reasons.add(report.reason)
             self._set_aside("harness_bug" if report.is_defect else "engine_error", report, report.reason)
         if report.is_defect:  # says nothing about the engine

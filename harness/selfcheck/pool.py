@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
+from mergecheck.harness.core.processes import end_with_parent
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
 from mergecheck.harness.selfcheck.trial import SeedResult, run_seed
@@ -117,6 +118,7 @@ def _collected(futures: Iterator[Future[T]], listener: Callable[[T], None], *, a
 
 def _start() -> None:
     global _engine  # noqa: PLW0603 - one engine per process of the pool, made before its first piece of work
+    end_with_parent()
     _engine = PySparkEngine()
     _engine.run(WARM_UP)
 

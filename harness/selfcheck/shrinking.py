@@ -14,6 +14,7 @@ from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.session import FuzzOptions, run_fuzz
 from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
@@ -55,7 +56,7 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
         None if the loop does not find the fault again.
     """
     said: list[Event] = []
-    with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix="mergecheck-") as folder:
+    with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix=owned_prefix()) as folder:
         budget = Budget(max_cases=_CASES, max_findings=1)
         options = FuzzOptions(seed=seed, first=first, budget=budget, findings=Path(folder))
         run_fuzz(Checker(engine=engine), options, listener=said.append)

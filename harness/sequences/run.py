@@ -14,7 +14,7 @@ from deltalake.schema import PrimitiveType
 from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
 from mergecheck.harness.delta.read import change_rows, newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import Engine
+from mergecheck.harness.engine import Engine, InterruptibleEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge
 from mergecheck.harness.spark.config import table_folder
@@ -234,6 +234,8 @@ class _On:
         self.name, self.version, self.capabilities = engine.name, engine.version, engine.capabilities
         self._engine = engine
         self._path = path
+        if isinstance(engine, InterruptibleEngine):
+            self.interrupt = engine.interrupt
 
     def run(self, case: Case) -> EngineResult:
         """Merge into the table."""

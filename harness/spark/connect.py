@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mergecheck.harness.errors import EngineDownError, UserInputError
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _prepared(session: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     cast("Any", session).client.set_retry_policies([DefaultPolicy(max_retries=_MAX_RETRIES)])
     for name, value in {**_SETTINGS, **settings}.items():
         session.conf.set(name, value)
-    with tempfile.TemporaryDirectory(prefix="mergecheck-package-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{owned_prefix()}package-") as folder:
         session.addArtifacts(str(package_of_merge(Path(folder))), pyfile=True)
     return session
 

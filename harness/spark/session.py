@@ -25,6 +25,7 @@ from mergecheck.harness.spark.config import current_place, note_use
 from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
 from mergecheck.harness.spark.java_home import check_java
 from mergecheck.harness.spark.packages import extra_settings, give_secrets
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an import of half a second, which only Spark runs need
 
     # Spark's scratch data and its log; deleted when the process ends.
-    scratch = Path(tempfile.mkdtemp(prefix="mergecheck-spark-"))
+    scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
     log = scratch / "spark.log"
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {

@@ -15,6 +15,7 @@ from mergecheck.harness.compare.outcomes import (
     same_error_class,
     spurious_error,
 )
+from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
 from mergecheck.harness.variants.axes.variant import base_of
@@ -171,6 +172,8 @@ class _RecordingEngine:
         self._engine = engine
         own = engine.capabilities.own_settings
         self._own_base = {name: value for name, value in OWN_BASE_SETTINGS.items() if name in own}
+        if isinstance(engine, InterruptibleEngine):
+            self.interrupt = engine.interrupt
 
     def run(self, case: Case) -> EngineResult:
         """Run one case, and take the fingerprint of its plans."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.spark.temp_dirs import scratch_directory
 from mergecheck.reference import evaluate
 from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
@@ -48,6 +52,53 @@ class Exits(Echo):
 
     def run(self, case: Case) -> EngineResult:
         raise SystemExit(case.id)
+
+
+class RaisesNoException(Echo):
+    """Raises what only Python itself should."""
+
+    name = "raises-no-exception"
+
+    def run(self, case: Case) -> EngineResult:
+        raise GeneratorExit(case.id)
+
+
+class EndsTheProcess(Echo):
+    """Ends the process at the fourth case, with the exit code of success."""
+
+    name = "ends-the-process"
+
+    def __init__(self) -> None:
+        self.num_runs = 0
+
+    def run(self, case: Case) -> EngineResult:
+        self.num_runs += 1
+        return super().run(case) if self.num_runs < 4 else os._exit(0)
+
+
+class HangsOnce(EndsTheProcess):
+    """Has no answer to the fourth case."""
+
+    name = "hangs-once"
+
+    def run(self, case: Case) -> EngineResult:
+        self.num_runs += 1
+        if self.num_runs == 4:
+            time.sleep(600)
+        return Echo.run(self, case)
+
+
+class Hangs(Echo):
+    """Has an answer to no case but the first one of a run; says so in a file."""
+
+    name = "hangs"
+
+    def run(self, case: Case) -> EngineResult:
+        if case.id != "warm-up":
+            with scratch_directory():
+                Path("hangs").touch()
+                time.sleep(600)
+        return super().run(case)
 
 
 class ReturnsNothing(Echo):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from cli_cases import write_case
+
+from mergecheck.harness.spark.temp_dirs import MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "mergecheck"
 # A background job ignores SIGINT, and its children inherit that.
@@ -78,6 +86,13 @@ class Running:
                 self.process.wait()
 
 
+def wait_until(happened: Callable[[], bool]) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
 def undocumented(lines: list[str]) -> list[str]:
     return [line for line in lines if not STATUS.fullmatch(line)]
 
@@ -122,6 +137,34 @@ def test_ctrl_c_while_an_engine_starts_ends_in_one_line(engine: str, seconds: fl
     running.press_ctrl_c()
     assert running.end() == 130
     assert undocumented(running.err) in ([], ["", "error: interrupted"])
+
+
+def own_engine(name: str, folder: Path) -> str:
+    """Put the engines of these tests where the command finds them."""
+    shutil.copy(Path(__file__).with_name("echo_engine.py"), folder)
+    return f"echo_engine:{name}"
+
+
+def test_a_process_that_an_engine_ends_is_no_success(tmp_path: Path) -> None:
+    """Whatever exit code the engine gave it; the next run keeps the case."""
+    running = fuzz(own_engine("EndsTheProcess", tmp_path), 100, tmp_path)
+    assert running.end() == 3
+    assert running.out == []
+    assert "the process of this run ended with exit code 0 before it had a result" in running.err[-1]
+    (left,) = (tmp_path / ".mergecheck/running").glob("*.json")
+    assert str(left.relative_to(tmp_path)) in running.err[-1]
+
+
+def test_a_killed_run_leaves_no_process_and_its_directory_is_cleared(tmp_path: Path) -> None:
+    """The process that is killed is the parent, in the middle of a case."""
+    running = fuzz(own_engine("Hangs", tmp_path), 100, tmp_path)
+    wait_until((tmp_path / "hangs").exists)
+    (child,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+    running.process.kill()
+    running.end()
+    wait_until(lambda: not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_text())
+    places = (MEMORY, Path(tempfile.gettempdir()))
+    assert [path for place in places for path in place.glob(f"mergecheck-*-{child}-*")] == []
 
 
 @pytest.mark.parametrize("verb", ["run", "replay"])

@@ -150,3 +150,13 @@ def test_an_idle_plugin_imports_nothing(project: pytest.Pytester) -> None:
     result = run(project, "-p", "no:hypothesispytest")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("mergecheck:*")
+
+
+def test_a_case_without_an_answer_fails_its_test(project: pytest.Pytester) -> None:
+    """The others run."""
+    options = ("--mergecheck-engine", "echo_engine:HangsOnce", "--mergecheck-case-timeout", "5")
+    result = run(
+        project, "--mergecheck-case", "cases.jsonl", "--mergecheck-fuzz", "4", "--mergecheck-seed", "5", *options
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*the engine failed on 1 cases*"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     batch_option,
+    case_timeout_option,
     deviation_options,
     engine_option,
     expressions_option,
@@ -25,6 +26,7 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import (
     Stop,
@@ -59,6 +61,7 @@ DEFAULT_FLOOR = 0.6
 @engine_option
 @max_cases_option
 @max_time_option
+@case_timeout_option
 @seed_option
 @click.option("--max-findings", type=click.IntRange(min=1), metavar="N", help="Stop after N different findings.")
 @findings_option("Where findings are saved.")
@@ -90,6 +93,7 @@ def fuzz(
     engine_name: str,
     max_cases: int | None,
     max_seconds: float | None,
+    case_seconds: float,
     seed: int | None,
     max_findings: int | None,
     findings_directory: Path,
@@ -124,13 +128,20 @@ def fuzz(
     saved: list[events.FindingSaved] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
     oracle, expressions = Oracle(oracle_name), Expressions(expressions_name)
-    summary = _run(engine_name, options, deviations=deviations, oracle=oracle, expressions=expressions, saved=saved)
+    checks = _Checks(
+        deviations=deviations,
+        oracle=oracle,
+        expressions=expressions,
+        limit=TimeLimit(seconds=case_seconds),
+    )
+    summary = _run(engine_name, options, checks, saved=saved)
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
         flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
         flags += "" if expressions is Expressions.AUTO else f" --expressions {expressions_name}"
+        flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
         flags += " --steer" if steer else ""
         flags += f" --batch {batch_size}" if batch_size > 1 else ""
         flags += place_flags()
@@ -168,15 +179,17 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def _run(
-    engine_name: str,
-    options: FuzzOptions,
-    *,
-    deviations: Deviations,
-    oracle: Oracle,
-    expressions: Expressions,
-    saved: list[events.FindingSaved],
-) -> Summary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checks:
+    """How each case is checked."""
+
+    deviations: Deviations
+    oracle: Oracle
+    expressions: Expressions
+    limit: TimeLimit
+
+
+def _run(engine_name: str, options: FuzzOptions, how: _Checks, *, saved: list[events.FindingSaved]) -> Summary:
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
             saved.append(event)
@@ -186,11 +199,16 @@ def _run(
     with Progress() as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
-            confirm(deviations, engine, notice)
-            reference = reference_for(engine, expressions)
-            checker = Checker(engine=engine, deviations=deviations, oracle=oracle, reference=reference.evaluate)
+            confirm(how.deviations, engine, notice)
+            checker = Checker(
+                engine=engine,
+                deviations=how.deviations,
+                oracle=how.oracle,
+                reference=reference_for(engine, how.expressions).evaluate,
+                limit=how.limit,
+            )
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, keep))
-            warn_of_unused(deviations, engine, summary.counts.deviations.keys(), notice)
+            warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
             return summary
 
 

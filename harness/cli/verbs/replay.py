@@ -9,6 +9,7 @@ import click
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
+    case_timeout_option,
     deviation_options,
     engine_option,
     expressions_option,
@@ -20,6 +21,7 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
@@ -33,7 +35,6 @@ from mergecheck.harness.verdict import Expressions, Oracle, Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.verdict import CaseReport
 
@@ -44,6 +45,7 @@ MAX_SHORT_LINES = 4
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @engine_option
 @findings_option("Where ids of findings are looked up.")
+@case_timeout_option
 @oracle_option
 @expressions_option
 @spark_options
@@ -55,6 +57,7 @@ def replay(
     paths: tuple[str, ...],
     engine_name: str,
     findings_directory: Path,
+    case_seconds: float,
     oracle_name: str,
     expressions_name: str,
     deviation_files: tuple[Path, ...],
@@ -69,8 +72,16 @@ def replay(
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    oracle, expressions = Oracle(oracle_name), Expressions(expressions_name)
-    reports, interrupted = _check_all(corpus, engine_name, deviations, oracle, expressions)
+    with open_engine(engine_name) as engine:
+        confirm(deviations, engine, notice)
+        checker = Checker(
+            engine=engine,
+            deviations=deviations,
+            oracle=Oracle(oracle_name),
+            reference=reference_for(engine, Expressions(expressions_name)).evaluate,
+            limit=TimeLimit(seconds=case_seconds),
+        )
+        reports, interrupted = _check_all(corpus, checker)
     if as_json:
         emit_json(replay_json([report for _, report in reports], corpus.unreadable))
     else:
@@ -95,20 +106,14 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(
-    corpus: Corpus, engine_name: str, deviations: Deviations, oracle: Oracle, expressions: Expressions
-) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
+def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
     reports: list[tuple[SavedCase, CaseReport]] = []
-    with open_engine(engine_name) as engine:
-        confirm(deviations, engine, notice)
-        reference = reference_for(engine, expressions)
-        checker = Checker(engine=engine, deviations=deviations, oracle=oracle, reference=reference.evaluate)
-        try:
-            for saved in corpus.cases:
-                report = check_saved(saved.case, checker)
-                reports.append((saved, report))  # no comprehension: reports before Ctrl+C are kept
-        except KeyboardInterrupt:
-            return reports, True
+    try:
+        for saved in corpus.cases:
+            report = check_saved(saved.case, checker)
+            reports.append((saved, report))  # no comprehension: reports before Ctrl+C are kept
+    except KeyboardInterrupt:
+        return reports, True
     return reports, False
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.checker import Checker
+from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.cli.options import (
     case_id_option,
+    case_timeout_option,
     deviation_options,
     expressions_option,
     json_option,
@@ -19,8 +22,8 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
-from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
@@ -71,6 +74,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
     help="Source rows: a .parquet or .csv file, or a Delta table.",
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
+@case_timeout_option
 @expressions_option
 @spark_options
 @deviation_options
@@ -84,6 +88,7 @@ def run(
     target: Path | None,
     source: Path | None,
     sql: str | None,
+    case_seconds: float,
     expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
@@ -98,15 +103,15 @@ def run(
     real = [option for option in (target, source, sql) if option is not None]
     if case is not None and real:
         raise click.UsageError("give either CASE or --target, --source and --sql")
-    expressions = Expressions(expressions_name)
+    how = _How(Expressions(expressions_name), TimeLimit(seconds=case_seconds))
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
             raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
-        return _run_real(engine_names[0], expressions, target=target, source=source, sql=sql, as_json=as_json)
+        return _run_real(engine_names[0], how, target=target, source=source, sql=sql, as_json=as_json)
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, expressions, deviations)
+    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, how, deviations)
     reports = [report for report, _ in checked]
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
@@ -135,11 +140,9 @@ def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in odd_lines(found) or ["all agree"])]))
 
 
-def _run_real(
-    engine_name: str, expressions: Expressions, *, target: Path, source: Path, sql: str, as_json: bool
-) -> int:
+def _run_real(engine_name: str, how: _How, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
     with unchanged(target):
-        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, expressions)
+        report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, how)
     if as_json:
         emit_json(real_json(report))
     else:
@@ -147,26 +150,31 @@ def _run_real(
     return EXIT_CODES[report.verdict]
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a case is checked."""
+
+    expressions: Expressions
+    limit: TimeLimit
+
+    def checker(self, engine: Engine, deviations: Deviations = NONE_KNOWN) -> Checker:
+        reference = reference_for(engine, self.expressions).evaluate
+        return Checker(engine=engine, deviations=deviations, reference=reference, limit=self.limit)
+
+
 def _check_all(
-    case: Case, engine_names: tuple[str, ...], expressions: Expressions, deviations: Deviations
+    case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations
 ) -> list[tuple[CaseReport, Capabilities]]:
-    engines: list[Engine] = []
-    try:
-        for name in engine_names:  # start all before the first case: engines on Spark share one session with all jars
-            engines.append(load_engine(name))  # noqa: PERF401 - those that started are closed if one does not
-        checkers = [
-            Checker(engine=engine, deviations=deviations, reference=reference_for(engine, expressions).evaluate)
-            for engine in engines
-        ]
+    with contextlib.ExitStack() as stack:
+        # start all before the first case: engines on Spark share one session with all jars
+        engines = [stack.enter_context(open_engine(name)) for name in engine_names]
+        checkers = [how.checker(engine, deviations) for engine in engines]
         return [(check_saved(case, checker), checker.engine.capabilities) for checker in checkers]
-    finally:
-        for engine in engines:
-            engine.close()
 
 
-def _check(case: Case, engine_name: str, expressions: Expressions) -> CaseReport:
+def _check(case: Case, engine_name: str, how: _How) -> CaseReport:
     with open_engine(engine_name) as engine:
-        return Checker(engine=engine, reference=reference_for(engine, expressions).evaluate).check_case(case)
+        return how.checker(engine).check_case(case)
 
 
 def _one_case(name: str, case_id: str | None, *, trust: bool) -> Case:

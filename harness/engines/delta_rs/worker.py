@@ -10,7 +10,9 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import queue
 import sys
+import threading
 from typing import Any
 
 import deltalake
@@ -22,7 +24,10 @@ def main() -> None:
     """Answer requests until the input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of the library must not mix with answers
-    for line in sys.stdin:
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    while True:
+        line = lines.get()
         out.write(json.dumps(_answer(json.loads(line))) + "\n")
         out.flush()
 
@@ -75,6 +80,13 @@ def _changes(request: dict[str, Any]) -> dict[str, Any]:
     with pa.OSFile(request["out"], "wb") as file, pa.ipc.new_stream(file, read.schema) as writer:
         writer.write_table(read)
     return {"rows": read.num_rows}
+
+
+def _read(lines: queue.SimpleQueue[str]) -> None:
+    """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 if __name__ == "__main__":

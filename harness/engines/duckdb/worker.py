@@ -22,7 +22,10 @@ import base64
 import contextlib
 import io
 import json
+import os
+import queue
 import sys
+import threading
 import warnings
 from typing import Any
 
@@ -144,9 +147,19 @@ def main() -> None:
     """Answer requests until the input ends."""
     warnings.simplefilter("ignore")  # of versions that would rather give Arrow tables another way
     session = Session()
-    for line in sys.stdin:
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    while True:
+        line = lines.get()
         sys.stdout.write(json.dumps(answer(session, json.loads(line))) + "\n")
         sys.stdout.flush()
+
+
+def _read(lines: queue.SimpleQueue[str]) -> None:
+    """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 if __name__ == "__main__":

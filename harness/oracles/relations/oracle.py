@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.reference_oracle import adapter_fault
 from mergecheck.harness.oracles.relations.shape import action_of, kind_of
 from mergecheck.harness.oracles.relations.statements import STATEMENT_RELATIONS
@@ -17,8 +20,9 @@ from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.oracles.relations.relation import Relation
     from mergecheck.harness.verdict import Mismatch
@@ -30,7 +34,12 @@ NOT_ASKED = "the reference was not asked (--oracle metamorphic)"
 
 
 def check_relations(
-    case: Case, engine: Engine, relations: Sequence[Relation] = RELATIONS, *, answer: EngineResult | None = None
+    case: Case,
+    engine: Engine,
+    relations: Sequence[Relation] = RELATIONS,
+    *,
+    answer: EngineResult | None = None,
+    limit: TimeLimit = DEFAULT_LIMIT,
 ) -> CaseReport:
     """Check one case without the reference: conservation laws, then relations, until one does not hold.
 
@@ -39,23 +48,31 @@ def check_relations(
         engine: the system under test.
         relations: which ones to try; while a finding is shrunk, the one that it is about.
         answer: what the engine has answered to this case already.
+        limit: how long the engine may take for one merge.
 
     Returns:
         ``agree`` where at least one relation applies and all that apply hold; ``mismatch`` with the differences of
         the first that does not; ``unsupported`` where the engine rejects the case, or no relation applies.
     """
     started = time.perf_counter()
+
+    def run(one: Case) -> EngineResult:
+        return run_limited(engine, one, limit)
+
     try:
-        result = engine.run(case) if answer is None else answer
+        result = run(case) if answer is None else answer
         if isinstance(result, Unsupported):
             return _report(case, engine, started, Verdict.UNSUPPORTED, reason=f"{engine.name}: {result.reason}")
         if isinstance(result, Rejection):
             reason = f"rejected, and no relation is about errors ({result.error_class})"
             return _report(case, engine, started, Verdict.UNSUPPORTED, reason=reason, result=result)
-        mismatches, num_applied = _judged(case, engine, result, relations)
+        mismatches, num_applied = _judged(case, engine, result, relations, run)
     except EngineDownError as error:
-        return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
-    except Exception as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
+        report = _report(case, engine, started, Verdict.ENGINE_ERROR, reason=str(error))
+        return replace(report, is_lost=isinstance(error, EngineLateError))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is reported, with the place, as engine_error
         return _report(case, engine, started, Verdict.ENGINE_ERROR, reason=adapter_fault(error))
     if mismatches:
         return _report(case, engine, started, Verdict.MISMATCH, result=result, mismatches=mismatches)
@@ -65,14 +82,18 @@ def check_relations(
 
 
 def _judged(
-    case: Case, engine: Engine, outcome: Outcome, relations: Sequence[Relation]
+    case: Case,
+    engine: Engine,
+    outcome: Outcome,
+    relations: Sequence[Relation],
+    run: Callable[[Case], EngineResult],
 ) -> tuple[tuple[Mismatch, ...], int]:
     present = _facts(case, outcome).clauses_present
     if engine.capabilities.rows and (broken := invariant_mismatches(case, outcome, present)):
         return broken, 1
     num_applied = 0
     for relation in relations:
-        found = relation.check(case, outcome, engine.run)
+        found = relation.check(case, outcome, run)
         if found:
             return found, num_applied + 1
         num_applied += found is not None

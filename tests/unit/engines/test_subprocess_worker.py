@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.engines.duckdb.worker import __file__ as duckdb_worker
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from mergecheck.harness.errors import EngineDownError
 
@@ -94,3 +98,17 @@ def test_closing_twice_is_allowed(worker: WorkerProcess) -> None:
     worker.ask({"do": "echo"}, timeout=10)
     worker.close()
     worker.close()
+
+
+def test_an_engines_worker_ends_with_its_parent() -> None:
+    """In the middle of a query, too: a killed run must leave nobody who computes."""
+    query = "SELECT sum(hash(range)) FROM range(1000000000000)"
+    request = {"steps": [{"do": "open", "path": ":memory:"}, {"do": "run", "sql": query}]}
+    with subprocess.Popen([sys.executable, "-I", duckdb_worker], stdin=subprocess.PIPE) as child:  # noqa: S603 - ours
+        assert child.stdin is not None
+        child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.flush()
+        time.sleep(0.5)
+        assert child.poll() is None
+        child.stdin.close()  # as the end of the parent does
+        assert child.wait(60) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
 import os
@@ -17,15 +18,19 @@ import pytest
 from small_cases import cases
 
 from mergecheck.harness.checker import Checker
+from mergecheck.harness.core.time_limit import EngineLateError
 from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import EngineDownError, HarnessBugError, UserInputError
+from mergecheck.harness.errors import EngineDownError, UserInputError
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import summary_json
+from mergecheck.harness.search.job_process import JobProcess
 from mergecheck.harness.search.loop import Budget
+from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.session import WARM_UP, FuzzOptions, run_fuzz
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Unsupported
 
 if TYPE_CHECKING:
@@ -99,12 +104,12 @@ class Copied:
     version = "1"
     capabilities = Capabilities()
 
-    def __init__(self, log: Path, *, dies: bool = False) -> None:
+    def __init__(self, log: Path, *, dies_at: str | None = None) -> None:
         self.log = log
-        self.dies = dies
+        self.dies_at = dies_at
 
     def factory(self) -> Callable[[], Copied]:
-        return functools.partial(Copied, self.log, dies=self.dies)
+        return functools.partial(Copied, self.log, dies_at=self.dies_at)
 
     def close(self) -> None:
         pass
@@ -112,8 +117,9 @@ class Copied:
     def run(self, case: Case) -> EngineResult:
         with self.log.open("a") as log:
             log.write(f"{os.getpid()} {case.id}\n")
-        if self.dies and "1" in case.id and multiprocessing.parent_process() is not None:
-            os._exit(1)
+        is_job = multiprocessing.parent_process() is not None
+        if is_job and self.dies_at is not None and case.id.startswith(self.dies_at):
+            os.kill(os.getpid(), signal.SIGKILL)
         rows = tuple(row for row in case.target.rows if row[0] is not None)
         return Outcome(schema=case.target.schema, rows=rows)
 
@@ -162,11 +168,32 @@ def test_processes_give_the_findings_of_one_process(tmp_path: Path) -> None:
     assert not list(RunningCase().leftovers())
 
 
-def test_a_lost_process_is_told_and_leaves_its_case(tmp_path: Path) -> None:
-    """What ends a process of the pool is no answer of the engine's, which has a process of its own."""
-    with pytest.raises(HarnessBugError, match="the next fuzz run in this folder keeps its case as crashed"):
-        run(2, Copied(tmp_path / "log", dies=True))
-    assert list(RunningCase().leftovers())
+def test_a_lost_process_loses_its_case_only(tmp_path: Path) -> None:
+    """The case is reported as lost, and no longer under way; the next one gets another process."""
+    other = replace(WARM_UP, id="other")
+    engine = Copied(tmp_path / "log", dies_at=WARM_UP.id)
+    checker = Checker(engine=engine, reference=predicted, work_directory=tmp_path)
+    with contextlib.closing(JobProcess(checker, engine.factory())) as job:
+        lost, checked = job.check(Drawn(index=0, case=WARM_UP)), job.check(Drawn(index=1, case=other))
+    assert (lost.verdict, lost.is_lost, lost.case) == (Verdict.ENGINE_ERROR, True, WARM_UP)
+    assert lost.reason == "the process that checked the case ended with SIGKILL"
+    assert (checked.verdict, checked.case) == (Verdict.AGREE, other)
+    assert list(tmp_path.glob("running/*.json")) == []
+
+
+def test_every_lost_case_is_kept() -> None:
+    """Three in a row end the run: the engine is down."""
+
+    class Late(Healthy):
+        def run(self, case: Case) -> EngineResult:
+            if case is not WARM_UP:
+                raise EngineLateError("late")
+            return super().run(case)
+
+    summary, seen = run(1, Late(Shared()))
+    kept = [event.path for event in seen if isinstance(event, events.CaseSetAside)]
+    assert (summary.stop, len(set(kept))) == (Stop.ENGINE_DOWN, 3)
+    assert all(path.parent == Path("1/crashed") and path.is_file() for path in kept)
 
 
 def test_every_thread_has_an_engine_of_its_own() -> None:

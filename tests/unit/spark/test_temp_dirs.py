@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mergecheck.harness.spark import temp_dirs as scratch
 from mergecheck.harness.spark.config import SparkPlace, table_folder
-from mergecheck.harness.spark.temp_dirs import directory_at, scratch_directory, scratch_parent, scratch_path
+from mergecheck.harness.spark.temp_dirs import (
+    clear_leftovers,
+    directory_at,
+    owned_prefix,
+    scratch_directory,
+    scratch_parent,
+    scratch_path,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LEAVES_ITS_DIRECTORY = """
+import os
+from mergecheck.harness.spark.temp_dirs import scratch_directory
+with scratch_directory() as directory:
+    print(directory.name, flush=True)
+    os._exit(0)
+"""
 
 
 def test_tables_lie_in_memory_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +81,23 @@ def test_a_place_is_chosen_before_anything_is_made(tmp_path: Path, monkeypatch: 
             pass
         assert list(place.iterdir()) == [place / "file"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what belongs to a process that lives, to another host or container, or to somebody else."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    left = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", LEAVES_ITS_DIRECTORY], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (tmp_path / left / "target").mkdir()
+    own = tmp_path / f"{owned_prefix()}own"
+    pid = left.split("-")[2]
+    kept = [own, tmp_path / "mergecheck-notes", tmp_path / f"mergecheck-00000000-{pid}-x"]
+    for path in kept:
+        path.mkdir()
+    assert [path.name for path in clear_leftovers([tmp_path, tmp_path / "none"])] == [left]
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
 def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(

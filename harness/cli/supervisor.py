@@ -1,0 +1,139 @@
+"""A small parent process for each command: what ends the run's own process cannot end the command green.
+
+The engine under test runs in the process of the run. It may end that process (``os._exit``), crash it, or be killed
+for its memory. So the run is a child that says its exit code before it ends. If it ends without a word, the
+parent says so and ends with the exit code for engines, whatever the child's own exit code was.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+_EXIT_SECONDS = 30.0
+"""A process that has said its exit code gets this time for its ending: libraries join threads and close connections."""
+_ORPHAN_SECONDS = 20.0
+"""A run whose parent is gone gets this time for its summary and its temporary files."""
+_FORWARDED = (signal.SIGINT, signal.SIGTERM)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: what follows the program's name. None means those of this process, which then becomes the parent of
+            the run. Given ones run in this process.
+
+    Returns:
+        The exit code (``ExitCode``).
+    """
+    types_the_case = "-" in sys.argv and sys.stdin is not None and sys.stdin.isatty()
+    if arguments is not None or not hasattr(os, "fork") or types_the_case:  # only the terminal's own group may read it
+        return _run(arguments)
+    return _supervise()
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from mergecheck.harness.cli.main import main as run  # noqa: PLC0415 - the parent needs none of it
+
+    return run(arguments)
+
+
+def _supervise() -> int:
+    """Fork before anything is imported or any thread is started, and wait for the child."""
+    watched, held = os.pipe()
+    read_end, said = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)  # Ctrl+C reaches the parent alone, which hands it on once
+        os.close(held)
+        os.close(read_end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
+        return _be_child(watched, said)
+    os.close(watched)
+    os.close(said)
+    return _be_parent(child, read_end)
+
+
+def _be_child(watched: int, said: int) -> int:
+    threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
+    try:
+        code = _run(None)
+    except KeyboardInterrupt:  # before the command line was there to catch it
+        code = 130
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # nobody reads it any more
+            continue
+    os.write(said, bytes([code]))
+    ending = threading.Timer(_EXIT_SECONDS, os._exit, [code])
+    ending.daemon = True
+    ending.start()
+    return code
+
+
+def _end_with_parent(watched: int) -> None:
+    """Wait for the end of the parent, which holds the other end of a pipe, and end this process as Ctrl+C does."""
+    try:
+        os.read(watched, 1)
+    except OSError:  # an engine has closed all files
+        return
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(_ORPHAN_SECONDS)
+    os._exit(130)
+
+
+def _be_parent(child: int, read_end: int) -> int:
+    was_asked_to_end = False
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        nonlocal was_asked_to_end
+        was_asked_to_end = was_asked_to_end or number == signal.SIGTERM
+        os.kill(child, number)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        os.killpg(child, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.killpg(child, signal.SIGCONT)
+
+    for number, handler in ((signal.SIGINT, forward), (signal.SIGTERM, forward), (signal.SIGTSTP, stop)):
+        if signal.getsignal(number) != signal.SIG_IGN:  # of a background job
+            signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
+    _, status = os.waitpid(child, 0)
+    os.set_blocking(read_end, False)  # a process that the engine has forked may hold the other end
+    try:
+        word = os.read(read_end, 1)
+    except BlockingIOError:
+        word = b""
+    if word:
+        return word[0]
+    ended = os.waitstatus_to_exitcode(status)
+    if was_asked_to_end and ended == -signal.SIGTERM:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+    return _tell_loss(child, ended)
+
+
+def _tell_loss(child: int, ended: int) -> int:
+    from mergecheck.harness.cli.output.terminal import error_line  # noqa: PLC0415 - it takes its time
+    from mergecheck.harness.errors import ExitCode  # noqa: PLC0415 - the same
+    from mergecheck.harness.findings.store import RunningCase  # noqa: PLC0415 - the same
+
+    how = f"was ended by {signal.Signals(-ended).name}" if ended < 0 else f"ended with exit code {ended}"
+    kept = ", ".join(str(path) for path in RunningCase().of_process(child))
+    case = f" The case under way is {kept}; the next fuzz run in this folder keeps it as crashed." if kept else ""
+    error_line(
+        f"the process of this run {how} before it had a result, so nothing of it counts as checked. An engine or one "
+        f"of its libraries has ended it, or the machine for want of memory.{case}"
+    )
+    return ExitCode.ENGINE
