@@ -33,7 +33,7 @@ from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.source_alias import find_source_alias
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
 from mergecheck.merge.table.log.snapshot import open_snapshot
-from mergecheck.merge.table.reading.scan import read_table
+from mergecheck.merge.table.reading.source_reads import read_traceably
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ class DeltaTable:
     def toDF(self) -> DataFrame:
         """Read the table as it is now, under its alias if it has one."""
         snapshot = open_snapshot(self.spark, self.path)
-        frame = read_table(self.spark, snapshot)
+        frame = read_traceably(self.spark, snapshot)
         frame = frame.alias(self.name) if self.name else frame
         _SNAPSHOTS[frame] = snapshot
         return frame

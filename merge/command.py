@@ -165,7 +165,8 @@ class _Command:
             collect_stats=self.conf.stats_collect,
         )
         try:
-            reads_target = reads_table(self.source.frame, snapshot) or known is not None
+            seen = [reads_table(frame, snapshot) for frame in (self.source.frame, *self.source.named)]
+            reads_target = any(seen) or known is not None
             run = self._prepare(snapshot, merge, writer, stopwatch, attempt)
             result = execute(run)
             check_source_is_stable(self.conf, result)

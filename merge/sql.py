@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ from mergecheck.merge.table.storage.paths import table_identity, table_location
 from mergecheck.merge.types.nullability import demands_values_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -94,34 +94,37 @@ def run_statement(
     target = _path(parse_name(statement.target), paths)
     if target is None:
         raise _no_target(spark, statement.target, paths)
-    bound, in_subqueries = bind_subqueries(statement, lambda parts: _path(parts, paths))
+    bound, in_subqueries, others = bind_subqueries(statement, lambda parts: _path(parts, paths))
     planned = _plan_source(statement.source, paths)
+    named = _named(spark, (*others, *planned.others))
     snapshots = _open_once(spark, [*in_subqueries.values(), *planned.views.values()], logs)
     views = {view: read_table(spark, snapshots[path]) for view, path in in_subqueries.items()}
     with _source(spark, planned, snapshots) as source, _views(spark, views):
         if bound.source_alias is None and bound.source.startswith("("):
             bound = replace(bound, source_alias=find_source_alias(bound, source.frame))  # an alias inside is visible
-        read = replace(source, reads=tuple(snapshots.values()))
+        read = replace(source, reads=tuple(snapshots.values()), named=named)
         return run_merge(spark, path=target, statement=bound, source=read, logs=logs)
 
 
 def bind_subqueries(
     statement: MergeStatement, path_of: Callable[[tuple[str, ...]], str | None]
-) -> tuple[MergeStatement, Mapping[str, str]]:
+) -> tuple[MergeStatement, Mapping[str, str], tuple[str, ...]]:
     """Replace the Delta tables that subqueries read by views. Conditions with subqueries are refused later (R-133).
 
     ``path_of`` gives the path of a Delta table by the parts of its name, None for any other table. The result has the
-    temporary views to create, with the paths of the tables that they show.
+    temporary views to create, with the paths of the tables that they show, and the names of all other relations.
 
     Raises:
         UnsupportedStatementError: a subquery asks for an older version of a Delta table.
     """
     views: dict[str, str] = {}
+    others: list[str] = []
 
     def bound(text: str) -> str:
         for query in subqueries(text):
             plan = plan_query(query, path_of)
             views.update(plan.views)
+            others.extend(plan.others)
             text = text.replace(query, plan.text, 1)
         return text
 
@@ -133,7 +136,18 @@ def bind_subqueries(
         )
 
     clauses = tuple(bound_clause(clause) for clause in statement.clauses)
-    return replace(statement, condition=bound(statement.condition), clauses=clauses), views
+    return replace(statement, condition=bound(statement.condition), clauses=clauses), views, tuple(others)
+
+
+def _named(spark: SparkSession, names: Iterable[str]) -> tuple[DataFrame, ...]:
+    """Open relations of the session; what is none, such as a function, is left to the analysis of the statement."""
+    found = []
+    for name in dict.fromkeys(names):
+        with suppress(PySparkException):
+            frame = spark.table(name)
+            frame.schema  # noqa: B018 - asking is the analysis
+            found.append(frame)
+    return tuple(found)
 
 
 def _plan_source(source: str, paths: Mapping[str, str]) -> SourceQuery:

@@ -57,6 +57,8 @@ class MergeSource:
         num_rows: |S| if the log of the table tells it.
         nullability: the columns, if the frame does not know which fields inside them are NOT NULL.
         reads: the snapshots of Delta tables that the source, or a subquery of the statement, is known to read.
+        named: relations of the session that queries in the statement name. They may read Delta tables too; Spark tells
+            what a relation reads, but not what subqueries inside its expressions read.
     """
 
     frame: DataFrame
@@ -64,6 +66,7 @@ class MergeSource:
     num_rows: int | None = None
     nullability: StructType | None = None
     reads: tuple[Snapshot, ...] = ()
+    named: tuple[DataFrame, ...] = ()
 
     @classmethod
     def of_table(cls, frame: DataFrame, snapshot: Snapshot) -> MergeSource:

@@ -42,11 +42,13 @@ class SourceQuery:
     Attributes:
         text: the query in brackets, as Spark runs it.
         views: name of a temporary view to create -> path of the Delta table that it shows.
+        others: the names of all other tables and views that the query reads, at any depth.
         is_repeatable: every scan gives the same rows, as long as the views show fixed snapshots.
     """
 
     text: str
     views: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
     is_repeatable: bool = False
 
 
@@ -71,11 +73,11 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
         return SourceQuery(text=query)  # beyond our parser: Spark decides what is wrong with it, if anything is
     views: dict[str, str] = {}
     edits: list[tuple[int, int, str]] = []
-    others = False
+    others: list[str] = []
     for table in _tables(tree):
         path = path_of(tuple(part.name for part in table.parts))
         if path is None:
-            others = True
+            others.append(".".join(quote_name(part.name) for part in table.parts))
             continue
         if any(table.args.get(key) for key in ("version", "when")):
             raise UnsupportedStatementError(
@@ -89,7 +91,8 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
         edits.append((first["start"], last["end"] + 1, view + alias))
     for start, end, replacement in sorted(edits, reverse=True):
         query = query[:start] + replacement + query[end:]
-    return SourceQuery(text=query, views=views, is_repeatable=not others and _is_repeatable(tree))
+    is_repeatable = not others and _is_repeatable(tree)
+    return SourceQuery(text=query, views=views, others=tuple(others), is_repeatable=is_repeatable)
 
 
 def repeated_columns(source: DataFrame, *, case_sensitive: bool) -> frozenset[str]:

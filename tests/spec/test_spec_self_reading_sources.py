@@ -58,6 +58,46 @@ def test_every_read_of_the_target_is_of_one_version(
         merge_sql(spark, QUERY_SOURCE.replace("FROM target", "FROM same"), tables=paths)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "MERGE INTO target t USING (SELECT 1L AS id, (SELECT max(v) FROM shown) AS v) s ON t.id = s.id " + MATCHED,
+        SUBQUERY.replace("FROM target)", "FROM shown)"),
+    ],
+)
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_view_in_a_subquery_is_read_by_the_merge(
+    spark: SparkSession, table: Table, sql: str, *, is_late: bool
+) -> None:
+    """Spark does not tell what a subquery inside an expression reads; the merge looks its names up."""
+    DeltaTable.forPath(spark, table.path).toDF().createOrReplaceTempView("shown")
+    try:
+        if is_late:
+            write_deltalake(table.path, arrow([(100, "rival")]), mode="append")
+            with pytest.raises(ConcurrentModificationError):
+                merge_sql(spark, sql, tables={"target": table.path})
+        else:
+            assert merge_sql(spark, sql, tables={"target": table.path}).version == 1
+    finally:
+        spark.catalog.dropTempView("shown")
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_frame_of_an_empty_table_is_read_by_the_merge(spark: SparkSession, tmp_path: Path, *, is_late: bool) -> None:
+    """What was computed while the table had no rows may not meet rows that came since."""
+    target = create(spark, tmp_path / "target", arrow([]))
+    table = DeltaTable.forPath(spark, target.path)
+    source = table.toDF().groupBy().count().selectExpr("count AS id", "'first' AS v").alias("s")
+    builder = table.alias("t").merge(source, "t.id = s.id").whenNotMatchedInsertAll()
+    if is_late:
+        write_deltalake(target.path, arrow([(1, "rival")]), mode="append")
+        with pytest.raises(ConcurrentModificationError):
+            builder.execute()
+    else:
+        builder.execute()
+        assert target.rows() == [(0, "first")]
+
+
 def taken(table: DeltaTable) -> DataFrame:
     return table.toDF().alias("s")
 

@@ -9,21 +9,40 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
+
 from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind
-from mergecheck.merge.table.reading.scan import location_of
-from mergecheck.merge.table.storage.paths import is_in_store, table_identity
+from mergecheck.merge.table.reading.scan import location_of, read_table
+from mergecheck.merge.table.storage.log_store import log_file
+from mergecheck.merge.table.storage.paths import is_in_store, literal_path, table_identity
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.merge.table.log.snapshot import Snapshot
 
 
-def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
-    """Tell whether a relation reads data files of a table.
+def read_traceably(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+    """Read a snapshot like ``read_table``, so that ``reads_table`` knows whatever is derived from the result.
 
-    The optimised plan of the relation names the files. Rows that were collected or checkpointed before count as read
-    by the caller, not by the relation.
+    A table without files is read from its newest commit, of which no line becomes a row.
+    """
+    if snapshot.files or not snapshot.schema.fields:
+        return read_table(spark, snapshot)
+    try:
+        lines = spark.read.text(literal_path(f"{snapshot.location.rstrip('/')}/{log_file(snapshot.version)}"))
+    except AnalysisException:  # the log was cleaned up behind a checkpoint
+        return read_table(spark, snapshot)
+    none = lines.where("length(value) < 0")  # which no optimizer knows to be empty
+    return none.select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in snapshot.schema.fields))
+
+
+def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
+    """Tell whether a relation reads data files of a table, or was read from it while it had none.
+
+    The optimised plan of the relation names the files, but not those of subqueries inside expressions. Rows that were
+    collected or checkpointed before count as read by the caller, not by the relation.
 
     Raises:
         ConcurrentModificationError: it reads the table at another version than that of the snapshot.
@@ -32,11 +51,12 @@ def reads_table(frame: DataFrame, snapshot: Snapshot) -> bool:
     read = {location for name in frame.inputFiles() if _is_inside(location := _identity(location_of(name)), table)}
     if not read:
         return False
+    data = {location for location in read if not _is_inside(location, f"{table.rstrip('/')}/_delta_log")}
     live = {_identity(file.location) for file in snapshot.files}
-    if read - live:
-        raise _stale(ConflictKind.CONCURRENT_DELETE_READ, snapshot, f"{min(read - live)} is not a file of it")
-    if live - read:
-        raise _stale(ConflictKind.CONCURRENT_APPEND, snapshot, f"it does not read {min(live - read)}")
+    if data - live:
+        raise _stale(ConflictKind.CONCURRENT_DELETE_READ, snapshot, f"{min(data - live)} is not a file of it")
+    if live - data:
+        raise _stale(ConflictKind.CONCURRENT_APPEND, snapshot, f"it does not read {min(live - data)}")
     return True
 
 

@@ -14,7 +14,7 @@ def test_tables_in_values_and_conditions_become_views() -> None:
         "MERGE INTO target t USING source s ON t.k = s.k AND EXISTS (SELECT 1 FROM other) "
         "WHEN MATCHED AND s.k IN (SELECT k FROM source) THEN UPDATE SET v = (SELECT max(v) FROM source x) || s.v"
     )
-    bound, views = bind_subqueries(statement, PATHS.get)
+    bound, views, _ = bind_subqueries(statement, PATHS.get)
 
     first, second = views
     assert list(views.values()) == ["/data/source", "/data/source"]
@@ -27,7 +27,7 @@ def test_tables_in_values_and_conditions_become_views() -> None:
 def test_statement_without_subqueries_is_unchanged() -> None:
     """No subquery, no view."""
     statement = parse_merge("MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN DELETE")
-    bound, views = bind_subqueries(statement, PATHS.get)
+    bound, views, _ = bind_subqueries(statement, PATHS.get)
 
     assert bound == statement
     assert not views
