@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from remote_spark_cases import expected_counts, write_cases
 from s3_store import s3_bucket
-from spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
+
+from benchmarks.reliability.spark_servers import NUM_WORKERS, bare_python, cluster, mergecheck_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from spark_servers import Cluster
+    from benchmarks.reliability.spark_servers import Cluster
 
 NUM_CASES = 6
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from s3_store import SECRET, Bucket, s3_bucket
-from spark_servers import mergecheck_json
 
+from benchmarks.reliability.spark_servers import mergecheck_json
 from mergecheck.harness.spark.config import TABLE_ROOT_VARIABLE
 
 if TYPE_CHECKING:

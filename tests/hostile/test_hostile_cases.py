@@ -26,6 +26,7 @@ from attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+HADOOPS_OWN = {"echo 1000"}  # by which it looks for bash
 MERGECHECK = str(Path(sys.executable).with_name("mergecheck"))
 HARMLESS = {
     "format_version": 1,
@@ -116,11 +117,13 @@ def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path
     corpus = tmp_path / "corpus.jsonl"
     documents = [*cases(place), *mutated(place), HARMLESS]
     corpus.write_text("\n".join(json.dumps(document) for document in documents) + "\n")
+    commands, trap = tmp_path / ".mergecheck-commands", tmp_path / "trap.sh"  # TRANSFORM is run by bash, which reads it
+    trap.write_text(f'[ -z "$BASH_EXECUTION_STRING" ] || echo "$BASH_EXECUTION_STRING" >> {commands}\n')
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     command = [MERGECHECK, "replay", str(corpus), "--engine", engine]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
-        env=os.environ | {CANARY_VARIABLE: CANARY},
+        env=os.environ | {CANARY_VARIABLE: CANARY, "BASH_ENV": str(trap)},
         cwd=tmp_path,
         text=True,
         stdout=subprocess.PIPE,
@@ -131,6 +134,8 @@ def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path
     assert CANARY not in output
     assert "Traceback" not in output
     assert sorted(str(path) for path in tmp_path.rglob("*") if ".mergecheck" not in str(path)) == before
+    started = commands.read_text().splitlines() if commands.exists() else []
+    assert [command for command in started if command not in HADOOPS_OWN] == []
     table = DeltaTable(place.table)
     assert (table.version(), table.to_pyarrow_table().to_pylist()) == (0, [{"id": 1, "v": CANARY}])
     num_run = sum(refused(document) is None for document in documents)

@@ -96,7 +96,7 @@ def bare_python(folder: Path) -> Path:
     return path
 
 
-def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
+def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
     """Run the command line in a process of its own and return its JSON; anything but exit code 0 fails the test."""
     command = [
         sys.executable,
@@ -113,7 +113,8 @@ def mergecheck_json(folder: Path, *arguments: str, environment: Mapping[str, str
         cwd=folder,
         env={**_environment(), **(environment or {})},
     )
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    if done.returncode != 0:
+        raise AssertionError(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
     return json.loads(done.stdout)
 
 
