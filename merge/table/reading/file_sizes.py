@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def check_sizes(files: Iterable[DataFile]) -> None:
     """Compare the sizes of local files with those in the log. Spark reads an empty file as one without rows.
 
-    Files in a store are not asked for their size, which would be a request each in every scan. An object is put whole or
-    not at all, and Spark itself fails on one that is missing or that ends too early; only an empty one has no rows.
+    Files in a store are not asked for their size, which would be a request each in every scan. An object is put whole
+    or not at all, and Spark itself fails on one that is missing or ends too early; only an empty one has no rows.
 
     Raises:
         ExecutionError: a file is missing, or has another size.
