@@ -9,6 +9,7 @@ must insert every row once, report it, and commit files that are there; what the
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 import time
@@ -145,14 +146,15 @@ def _task(marks: str, *, kills: bool) -> Callable[[Iterator[Any]], Iterator[Any]
 
 
 @click.command()
-def main() -> None:
+@click.option("--master", help="A running cluster of two workers, which loses one; by default one is started.")
+def main(master: str | None) -> None:
     """Merge on a cluster that runs tasks twice and loses a worker."""
-    with tempfile.TemporaryDirectory() as folder:
-        logs, tables = Path(folder) / "cluster", Path(folder) / "tables"
-        logs.mkdir()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        if master is None:
+            master = stack.enter_context(cluster(Path(folder))).url
+        tables = Path(folder) / "tables"
         tables.mkdir()
-        with cluster(logs) as found:
-            faults = run_faults(found.url, tables)
+        faults = run_faults(master, tables)
     for fault in faults:
         print(fault)
     sys.exit(any(fault.attempts < 2 for fault in faults))  # noqa: PLR2004 - a task that ran once met no fault
