@@ -7,6 +7,7 @@ parent says so and ends with the exit code for engines, whatever the child's own
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -70,10 +71,8 @@ def _be_child(watched: int, said: int) -> int:
     except KeyboardInterrupt:  # before the command line was there to catch it
         code = 130
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
             stream.flush()
-        except (OSError, ValueError):  # nobody reads it any more
-            continue
     os.write(said, bytes([code]))
     ending = threading.Timer(_EXIT_SECONDS, os._exit, [code])
     ending.daemon = True
@@ -98,7 +97,8 @@ def _be_parent(child: int, read_end: int) -> int:
     def forward(number: int, _frame: FrameType | None) -> None:
         nonlocal was_asked_to_end
         was_asked_to_end = was_asked_to_end or number == signal.SIGTERM
-        os.kill(child, number)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, number)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         os.killpg(child, signal.SIGSTOP)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,12 +60,3 @@ def test_every_path_and_error_is_the_same_on_a_cluster(spark_cluster: Cluster, t
         replayed = mergecheck_json(tmp_path, "replay", str(cases), *place, environment=bucket.environment)
         assert bucket.keys() == []
     assert {name: count for name, count in replayed["counts"].items() if count} == expected_counts()
-
-
-@pytest.mark.spark
-def test_tasks_that_run_twice_or_lose_their_worker_count_once(spark_cluster: Cluster) -> None:
-    """The last test: it kills a worker."""
-    command = [sys.executable, "-m", "benchmarks.reliability.cluster_faults", "--master", spark_cluster.url]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603 - ours
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r"attempts=[2-9]+, slept=False, version=1, num_inserted=40,", done.stdout)) == 2
