@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.explanation.implied import implied
 from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
@@ -89,6 +90,12 @@ class Checker:
     def check_case(self, case: Case) -> CaseReport:
         """Prepare a case and check it."""
         return self.check(self.prepare(case))
+
+    def readings(self, report: CaseReport) -> tuple[str, ...]:
+        """Say what the engine's result implies, if it differs from the reference; see ``explanation.implied``."""
+        with interrupts_kept():
+            found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)
+        return tuple(map(str, found))
 
     def _judged(self, prepared: PreparedCase) -> CaseReport:
         if self.oracle is Oracle.METAMORPHIC:

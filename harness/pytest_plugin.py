@@ -189,9 +189,10 @@ class _CaseItem(_Item):
         from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
         from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
 
-        report: CaseReport = check_saved(self.case, _checker(self.config))
+        checker = _checker(self.config)
+        report: CaseReport = check_saved(self.case, checker)
         if report.verdict is Verdict.MISMATCH:
-            raise CaseFailedError(mismatch_report(report, path=self.case_path))
+            raise CaseFailedError(mismatch_report(report, path=self.case_path, readings=checker.readings(report)))
         if report.verdict is Verdict.UNSUPPORTED:
             pytest.skip(with_titles(report.reason))
         if report.verdict is Verdict.ENGINE_ERROR:

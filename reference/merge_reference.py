@@ -65,13 +65,16 @@ class MergeReference:
         """Pickle what makes another one."""
         return MergeReference, (self._evaluator, self._always)
 
-    def evaluate(self, case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+    def evaluate(
+        self, case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED, every_pair: bool = False
+    ) -> Reference:
         """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
 
         Args:
             case: the merge.
             several_matches: what is made of a target row that several source rows match; other than R-320 says to
                 tell what a merge that is not Delta's comes to.
+            every_pair: also keep the value of ON for every pair of rows in the trace.
         """
         with ExitStack() as stack:
             cursor = stack.enter_context(self._database.cursor())  # its temporary tables end with it
@@ -80,7 +83,14 @@ class MergeReference:
                 opened = stack.enter_context(self._evaluator.opened(known_tables(case), case.conf))
                 asker = Asker(evaluator=opened, always=self._always)
             try:
-                return _Run(case=case, connection=cursor, several_matches=several_matches, asker=asker).reference()
+                run = _Run(
+                    case=case,
+                    connection=cursor,
+                    several_matches=several_matches,
+                    asker=asker,
+                    every_pair=every_pair,
+                )
+                return run.reference()
             except UnsupportedByReferenceError as unsupported:
                 return Reference(answer=Unsupported(unsupported.reason), asked=tuple(asker.texts))
             except RecursionError:
@@ -123,6 +133,7 @@ class _Run:
     connection: DuckDBPyConnection
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     asker: Asker = field(default_factory=Asker)
+    every_pair: bool = False
     settings: Settings | None = None
     statement: Statement | None = None
     source: SourceRelation | None = None
@@ -150,6 +161,7 @@ class _Run:
             merge=resolved.merge,
             several_matches=self.several_matches,
             asker=self.asker,
+            every_pair=self.every_pair,
         )
         return self.evaluation.answer()
 

@@ -27,11 +27,13 @@ class Matches:
         pairs: (sid, rid) of every pair of rows for which ON is TRUE (R-003).
         multi_matched: rids with two or more pairs (R-004).
         null_on: whether ON is NULL for some pair of rows.
+        on_values: the value of ON for every pair of rows, by (sid, rid); None unless it was asked for.
     """
 
     pairs: tuple[tuple[int, int], ...]
     multi_matched: frozenset[int]
     null_on: bool
+    on_values: Mapping[tuple[int, int], bool | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +44,18 @@ class Candidate:
         sid: None for a row of the target that no source row matches.
         rid: None for a row of the source that matches no target row.
         applied: the position of the applied clause among the clauses of the kind, None if no clause applies (R-302).
-        null_condition: whether the condition of some clause of the kind is NULL.
+        conditions: the values of the conditions of all clauses of the kind; TRUE for a clause without one.
     """
 
     sid: int | None
     rid: int | None
     applied: int | None
-    null_condition: bool
+    conditions: tuple[bool | None, ...]
+
+    @property
+    def null_condition(self) -> bool:
+        """Whether the condition of some clause of the kind is NULL."""
+        return any(value is None for value in self.conditions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

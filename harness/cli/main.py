@@ -36,6 +36,7 @@ VERBS = {
     "Check an engine": {
         "run": "Check one case, or one merge of your own tables, and explain it.",
         "fuzz": "Check random cases until a budget is spent.",
+        "explain": "Tell row by row how one case comes to its result.",
         "replay": "Check saved cases and findings again.",
         "sequences": "Check several merges and other writes on one table.",
         "variants": "Check cases under configurations that must not change them.",
@@ -54,7 +55,12 @@ VERBS = {
         "doctor": "Check that this machine has what a run needs.",
     },
 }
-_MODULES = {"variants": "variants.variants", "bisect": "variants.bisect", "new-engine": "new_engine"}
+_MODULES = {
+    "explain": "explaining.explain",
+    "variants": "variants.variants",
+    "bisect": "variants.bisect",
+    "new-engine": "new_engine",
+}
 
 
 class VerbGroup(click.Group):

@@ -16,7 +16,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sqlglot.tokens import Token
 
@@ -121,14 +121,54 @@ def words_of(sql: str) -> frozenset[str]:
         return frozenset()
 
 
-def renamed_in(sql: str, old: str, new: str) -> str:
-    """Write a plain name wherever a text has another one in backticks; texts in quotes stay as they are."""
+def num_tokens(text: str) -> int:
+    """Count the tokens of a text; its characters, if it cannot be read as tokens."""
     try:
-        tokens = [token for token in _tokens(sql) if token.token_type is TokenType.IDENTIFIER]
+        return len(_tokens(text))
+    except TokenError:
+        return len(text)
+
+
+def num_tokens_behind_using(sql: str) -> int:
+    """Count the tokens behind USING, which a person has to read; those of the whole text if it has no USING."""
+    start = next((start for word, start in _outer_words(sql) if word == "USING"), None)
+    return num_tokens(sql if start is None else sql[start + len("USING") :])
+
+
+def renamed_in(sql: str, names: Mapping[str, str], *, qualifiers: Mapping[str, str | None] | None = None) -> str:
+    """Write other names for columns, and for tables where they qualify a column; texts in quotes stay as they are.
+
+    Args:
+        sql: a statement or an expression.
+        names: the new names of columns, plain words, by their old ones in lower case.
+        qualifiers: the same of tables, None for a name that stays. Without a dot in front, it is no column's name.
+    """
+    try:
+        tokens = _tokens(sql)
+    except TokenError:
+        return sql
+    tables = qualifiers or {}
+    for i in reversed(range(len(tokens))):
+        token, after = tokens[i], tokens[i + 1].text if i + 1 < len(tokens) else ""
+        before = tokens[i - 1].text if i else ""
+        name = token.text.lower()
+        is_function = after == "(" and token.token_type is not TokenType.IDENTIFIER
+        new = names.get(name)
+        if name in tables and before != ".":
+            new = tables[name] if after == "." else None
+        if new is not None and token.token_type is not TokenType.STRING and not is_function:
+            sql = sql[: token.start] + new + sql[token.end + 1 :]
+    return sql
+
+
+def with_operator(sql: str, old: str, new: str) -> str:
+    """Write another operator wherever a text has one of them."""
+    try:
+        tokens = _tokens(sql)
     except TokenError:
         return sql
     for token in reversed(tokens):
-        if token.text.lower() == old.lower():
+        if sql[token.start : token.end + 1] == old:
             sql = sql[: token.start] + new + sql[token.end + 1 :]
     return sql
 

@@ -72,6 +72,7 @@ class Finding:
         num_cases: cases checked until it was found, this one included.
         num_runs: executions that shrinking took; seconds: the time.
         cut_short: whether a limit ended shrinking before nothing smaller was left to try.
+        readings: what the engine's result implies, such as ``as if NULL counted as TRUE in clause 1``.
     """
 
     fingerprint: Fingerprint
@@ -82,6 +83,7 @@ class Finding:
     num_runs: int
     seconds: float
     cut_short: bool
+    readings: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

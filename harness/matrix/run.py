@@ -198,7 +198,7 @@ class MatrixRun:
             return
         smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
-        path = self._findings.save(named, mismatch_report(smallest))
+        path = self._findings.save(named, mismatch_report(smallest, readings=self._checker(column).readings(smallest)))
         self._differences[key] = Difference(
             engine=column.engine.name,
             what=what,

@@ -6,13 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import row_text
-from mergecheck.harness.report.mismatch import check_name, difference_lines, headline
+from mergecheck.harness.report.mismatch import check_name, difference_lines, explanation_lines, headline
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Row
@@ -25,8 +25,13 @@ _TEXT_WIDTH = 84
 _LABEL_WIDTH = 11
 
 
-def explain_lines(report: CaseReport) -> list[str]:
-    """Explain one case for a person."""
+def explain_lines(report: CaseReport, *, readings: Sequence[str] = ()) -> list[str]:
+    """Explain one case for a person.
+
+    Args:
+        report: the check of the case.
+        readings: what the engine's result implies.
+    """
     case = report.case
     lines = [headline(report)]
     lines += [f"  {printable(report.reason)}"] if report.reason else []
@@ -44,6 +49,7 @@ def explain_lines(report: CaseReport) -> list[str]:
         lines += ["reference, other answer allowed", *_indented(other)]
     if report.mismatches:
         lines += ["differences", *_indented(difference_lines(report, max_lines=MAX_DIFFERENCE_LINES))]
+    lines += _indented(explanation_lines(report, readings))
     if report.unsupported_checks:
         missing = [line for check in report.unsupported_checks for line in _not_checked(report, check)]
         lines += ["not checked", *_indented(missing)]

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.commit_laws import AGAINST
 from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
+from mergecheck.harness.explanation.text import reading_lines, why_lines
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.shrink.shrinker import num_rows
 from mergecheck.harness.specification.citations import cited, titled, with_titles
 from mergecheck.harness.verdict import Check
+from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mergecheck.harness.findings.store import Finding
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 MAX_LINES = 40
 WIDTH = 100
 
-_TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 10, 3, 9, 10
+_TABLE_LINES, _SETTING_LINES, _STATEMENT_LINES, _DIFFERENCE_LINES = 9, 3, 9, 9
 _NAMES = {Check.CDF: "changes"}
 _LABEL_WIDTH = 11
 _OTHER_JUDGES = frozenset({REFERENCE, EXPECT, AGAINST})
@@ -36,7 +39,12 @@ def check_name(check: Check) -> str:
 
 
 def mismatch_report(
-    report: CaseReport, *, finding: Finding | None = None, path: Path | None = None, num_more: int = 0
+    report: CaseReport,
+    *,
+    finding: Finding | None = None,
+    path: Path | None = None,
+    num_more: int = 0,
+    readings: Sequence[str] = (),
 ) -> str:
     """Write the failure report of one case.
 
@@ -45,6 +53,7 @@ def mismatch_report(
         finding: if the case came out of a search, how it was found.
         path: the case file to name under "Reproduce"; without one, the place where findings are kept.
         num_more: how many more cases of the run show the same fingerprint.
+        readings: what the engine's result implies; of a finding, those that it carries.
     """
     lines = [headline(report), ""]
     lines += _indented(_capped(table_lines(report.case), _TABLE_LINES, "rows or files"))
@@ -53,13 +62,51 @@ def mismatch_report(
     differences = difference_lines(report, max_lines=_DIFFERENCE_LINES)
     if differences:
         lines += ["", *_indented(differences)]
-    lines.append("")
-    if finding is not None:
-        lines += _indented(_found(finding, num_more))
-    where = path or FINDINGS_DIRECTORY / f"{report.case.id}.json"
+    where = str(path or FINDINGS_DIRECTORY / f"{report.case.id}.json")
+    end = _indented(_found(finding, num_more)) if finding is not None else []
+    end += _indented(reproduce_lines(report, where))
+    said = readings or (finding.readings if finding is not None else ())
+    lines += _indented(_explanation(report, said, where, max_lines=MAX_LINES - len(lines) - len(end) - 1))
+    lines += ["", *end]
+    return "\n".join(_cut(line.rstrip()) for line in lines)
+
+
+def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = None) -> list[str]:
+    """Say how to see a mismatch again: from the command line, in pytest, and as a SQL script.
+
+    Args:
+        report: the check of the case.
+        where: the case file, or the id of a finding.
+        case_id: the case's id, if the file holds several.
+    """
+    chosen = "" if case_id is None else f" --id {case_id}"
     oracle = " --oracle metamorphic" if _judge(report).startswith("relation") else ""
-    lines.append(f"  Reproduce:   mergecheck replay{oracle} {where}")
-    return "\n".join(_cut(line.rstrip()) for line in lines[:MAX_LINES])
+    return [
+        f"Reproduce:   mergecheck replay{oracle} {where}",
+        f"In pytest:   pytest --mergecheck-case {where}",
+        f"As SQL:      mergecheck cases show {where}{chosen} --sql",
+    ]
+
+
+def explanation_lines(report: CaseReport, readings: Sequence[str]) -> list[str]:
+    """Tell how the reference comes to its answer, row by row, and what the engine's other result implies."""
+    told = reading_lines(readings, width=WIDTH - _LABEL_WIDTH - 2)
+    is_evaluated = not isinstance(report.reference.answer, Unsupported)
+    why = why_lines(report.case, report.reference, width=WIDTH - _LABEL_WIDTH - 2) if is_evaluated else []
+    return [*_with_label(why, "why"), *_with_label(told, "reading")]
+
+
+def _explanation(report: CaseReport, readings: Sequence[str], where: str, *, max_lines: int) -> list[str]:
+    """Tell as much of it as there is room for; the reading goes first, the rest is a command away."""
+    lines = explanation_lines(report, readings)
+    if len(lines) < max_lines:
+        return ["", *lines]
+    told = _with_label(reading_lines(readings, width=WIDTH - _LABEL_WIDTH - 2), "reading")
+    room = max_lines - len(told) - 2
+    if room < 1:
+        return []
+    more = f"{'':<{_LABEL_WIDTH}}... the rest: mergecheck explain {where}"
+    return ["", *lines[:room], more, *told]
 
 
 def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
@@ -111,8 +158,11 @@ def _with_names(mismatches: tuple[Mismatch, ...]) -> list[tuple[Mismatch, str]]:
 
 
 def _labelled(mismatch: Mismatch, label: str) -> list[str]:
-    lines = map(printable, _mismatch_lines(mismatch))
-    return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{line}" for i, line in enumerate(lines)]
+    return _with_label(_mismatch_lines(mismatch), label)
+
+
+def _with_label(lines: Sequence[str], label: str) -> list[str]:
+    return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{printable(line)}" for i, line in enumerate(lines)]
 
 
 def _mismatch_lines(mismatch: Mismatch) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
 MAX_ROWS = 8
+# The words of a comment stay on one line.
+_SPACE = "\N{NO-BREAK SPACE}"
 
 
 def printable(text: str) -> str:
@@ -56,7 +58,7 @@ def statement_lines(sql: str, *, width: int = 98) -> list[str]:
         first = 1
     shown: list[str] = []
     for i, line in enumerate(lines):
-        number = f"   -- clause {i - first + 1}" if i >= first and len(text.clauses) > 1 else ""
+        number = f"   --{_SPACE}clause{_SPACE}{i - first + 1}" if i >= first and len(text.clauses) > 1 else ""
         indent = "  " if i else ""
         shown += textwrap.wrap(
             printable(line.strip()) + number,
@@ -65,7 +67,7 @@ def statement_lines(sql: str, *, width: int = 98) -> list[str]:
             subsequent_indent=indent + "    ",
             break_on_hyphens=False,
         )
-    return shown
+    return [line.replace(_SPACE, " ") for line in shown]
 
 
 def _target_lines(case: Case, max_rows: int) -> list[str]:

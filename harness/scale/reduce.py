@@ -90,6 +90,7 @@ def _keep(spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path,
         num_runs=attempts.num_runs,
         seconds=attempts.seconds,
         cut_short=attempts.refused or attempts.is_spent(),
+        readings=checker.readings(best),
     )
     folder = FindingsDirectory(findings)
     text = mismatch_report(finding.report, finding=finding, path=folder.path_of(finding.id))

@@ -256,6 +256,7 @@ class Search:
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
             cut_short=is_cut_short,
+            readings=self._checker.readings(best),
         )
         self._known.add(
             finding.id, drawn=self._drawn or finding.report, minimal=finding.report, is_minimal=not is_cut_short

@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.merge_text import num_tokens_behind_using
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -171,6 +173,7 @@ def _fault_json(one: FaultScore) -> dict[str, Any]:
             "clauses": found.num_clauses,
             "seconds": round(found.seconds, 1),
             "runs": found.num_runs,
+            "tokens": num_tokens_behind_using(found.sql),
             "sql": found.sql,
         }
     return document

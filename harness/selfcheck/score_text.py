@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.merge_text import num_tokens_behind_using
 from mergecheck.harness.report.render import printable
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.selfcheck.score import FaultScore, Score
     from mergecheck.harness.selfcheck.shrinking import Shrunk
+
+_MOST = 0.9
 
 
 def rich_table(found: Score) -> Table:
@@ -131,9 +135,12 @@ def _shrunk_lines(shrunk: Sequence[Shrunk]) -> list[str]:
     small = sum(num_rows <= 1 and clauses <= 1 for num_rows, clauses in rows)
     middling = sum(num_rows <= 2 and clauses <= 2 for num_rows, clauses in rows)  # noqa: PLR2004 - the line's own words
     seconds = statistics.median(s.seconds for s in shrunk)
+    tokens = sorted(num_tokens_behind_using(s.sql) for s in shrunk)
+    most = tokens[math.ceil(_MOST * len(tokens)) - 1]
     return [
         (
             f"shrunk: {len(shrunk)} faults; {small / len(shrunk):.0%} to at most 1+1 rows and 1 clause, "
             f"{middling / len(shrunk):.0%} to at most 2+2 rows and 2 clauses; median {seconds:.0f} s"
-        )
+        ),
+        f"minimal statements: median {statistics.median(tokens):g} tokens behind USING, {_MOST:.0%} at most {most}",
     ]

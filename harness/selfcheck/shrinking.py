@@ -13,7 +13,7 @@ from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.session import FuzzOptions, run_fuzz
-from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.harness.shrink.shrinker import ShrinkLimits, num_rows
 from mergecheck.harness.spark.temp_dirs import owned_prefix
 
 if TYPE_CHECKING:
@@ -30,11 +30,13 @@ class Shrunk:
     """The minimal case of one fault.
 
     Attributes:
+        index: the number of the case that was shrunk in the stream of its seed.
         seconds: from the first candidate to the last. num_runs: candidates executed.
         sql: the statement of the minimal case.
     """
 
     fault: str
+    index: int
     num_target_rows: int
     num_source_rows: int
     num_clauses: int
@@ -43,14 +45,17 @@ class Shrunk:
     sql: str
 
 
-def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shrunk | None:
-    """Let the fuzz loop find the fault again and shrink it, with its usual limits.
+def shrink_fault(
+    fault: Fault, engine: Engine, *, seed: int, first: int, limits: ShrinkLimits | None = None
+) -> Shrunk | None:
+    """Let the fuzz loop find the fault again and shrink it.
 
     Args:
         fault: the fault that is planted meanwhile.
         engine: the engine ``pyspark``.
         seed: of the killing case.
-        first: the number of the killing case.
+        first: the number of the killing case, or of one before it.
+        limits: how much shrinking is worth; by default the usual limits.
 
     Returns:
         None if the loop does not find the fault again.
@@ -58,7 +63,9 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
     said: list[Event] = []
     with Mutant.of(fault).switched_on(), tempfile.TemporaryDirectory(prefix=owned_prefix()) as folder:
         budget = Budget(max_cases=_CASES, max_findings=1)
-        options = FuzzOptions(seed=seed, first=first, budget=budget, findings=Path(folder))
+        options = FuzzOptions(
+            seed=seed, first=first, budget=budget, findings=Path(folder), limits=limits or ShrinkLimits()
+        )
         run_fuzz(Checker(engine=engine), options, listener=said.append)
     finding = next((event.finding for event in said if isinstance(event, FindingSaved)), None)
     if finding is None:
@@ -67,6 +74,7 @@ def shrink_fault(fault: Fault, engine: Engine, *, seed: int, first: int) -> Shru
     num_target_rows, num_source_rows = num_rows(case)
     return Shrunk(
         fault=fault.id,
+        index=first + finding.num_cases - 1,
         num_target_rows=num_target_rows,
         num_source_rows=num_source_rows,
         num_clauses=len(cut_merge(case.sql).clauses),

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, TypeVar
 from mergecheck.harness.core.case_id import content_digest, with_content_id
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.shrink.passes.expressions import num_places, simpler_expressions
 from mergecheck.harness.shrink.passes.layout import plainer_layouts
 from mergecheck.harness.shrink.passes.names import plainer_names
+from mergecheck.harness.shrink.passes.queries import without_query
 from mergecheck.harness.shrink.passes.schema import without_columns, without_fields, without_own_values
-from mergecheck.harness.shrink.passes.text import condition_candidates, head_candidates, with_clauses
+from mergecheck.harness.shrink.passes.text import (
+    clause_candidates,
+    condition_candidates,
+    head_candidates,
+    with_clauses,
+)
 from mergecheck.harness.shrink.passes.types import plainer_types
 from mergecheck.harness.shrink.passes.values import simpler_values
 
@@ -191,6 +198,20 @@ def _settings(attempts: Attempts) -> None:
     _reduce(attempts, transactions, lambda kept: _with_target(attempts, transactions=dict(kept)))
 
 
+def _source_query(attempts: Attempts) -> None:
+    relation = attempts.best.reference.trace.source
+    for candidate in without_query(attempts.best.case, relation):
+        attempts.accepts(candidate)
+
+
+def _expressions(attempts: Attempts) -> None:
+    """Simplify one expression after the other; what is tried in one place does not depend on the others."""
+    number = 0
+    while number < num_places(attempts.best.case) and not attempts.is_spent():
+        if not any(attempts.accepts(candidate) for candidate in simpler_expressions(attempts.best.case, number)):
+            number += 1
+
+
 def _statements(candidates: Callable[[str], Iterator[str]]) -> Callable[[Case], Iterator[Case]]:
     """Turn candidates for a statement into candidates for a case."""
     return lambda case: (replace(case, sql=sql) for sql in candidates(case.sql))
@@ -210,12 +231,15 @@ def _exhausting(candidates: Callable[[Case], Iterator[Case]]) -> Callable[[Attem
 _PASSES = (
     _clauses,
     _exhausting(_statements(head_candidates)),
+    _source_query,
     _files,
     _target_rows,
     _source_rows,
     _settings,
     _exhausting(plainer_layouts),
     _exhausting(_statements(condition_candidates)),
+    _exhausting(_statements(clause_candidates)),
+    _expressions,
     _exhausting(without_own_values),
     _exhausting(without_columns),
     _exhausting(without_fields),

@@ -86,6 +86,7 @@ class Evaluation:
         connection: a DuckDB whose time zone is UTC, for this evaluation alone.
         several_matches: what is made of ambiguous matches.
         asker: asks for what has no translation.
+        every_pair: keep the value of ON for every pair of rows.
         files: the number of the file that holds a row of the target, by rid.
         touched: the touched files.
     """
@@ -97,6 +98,7 @@ class Evaluation:
     merge: Resolved
     several_matches: SeveralMatches = SeveralMatches.REFUSED
     asker: Asker = field(default_factory=Asker)
+    every_pair: bool = False
     files: tuple[int, ...] = field(init=False)
     matches: Matches | None = field(init=False, default=None)
     effects: Effects | None = field(init=False, default=None)
@@ -123,7 +125,7 @@ class Evaluation:
             tables.check_conditions()
         except duckdb.Error:
             raise UnsupportedByReferenceError("a condition that fails on some row (R-312)") from None
-        self.matches = tables.match()
+        self.matches = tables.match(every_pair=self.every_pair)
         if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
             return self._prediction(tables, self.matches), None
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)

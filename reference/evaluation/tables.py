@@ -4,9 +4,9 @@
 ``target``       T: rid, t0, t1, ...
 ``source``       S: sid, s0, s1, ...
 ``pairs``        sid, rid: ON is TRUE (R-003)
-``matched``      the pairs with the columns of both rows, applied, null_condition
-``not_matched``  the rows of SU (R-004), applied, null_condition
-``by_source``    the rows of TU, applied, null_condition
+``matched``      the pairs with the columns of both rows, applied, condition0, condition1, ...
+``not_matched``  the rows of SU (R-004), applied, condition0, condition1, ...
+``by_source``    the rows of TU, applied, condition0, condition1, ...
 ===============  =====================================================================================
 
 What the other evaluator is asked for is a column ``x<n>`` with a column ``x<n>_error``: of ``target`` or ``source`` if
@@ -192,8 +192,8 @@ class Tables:
             counts = ", ".join(f"count({sql})" for sql in (*partial, "1"))
             self.connection.execute(f"SELECT {counts} FROM {self._full_join}").fetchall()
 
-    def match(self) -> Matches:
-        """Create ``pairs``."""
+    def match(self, *, every_pair: bool = False) -> Matches:
+        """Create ``pairs``; with ``every_pair``, also read the value of ON for each pair of rows."""
         on = self.merge.on.sql
         self._create("pairs", f"SELECT sid, rid FROM {self._product} WHERE {on}")
         multi_matched = self._select("SELECT rid FROM pairs GROUP BY rid HAVING count(*) > 1")
@@ -201,7 +201,12 @@ class Tables:
             pairs=tuple(self._select("SELECT sid, rid FROM pairs")),
             multi_matched=frozenset(rid for (rid,) in multi_matched),
             null_on=bool(self._select(f"SELECT 1 FROM {self._product} WHERE ({on}) IS NULL LIMIT 1")),
+            on_values=self._on_values() if every_pair else None,
         )
+
+    def _on_values(self) -> dict[tuple[int, int], bool | None]:
+        found = self._select(f"SELECT sid, rid, ({self.merge.on.sql}) FROM {self._product}")
+        return {(sid, rid): value for sid, rid, value in found}
 
     def holds_in(self, condition: Typed, rids: Sequence[int]) -> bool:
         """Tell if a condition over the target is TRUE on one of some rows."""
@@ -218,17 +223,17 @@ class Tables:
     def candidates(self, kind: Kind) -> tuple[Candidate, ...]:
         """Create the table of a kind, and read which clause applies to each of its rows."""
         clauses = self.merge.of(kind)
-        conditions = [clause.condition.sql for clause in clauses if clause.condition is not None]
         whens = [f"WHEN {_condition(clause)} THEN {index}" for index, clause in enumerate(clauses)]
         applied = f"CASE {' '.join(whens)} END" if whens else "NULL"
-        null_condition = " OR ".join(f"({condition}) IS NULL" for condition in conditions) or "FALSE"
+        conditions = [f"({_condition(clause)}) AS condition{index}" for index, clause in enumerate(clauses)]
         units = f"{_UNITS[kind]} {_JOIN_ASKED_PAIRS}" if kind is Kind.MATCHED and self._asked_on_pairs else _UNITS[kind]
-        self._create(
-            _TABLE_OF[kind], f"SELECT *, {applied} AS applied, {null_condition} AS null_condition FROM {units}"
-        )
-        found = self._select(f"SELECT {_NUMBERS[kind]}, applied, null_condition FROM {_TABLE_OF[kind]}")
+        columns = ", ".join(["*", f"{applied} AS applied", *conditions])
+        self._create(_TABLE_OF[kind], f"SELECT {columns} FROM {units}")
+        names = "".join(f", condition{index}" for index in range(len(clauses)))
+        found = self._select(f"SELECT {_NUMBERS[kind]}, applied{names} FROM {_TABLE_OF[kind]}")
         return tuple(
-            Candidate(sid=sid, rid=rid, applied=applied, null_condition=is_null) for sid, rid, applied, is_null in found
+            Candidate(sid=sid, rid=rid, applied=applied, conditions=tuple(values))
+            for sid, rid, applied, *values in found
         )
 
     def old_rows(self, values: Sequence[Typed]) -> tuple[Row, ...]:

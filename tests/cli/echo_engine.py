@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engine import Capabilities, Recorded
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.temp_dirs import scratch_directory
@@ -228,3 +229,16 @@ class LosesARowWhenAdaptive(Echo):
             "AdaptiveSparkPlan" if case.conf.get("spark.sql.adaptive.enabled") == "true" else "SortMergeJoin Inner"
         )
         return Recorded(result=self.run(case), plans=(f"== Physical Plan ==\n{operator} (1)\n",))
+
+
+class TakesNullForTrue(Echo):
+    """Lets the first clause act if its condition is NULL."""
+
+    name = "takes-null-for-true"
+
+    def run(self, case: Case) -> EngineResult:
+        text = cut_merge(case.sql)
+        first = text.clauses[0]
+        if first.condition is not None:
+            first = replace(first, condition=f"coalesce({first.condition}, TRUE)")
+        return super().run(replace(case, sql=replace(text, clauses=(first, *text.clauses[1:])).sql()))

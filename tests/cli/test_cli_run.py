@@ -88,7 +88,7 @@ def test_an_engine_that_is_down(mergecheck: Mergecheck, case_file: str) -> None:
 def test_a_bug_is_no_mismatch(mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unforeseen exception shows its traceback and ends with 3, never with the 1 of a mismatch."""
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("surprise")
 
     monkeypatch.setattr(importlib.import_module("mergecheck.harness.cli.verbs.run"), "explain_lines", broken)
@@ -101,7 +101,7 @@ def test_a_bug_is_no_mismatch(mergecheck: Mergecheck, case_file: str, monkeypatc
 def test_an_interrupt(mergecheck: Mergecheck, case_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C ends with 130."""
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(importlib.import_module("mergecheck.harness.cli.verbs.run"), "explain_lines", interrupted)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.verdict import CaseReport
 
+    Replayed = tuple[SavedCase, CaseReport, tuple[str, ...]]
+
 MAX_SHORT_LINES = 4
 
 
@@ -83,13 +85,13 @@ def replay(
         )
         reports, interrupted = _check_all(corpus, checker)
     if as_json:
-        emit_json(replay_json([report for _, report in reports], corpus.unreadable))
+        emit_json(replay_json([report for _, report, _ in reports], corpus.unreadable))
     else:
         _print_result(reports, corpus)
     if interrupted:
         return ExitCode.INTERRUPTED
     # a known deviation does not fail a run
-    verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report in reports]
+    verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report, _ in reports]
     return exit_code(verdicts, num_unreadable=len(corpus.unreadable))
 
 
@@ -106,30 +108,32 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[tuple[SavedCase, CaseReport]], bool]:
-    reports: list[tuple[SavedCase, CaseReport]] = []
+def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[Replayed], bool]:
+    reports: list[Replayed] = []
     try:
         for saved in corpus.cases:
             report = check_saved(saved.case, checker)
-            reports.append((saved, report))  # no comprehension: reports before Ctrl+C are kept
+            # of several cases, none is explained
+            readings = checker.readings(report) if len(corpus.cases) == 1 else ()
+            reports.append((saved, report, readings))  # no comprehension: reports before Ctrl+C are kept
     except KeyboardInterrupt:
         return reports, True
     return reports, False
 
 
-def _print_result(reports: list[tuple[SavedCase, CaseReport]], corpus: Corpus) -> None:
+def _print_result(reports: list[Replayed], corpus: Corpus) -> None:
     if len(reports) == 1 and len(corpus.cases) == 1 and reports[0][1].verdict is Verdict.MISMATCH:
-        saved, report = reports[0]
-        show(mismatch_report(report, path=saved.path) + "\n")
+        saved, report, readings = reports[0]
+        show(mismatch_report(report, path=saved.path, readings=readings) + "\n")
     else:
-        for saved, report in reports:
+        for saved, report, _ in reports:
             if report.deviations:
                 show(f"DEVIATES  {report.case.id}  {saved.path}\n  {', '.join(report.deviations)}")
             elif report.verdict is Verdict.MISMATCH:
                 show("\n".join(_short(saved, report)))
             elif report.verdict is Verdict.ENGINE_ERROR:
                 show(f"ENGINE ERROR  {report.case.id}  {saved.path}\n  {report.reason}")
-    _print_counts([report for _, report in reports], corpus)
+    _print_counts([report for _, report, _ in reports], corpus)
 
 
 def _short(saved: SavedCase, report: CaseReport) -> list[str]:

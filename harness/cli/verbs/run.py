@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,19 +21,17 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.verbs.explaining.one_case import one_case
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
-from mergecheck.harness.errors import ExitCode, UserInputError
-from mergecheck.harness.findings.corpus import find_case_file
+from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
 from mergecheck.harness.session import open_engine, reference_for
-from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
-from mergecheck.reference.case.case_file import load_cases, parse_cases
 
 if TYPE_CHECKING:
     from mergecheck.harness.deviations.registry import Deviations
@@ -43,7 +40,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
-STANDARD_INPUT = "-"
+    Checked = tuple[CaseReport, Capabilities, tuple[str, ...]]
+
 EXIT_CODES = {
     Verdict.AGREE: ExitCode.AGREE,
     Verdict.BOTH_REJECTED: ExitCode.AGREE,
@@ -111,14 +109,14 @@ def run(
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
-    checked = _check_all(_one_case(case, case_id, trust=trust), engine_names, how, deviations)
-    reports = [report for report, _ in checked]
+    checked = _check_all(one_case(case, case_id, trust=trust, verb="run"), engine_names, how, deviations)
+    reports = [report for report, _, _ in checked]
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
     elif as_json:
         emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(_votes(checked))})
     else:
-        _print_result(reports, _votes(checked), deviations)
+        _print_result(checked, _votes(checked), deviations)
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     return max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
 
@@ -127,16 +125,16 @@ def _exit_code(report: CaseReport) -> ExitCode:
     return ExitCode.AGREE if report.deviations else EXIT_CODES[report.verdict]
 
 
-def _votes(checked: list[tuple[CaseReport, Capabilities]]) -> tuple[Vote, ...]:
-    return votes([report for report, _ in checked], [capabilities for _, capabilities in checked])
+def _votes(checked: list[Checked]) -> tuple[Vote, ...]:
+    return votes([report for report, _, _ in checked], [capabilities for _, capabilities, _ in checked])
 
 
-def _print_result(reports: list[CaseReport], found: tuple[Vote, ...], deviations: Deviations) -> None:
-    for number, report in enumerate(reports):
-        show(("\n" if number else "") + "\n".join(explain_lines(report)))
+def _print_result(checked: list[Checked], found: tuple[Vote, ...], deviations: Deviations) -> None:
+    for number, (report, _, readings) in enumerate(checked):
+        show(("\n" if number else "") + "\n".join(explain_lines(report, readings=readings)))
         for deviation in report.deviations:
             show(f"DEVIATES {deviation}: {deviations.reason(deviation)}")
-    if len(reports) > 1:
+    if len(checked) > 1:
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in odd_lines(found) or ["all agree"])]))
 
 
@@ -162,33 +160,19 @@ class _How:
         return Checker(engine=engine, deviations=deviations, reference=reference, limit=self.limit)
 
 
-def _check_all(
-    case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations
-) -> list[tuple[CaseReport, Capabilities]]:
+def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations) -> list[Checked]:
     with contextlib.ExitStack() as stack:
         # start all before the first case: engines on Spark share one session with all jars
         engines = [stack.enter_context(open_engine(name)) for name in engine_names]
         checkers = [how.checker(engine, deviations) for engine in engines]
-        return [(check_saved(case, checker), checker.engine.capabilities) for checker in checkers]
+        return [_checked(case, checker) for checker in checkers]
+
+
+def _checked(case: Case, checker: Checker) -> Checked:
+    report = check_saved(case, checker)
+    return report, checker.engine.capabilities, checker.readings(report)
 
 
 def _check(case: Case, engine_name: str, how: _How) -> CaseReport:
     with open_engine(engine_name) as engine:
         return how.checker(engine).check_case(case)
-
-
-def _one_case(name: str, case_id: str | None, *, trust: bool) -> Case:
-    if name == STANDARD_INPUT:
-        found = parse_cases(sys.stdin.read(), name="standard input", lines=False)
-    else:
-        found = load_cases(find_case_file(name))
-    if case_id is not None:
-        found = tuple(case for case in found if case.id == case_id)
-    if len(found) != 1:
-        what = f"{len(found)} cases" if case_id is None else f"{len(found)} cases with the id {case_id!r}"
-        raise UserInputError(
-            f"{name} holds {what}, run takes one: choose it with --id ID, or check all with: mergecheck replay {name}"
-        )
-    if not trust:
-        require_harmless(found[0], name)
-    return found[0]

@@ -1,4 +1,7 @@
-"""Candidates for a smaller statement: without evolution, a part of its source query, a condition, an assignment."""
+"""Candidates for a smaller statement: without evolution, a part of its source query, a condition, an assignment.
+
+A clause also becomes plainer: DELETE for an update, a star for a list.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.clause_action import UPDATE, assignments, insert_action, insert_lists
 from mergecheck.harness.core.merge_text import bracketed, cut_merge, outer_places, split_outer
 
 if TYPE_CHECKING:
@@ -14,8 +18,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.core.merge_text import ClauseText
     from mergecheck.reference.case.model import Case
 
-_UPDATE = "UPDATE SET"
-_INSERT = re.compile(r"INSERT\s*(?=\()", re.IGNORECASE)
+_BY_TARGET = re.compile(r"\s+BY\s+TARGET\b", re.IGNORECASE)
+# The table in front of a column that is assigned.
+_QUALIFIER = re.compile(r"^(`[^`]*`|\w+)\s*\.\s*(?=[\w`])")
 _EVOLUTION = re.compile(r"\s+WITH\s+SCHEMA\s+EVOLUTION\b", re.IGNORECASE)
 _DISTINCT = re.compile(r"\bSELECT\s+DISTINCT\b", re.IGNORECASE)
 _SOURCE = "source"
@@ -47,6 +52,17 @@ def condition_candidates(sql: str) -> Iterator[str]:
             yield replace(text, clauses=(*text.clauses[:i], smaller, *text.clauses[i + 1 :])).sql()
 
 
+def clause_candidates(sql: str) -> Iterator[str]:
+    """Yield statements with a plainer clause: DELETE for an update, a star for a list, without BY TARGET."""
+    text = cut_merge(sql)
+    for i, clause in enumerate(text.clauses):
+        plainer = [replace(clause, when=_BY_TARGET.sub("", clause.when))]
+        plainer += [replace(clause, action=action) for action in _plainer_actions(clause.action)]
+        for candidate in plainer:
+            if candidate != clause:
+                yield replace(text, clauses=(*text.clauses[:i], candidate, *text.clauses[i + 1 :])).sql()
+
+
 def _smaller_heads(head: str) -> Iterator[str]:
     yield _EVOLUTION.sub("", head, count=1)
     query = bracketed(head)
@@ -72,9 +88,9 @@ def _smaller_clauses(clause: ClauseText) -> Iterator[ClauseText]:
         yield replace(clause, condition=None)
         for condition in _smaller_conditions(clause.condition):
             yield replace(clause, condition=condition)
-    if clause.action.upper().startswith(_UPDATE):
-        for assignments in _less(clause.action[len(_UPDATE) :].strip(), ","):
-            yield replace(clause, action=f"{_UPDATE} {assignments}")
+    if clause.action.upper().startswith(UPDATE):
+        for kept in _less(clause.action[len(UPDATE) :].strip(), ","):
+            yield replace(clause, action=f"{UPDATE} {kept}")
     for action in _smaller_inserts(clause.action):
         yield replace(clause, action=action)
 
@@ -89,17 +105,24 @@ def _smaller_conditions(condition: str) -> Iterator[str]:
 
 def _smaller_inserts(action: str) -> Iterator[str]:
     """Yield ``INSERT (...) VALUES (...)`` without each of its columns and its value."""
-    if not _INSERT.match(action) or (names := bracketed(action)) is None:
+    lists = insert_lists(action)
+    if lists is None or len(lists[0]) < 2:  # noqa: PLR2004 - an INSERT list cannot be empty
         return
-    values = bracketed(action, start=names[1] + 1)
-    if values is None:
-        return
-    columns, cells = (split_outer(action[low + 1 : high], ",") for low, high in (names, values))
-    if len(columns) < 2 or len(columns) != len(cells):  # noqa: PLR2004 - an INSERT list cannot be empty
-        return
+    columns, cells = lists
     for i in range(len(columns)):
-        kept = [", ".join(items[:i] + items[i + 1 :]) for items in (columns, cells)]
-        yield f"INSERT ({kept[0]}) VALUES ({kept[1]})"
+        yield insert_action(columns[:i] + columns[i + 1 :], cells[:i] + cells[i + 1 :])
+
+
+def _plainer_actions(action: str) -> Iterator[str]:
+    """Yield an action that says less: DELETE for an update, a star for a list, columns without their table."""
+    items = assignments(action)
+    if items or action == f"{UPDATE} *":
+        yield "DELETE"
+    if items:
+        yield f"{UPDATE} *"
+        yield f"{UPDATE} {', '.join(_QUALIFIER.sub('', item) for item in items)}"
+    if insert_lists(action) is not None:
+        yield "INSERT *"
 
 
 def _less(text: str, separator: str) -> Iterator[str]:

@@ -203,7 +203,7 @@ def test_a_rejected_merge_is_explained() -> None:
 def test_a_report_fits(
     *, num_rows: int, num_files: int, cell: str, num_clauses: int, num_mismatches: int, num_lines: int
 ) -> None:
-    """Whatever the case, the report fits 40 lines of 100 columns and ends with the line to reproduce."""
+    """Whatever the case, the report fits 40 lines of 100 columns and ends with the lines to reproduce."""
     files = tuple(tuple((i, cell) for i in range(num_rows)) for _ in range(num_files))
     clause = f" WHEN MATCHED AND t.v = '{'x' * len(cell)}' THEN UPDATE SET *"
     case = Case(
@@ -216,7 +216,7 @@ def test_a_report_fits(
     lines = mismatch_report(report(case, (mismatch,) * num_mismatches), finding=finding(report())).split("\n")
     assert len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= WIDTH
-    assert lines[-1].strip().startswith("Reproduce:")
+    assert [line.split(":")[0].strip() for line in lines[-3:]] == ["Reproduce", "In pytest", "As SQL"]
 
 
 def test_every_mismatch_keeps_a_line() -> None:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mergecheck.harness.core.merge_text import cut_merge, split_outer
+from mergecheck.harness.core.merge_text import cut_merge, renamed_in, split_outer
+from mergecheck.harness.shrink.passes.expressions import num_places, simpler_expressions
 from mergecheck.harness.shrink.passes.names import plainer_names
-from mergecheck.harness.shrink.passes.text import condition_candidates, head_candidates
+from mergecheck.harness.shrink.passes.queries import without_query
+from mergecheck.harness.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
 from mergecheck.harness.shrink.passes.types import plainer_types
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
+from mergecheck.reference import evaluate
 from mergecheck.reference.case.model import Case, Expectation, Source, Target
 from mergecheck.reference.case.storage import SourceLayout, Statistics, TargetLayout
 from mergecheck.reference.case.values import encode_rows
@@ -80,7 +83,7 @@ def test_everything_that_is_not_needed_goes() -> None:
     ("differs", "left"),
     [
         (lambda case: "BY SOURCE" in case.sql, "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
-        (lambda case: "s.p > 0" in case.sql, "WHEN MATCHED AND s.p > 0 THEN UPDATE SET p = s.p"),
+        (lambda case: "s.p > 0" in case.sql, "WHEN MATCHED AND s.p > 0 THEN DELETE"),
         (lambda case: "CASE" in case.sql, "WHEN MATCHED THEN UPDATE SET v = CASE WHEN TRUE THEN s.v END"),
     ],
 )
@@ -117,7 +120,8 @@ def test_settings_and_partitioning_stay_where_they_matter() -> None:
         lambda case: bool(case.conf and case.target.partition_by and case.target.change_data_feed and case.target.rows)
     )
     assert case.conf == CASE.conf
-    assert case.target.partition_by == ("p",)
+    assert len(case.target.partition_by) == 1
+    assert set(case.target.partition_by) <= set(case.target.schema.names)
     assert case.target.properties == {"delta.enableChangeDataFeed": "true"}
 
 
@@ -162,14 +166,10 @@ RICH = Case(
 def test_defaults_constraints_nested_fields_evolution_and_queries_go() -> None:
     """A fault that always shows leaves a statement and tables without any of them."""
     case, _ = shrunk(lambda case: len(case.target.schema.columns) > 5 and has_types_of(case, RICH), RICH)
-    assert (
-        case.sql
-        == "MERGE INTO target t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (d) VALUES (f(1, 2))"
-    )
+    assert case.sql == "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *"
     assert (case.conf, case.target.properties) == ({}, {})
     assert case.target.schema == parse_schema(
-        "id BIGINT, d INT, g BIGINT, s STRUCT<y: STRUCT<u: INT>>, l ARRAY<STRUCT<b: INT>>, "
-        "m MAP<STRING, STRUCT<w: INT>>"
+        "k BIGINT, v INT, w BIGINT, x STRUCT<y: STRUCT<u: INT>>, y ARRAY<STRUCT<b: INT>>, z MAP<STRING, STRUCT<w: INT>>"
     )
 
 
@@ -178,7 +178,7 @@ def test_defaults_constraints_nested_fields_evolution_and_queries_go() -> None:
     [
         (lambda case: "EVOLUTION" in case.sql, "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s"),
         (lambda case: "DISTINCT" in case.sql, "MERGE INTO target t USING (SELECT DISTINCT * FROM source) s"),
-        (lambda case: "WHERE" in case.sql, "MERGE INTO target t USING (SELECT * FROM source WHERE id > 0) s"),
+        (lambda case: "WHERE" in case.sql, "MERGE INTO target t USING (SELECT * FROM source WHERE k > 0) s"),
         (lambda case: "LIMIT" in case.sql, "MERGE INTO target t USING (SELECT * FROM source LIMIT 9) s"),
     ],
 )
@@ -191,12 +191,12 @@ def test_the_head_keeps_what_matters(differs: Callable[[Case], bool], left: str)
 @pytest.mark.parametrize(
     ("differs", "left"),
     [
-        (lambda case: " DEFAULT 5" in case.target.schema.ddl(), "d INT DEFAULT 5"),
-        (lambda case: "GENERATED" in case.target.schema.ddl(), "g INT GENERATED ALWAYS AS (id + 1)"),
+        (lambda case: " DEFAULT 5" in case.target.schema.ddl(), "k INT DEFAULT 5"),
+        (lambda case: "GENERATED" in case.target.schema.ddl(), "k INT GENERATED ALWAYS AS (id + 1)"),
         (lambda case: "id BIGINT NOT NULL" in case.target.schema.ddl(), "id BIGINT NOT NULL"),
-        (lambda case: "x: INT NOT NULL" in case.target.schema.ddl(), "s STRUCT<x: INT NOT NULL>"),
-        (lambda case: "z: STRING" in case.target.schema.ddl(), "s STRUCT<y: STRUCT<z: STRING>>"),
-        (lambda case: "a: INT" in case.target.schema.ddl(), "l ARRAY<STRUCT<a: INT>>"),
+        (lambda case: "x: INT NOT NULL" in case.target.schema.ddl(), "k STRUCT<x: INT NOT NULL>"),
+        (lambda case: "z: STRING" in case.target.schema.ddl(), "k STRUCT<y: STRUCT<z: STRING>>"),
+        (lambda case: "a: INT" in case.target.schema.ddl(), "k ARRAY<STRUCT<a: INT>>"),
     ],
 )
 def test_a_schema_keeps_what_matters(differs: Callable[[Case], bool], left: str) -> None:
@@ -217,7 +217,7 @@ def test_rows_follow_their_schema() -> None:
 
     case, _ = shrunk(differs, replace(RICH, sql="MERGE INTO target USING source ON FALSE WHEN MATCHED THEN DELETE"))
     assert case.target.schema == parse_schema(
-        "s STRUCT<y: STRUCT<u: INT>>, l ARRAY<STRUCT<b: INT>>, m MAP<STRING, STRUCT<w: INT>>"
+        "k STRUCT<y: STRUCT<u: INT>>, v ARRAY<STRUCT<b: INT>>, w MAP<STRING, STRUCT<w: INT>>"
     )
     assert case.source is not None
     for each in seen:
@@ -361,24 +361,97 @@ def test_lists_are_split_outside_of_parentheses(text: str, separator: str, piece
     assert split_outer(text, separator) == pieces
 
 
-def test_names_that_need_backticks_become_letters() -> None:
-    """In both tables, the partitioning and the statement; a text in quotes is no name."""
-    schema = parse_schema('`dou"ble` INT, `a.b` STRING, plain INT')
+def test_columns_are_called_k_and_v_and_tables_t_and_s() -> None:
+    """In both tables, the partitioning, the constraints and the statement; a text in quotes is no name."""
+    schema = parse_schema('`dou"ble` INT, `a.b` STRING, plain INT DEFAULT 1')
     case = replace(
         CASE,
-        target=Target(schema=schema, files=(((1, "x", 2),),), partition_by=("plain",)),
+        target=Target(
+            schema=schema,
+            files=(((1, "x", 2),),),
+            partition_by=("plain",),
+            properties={"delta.constraints.c": "plain > 0 AND `a.b` <> 'plain'", "delta.appendOnly": "false"},
+        ),
         source=Source(schema=schema, rows=((1, "y", 2),)),
-        sql='MERGE INTO target t USING source s ON t.`DOU"BLE` = s.`dou"ble` '
-        "WHEN MATCHED AND s.`a.b` <> 'a.b' THEN UPDATE SET `a.b` = s.`a.b`, plain = 1",
+        sql='MERGE INTO target AS old USING source AS `new` ON old.`DOU"BLE` = `new`.`dou"ble` '
+        "WHEN MATCHED AND `new`.`a.b` <> 'a.b' THEN UPDATE SET `a.b` = `new`.`a.b`, plain = 1",
     )
-    (first, second) = plainer_names(case)
-    assert first.target.schema.names == ("a", "a.b", "plain")
-    assert first.sql.startswith("MERGE INTO target t USING source s ON t.a = s.a WHEN")
-    assert second.source is not None
-    assert second.source.schema.names == ('dou"ble', "a", "plain")
-    assert second.sql.endswith("WHEN MATCHED AND s.a <> 'a.b' THEN UPDATE SET a = s.a, plain = 1")
+    (tables, columns, first, second) = plainer_names(case)
+    assert tables.sql == (
+        'MERGE INTO target t USING source s ON t.`DOU"BLE` = s.`dou"ble` '
+        "WHEN MATCHED AND s.`a.b` <> 'a.b' THEN UPDATE SET `a.b` = s.`a.b`, plain = 1"
+    )
+    assert columns.target.schema.names == ("k", "v", "w")
+    assert columns.source is not None
+    assert columns.source.schema.names == ("k", "v", "w")
+    assert columns.target.partition_by == ("w",)
+    assert columns.target.properties == {"delta.constraints.c": "w > 0 AND v <> 'plain'", "delta.appendOnly": "false"}
+    assert columns.sql == (
+        "MERGE INTO target AS old USING source AS `new` ON old.k = `new`.k "
+        "WHEN MATCHED AND `new`.v <> 'a.b' THEN UPDATE SET v = `new`.v, w = 1"
+    )
+    assert (first.target.schema.names, second.target.schema.names) == (("a", "a.b", "plain"), ('dou"ble', "a", "plain"))
     small, _ = shrunk(lambda candidate: len(candidate.target.schema.names) == len(schema.names), case)
-    assert all(name.isidentifier() for name in small.target.schema.names)
+    assert small.target.schema.names == ("k", "v", "w")
+
+
+def test_a_column_that_is_called_as_a_table_is_keeps_its_name() -> None:
+    """Behind a dot it is the column's, in front of one the table's; alone it is left, and the engine decides."""
+    sql = "MERGE INTO target t USING source s ON t.s = s.s AND s.t = 1 WHEN MATCHED THEN DELETE"
+    assert renamed_in(sql, {"s": "k", "t": "v"}, qualifiers={"s": None, "t": None}) == (
+        "MERGE INTO target t USING source s ON t.k = s.k AND s.v = 1 WHEN MATCHED THEN DELETE"
+    )
+
+
+@pytest.mark.parametrize(
+    ("on", "condition", "value", "left"),
+    [
+        ("t.id = s.id AND s.p > 0", "t.v <=> 'x' OR s.p * 2 IN (1, 2)", "upper(s.v)", "ON t.id = s.id {} SET v = 'b'"),
+        ("t.id + 1 = s.id + 1", "TRUE", "1 + 1", "ON t.id = s.id {} SET v = 'b'"),
+    ],
+)
+def test_expressions_become_plain(on: str, condition: str, value: str, left: str) -> None:
+    """ON becomes an equality of columns, a condition a comparison, a value a literal; a plain one is left alone."""
+    sql = f"MERGE INTO target t USING source s ON {on} WHEN MATCHED AND {condition} THEN UPDATE SET v = {value}"
+    case = replace(CASE, sql=sql)
+    for number in range(num_places(case)):
+        case = next(simpler_expressions(case, number), case)
+    plain = "TRUE" if condition == "TRUE" else "t.v > 'a'"
+    assert case.sql.endswith(left.format(f"WHEN MATCHED AND {plain} THEN UPDATE"))
+    assert [list(simpler_expressions(case, number)) for number in range(4)] == [[], [], [], []]
+
+
+def test_a_source_query_becomes_the_rows_that_it_gives() -> None:
+    """The table holds what the query gives; a table that is merged into itself has a source of its own."""
+    sql = "MERGE INTO target t USING (SELECT id + 1 AS k, p FROM source WHERE id < 4) s ON t.id = s.k"
+    case = replace(CASE, sql=f"{sql} WHEN MATCHED THEN DELETE")
+    (plain,) = without_query(case, evaluate(case).trace.source)
+    assert plain.sql == "MERGE INTO target t USING source s ON t.id = s.k WHEN MATCHED THEN DELETE"
+    assert plain.source is not None
+    assert (plain.source.schema.names, sorted(plain.source.rows)) == (("k", "p"), [(3, 0), (4, 1)])
+    alone = replace(CASE, source=None, sql="MERGE INTO target t USING target s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    (plain,) = without_query(alone, evaluate(alone).trace.source)
+    assert plain.sql == "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    assert plain.source is not None
+    assert sorted(plain.source.rows) == sorted(CASE.target.rows)
+    assert list(without_query(CASE, evaluate(CASE).trace.source)) == []
+
+
+def test_clauses_become_plain() -> None:
+    """DELETE for an update, a star for a list, columns without their table."""
+    sql = (
+        "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.v = s.v "
+        "WHEN NOT MATCHED BY TARGET THEN INSERT (id) VALUES (1)"
+    )
+    head = "MERGE INTO target t USING source s ON t.id = s.id"
+    insert = "WHEN NOT MATCHED BY TARGET THEN INSERT (id) VALUES (1)"
+    assert list(clause_candidates(sql)) == [
+        f"{head} WHEN MATCHED THEN DELETE {insert}",
+        f"{head} WHEN MATCHED THEN UPDATE SET * {insert}",
+        f"{head} WHEN MATCHED THEN UPDATE SET v = s.v {insert}",
+        f"{head} WHEN MATCHED THEN UPDATE SET t.v = s.v WHEN NOT MATCHED THEN INSERT (id) VALUES (1)",
+        f"{head} WHEN MATCHED THEN UPDATE SET t.v = s.v WHEN NOT MATCHED BY TARGET THEN INSERT *",
+    ]
 
 
 def typed_case(ddl: str, target: tuple[Any, ...], source: tuple[Any, ...]) -> Case:
@@ -419,9 +492,9 @@ def test_values_are_numbered_so_that_equal_ones_stay_equal(
 def test_only_what_a_finding_needs_keeps_its_type() -> None:
     """All become INT at once; of the others, those of a type, of a name, and one column alone."""
     small, _ = shrunk(lambda case: len(case.target.schema.columns) == 4)
-    assert small.target.schema.ddl() == "id INT, v INT, p INT, unused INT"
+    assert small.target.schema.ddl() == "v INT, w INT, k INT, x INT"
     small, _ = shrunk(lambda case: "STRING" in case.target.schema.ddl() and len(case.target.schema.columns) == 4)
-    assert small.target.schema.ddl() == "id INT, v STRING, p INT, unused INT"
+    assert small.target.schema.ddl() == "v INT, w STRING, k INT, x INT"
     kept = typed_case("id DATE", (dt.date(2020, 1, 2),), ())
     small, _ = shrunk(lambda case: case.source is not None and case.source.schema.ddl() == "id DATE", kept)
     assert (small.target.schema.ddl(), small.target.rows) == ("id INT", ())

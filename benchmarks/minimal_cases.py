@@ -1,0 +1,95 @@
+"""How readable minimal cases are: the tokens behind USING of the case that each planted fault is shrunk to.
+
+    python -m benchmarks.minimal_cases --fault null-condition-taken-as-true --out after.jsonl --before before.jsonl
+
+Every fault is planted, found by the fuzz loop and shrunk as in ``mergecheck fuzz``, but the limit on time is longer, so
+that a busy machine shrinks as far as an idle one. The output file has a line per fault. Faults in it are not run again.
+With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mergecheck.harness.core.merge_text import num_tokens_behind_using
+from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
+from mergecheck.harness.session import open_engine
+from mergecheck.harness.shrink.shrinker import ShrinkLimits
+
+_LIMITS = ShrinkLimits(max_seconds=1800)
+_MOST = 0.9
+
+
+@click.command()
+@click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be repeated.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The seed whose cases are drawn.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A line of JSON per fault is added."
+)
+@click.option(
+    "--before", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="The output of an earlier version."
+)
+def minimal_cases(*, names: tuple[str, ...], seed: int, out: Path, before: Path | None) -> None:
+    """Shrink a case of every planted fault, and count the tokens of what is left."""
+    earlier = {} if before is None else _read(before)
+    done = _read(out) if out.exists() else {}
+    faults = [fault for fault in chosen(names) if fault.id not in done and (before is None or fault.id in earlier)]
+    if faults:
+        with open_engine("pyspark") as engine, out.open("a", encoding="utf-8") as file:
+            for fault in faults:
+                first = earlier[fault.id]["index"] if earlier else 0
+                found = shrink_fault(fault, engine, seed=seed, first=first, limits=_LIMITS)
+                if found is None:
+                    click.echo(f"{fault.id}: not found")
+                    continue
+                line = _line(found)
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                click.echo(_told(line))
+    after = _read(out)
+    both = [name for name in after if name in earlier]
+    if both:
+        click.echo(f"before: {_summary([earlier[name]['sql'] for name in both])}")
+        click.echo(f"after:  {_summary([after[name]['sql'] for name in both])}")
+    click.echo(f"all:    {_summary([line['sql'] for line in after.values()])}")
+
+
+def _line(found: Shrunk) -> dict[str, Any]:
+    return {
+        "fault": found.fault,
+        "index": found.index,
+        "rows": [found.num_target_rows, found.num_source_rows],
+        "runs": found.num_runs,
+        "seconds": round(found.seconds, 1),
+        "sql": found.sql,
+    }
+
+
+def _told(line: dict[str, Any]) -> str:
+    rows = " + ".join(map(str, line["rows"]))
+    tokens = num_tokens_behind_using(line["sql"])
+    return f"{line['fault']}: {tokens} tokens, {rows} rows, {line['runs']} runs: {line['sql']}"
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return {line["fault"]: line for line in lines}
+
+
+def _summary(statements: list[str]) -> str:
+    tokens = sorted(map(num_tokens_behind_using, statements))
+    if not tokens:
+        return "no fault was found"
+    most = tokens[math.ceil(_MOST * len(tokens)) - 1]
+    return f"{len(tokens)} faults, median {statistics.median(tokens):g} tokens behind USING, 90 % at most {most}"
+
+
+if __name__ == "__main__":
+    minimal_cases()

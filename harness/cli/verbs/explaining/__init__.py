@@ -1,0 +1,1 @@
+"""One case explained, and how one case is chosen."""

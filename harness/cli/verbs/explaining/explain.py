@@ -1,0 +1,175 @@
+"""``mergecheck explain``: tell row by row how a case comes to its result, and what an engine's other result implies."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.options import (
+    case_id_option,
+    deviation_options,
+    expressions_option,
+    json_option,
+    known_deviations,
+    spark_options,
+    trust_option,
+)
+from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.explanation.document import explanation_json
+from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
+from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
+from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
+from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.variants.axes.variant import without_variant
+from mergecheck.harness.variants.saved import check_saved
+from mergecheck.harness.verdict import Expressions, Verdict
+from mergecheck.reference import MergeReference
+from mergecheck.reference.outcome import Unsupported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
+
+_NARROWEST, _WIDEST = 60, 120
+
+
+@click.command()
+@click.argument("case", metavar="CASE")
+@click.option(
+    "--engine",
+    "engine_name",
+    metavar="NAME",
+    help="Also run this engine, and say what its result implies if it differs: a registered name, or "
+    "package.module:Class. Without it only the reference is asked, and no engine starts.",
+)
+@case_id_option
+@click.option("--pairs", "with_pairs", is_flag=True, help="Show the value of ON for every pair of rows.")
+@expressions_option
+@spark_options
+@deviation_options
+@trust_option
+@json_option
+def explain(
+    *,
+    case: str,
+    engine_name: str | None,
+    case_id: str | None,
+    with_pairs: bool,
+    expressions_name: str,
+    deviation_files: tuple[Path, ...],
+    no_deviations: bool,
+    trust: bool,
+    as_json: bool,
+) -> int:
+    """Explain one case row by row: matches, conditions, the clause that applied, files and path.
+
+    CASE is a case file, the id of a finding, or - for standard input.
+    """
+    chosen = one_case(case, case_id, trust=trust, verb="explain")
+    expressions = Expressions(expressions_name)
+    report: CaseReport | None = None
+    readings: tuple[str, ...] = ()
+    if engine_name is None:
+        reference = _evaluated(chosen, _reference_alone(expressions))
+    else:
+        deviations = known_deviations(deviation_files, none=no_deviations)
+        report, reference, readings = _checked(chosen, engine_name, expressions, deviations)
+    if as_json:
+        emit_json(explanation_json(chosen, reference, report, readings, with_pairs=with_pairs))
+    else:
+        where = chosen.id if case == STANDARD_INPUT else case
+        _print(chosen, reference, report, readings, where=where, case_id=case_id, with_pairs=with_pairs)
+    return _exit_code(reference, report)
+
+
+def _reference_alone(expressions: Expressions) -> MergeReference:
+    if expressions is not Expressions.SPARK:
+        return MergeReference()
+    from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
+
+    return MergeReference(SparkEvaluator(), always=True)
+
+
+def _evaluated(case: Case, reference: MergeReference) -> Reference:
+    """Evaluate a case, with the value of ON for every pair of rows if the tables are small.
+
+    A variant changes nothing that the reference knows of.
+    """
+    case = without_variant(case)
+    num_source_rows = len(case.target.rows) if case.source is None else len(case.source.rows)
+    return reference.evaluate(case, every_pair=len(case.target.rows) * num_source_rows <= MOST_EVALUATED_PAIRS)
+
+
+def _checked(
+    case: Case, engine_name: str, expressions: Expressions, deviations: Deviations
+) -> tuple[CaseReport, Reference, tuple[str, ...]]:
+    with open_engine(engine_name) as engine:
+        reference = reference_for(engine, expressions)
+        checker = Checker(engine=engine, deviations=deviations, reference=reference.evaluate)
+        report = check_saved(case, checker)
+        return report, _evaluated(report.case, reference), checker.readings(report)
+
+
+def _exit_code(reference: Reference, report: CaseReport | None) -> ExitCode:
+    if report is None:
+        return ExitCode.INCONCLUSIVE if isinstance(reference.answer, Unsupported) else ExitCode.AGREE
+    codes = {
+        Verdict.MISMATCH: ExitCode.AGREE if report.deviations else ExitCode.MISMATCH,
+        Verdict.UNSUPPORTED: ExitCode.INCONCLUSIVE,
+        Verdict.ENGINE_ERROR: ExitCode.ENGINE,
+    }
+    return codes.get(report.verdict, ExitCode.AGREE)
+
+
+def _print(
+    case: Case,
+    reference: Reference,
+    report: CaseReport | None,
+    readings: tuple[str, ...],
+    *,
+    where: str,
+    case_id: str | None,
+    with_pairs: bool,
+) -> None:
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST) - 2
+    head = f"EXPLAINED   reference duckdb   case {case.id}" if report is None else headline(report)
+    lines = [
+        *_head_lines(head, width),
+        *([f"  {printable(report.reason)}"] if report is not None and report.reason else []),
+        "",
+    ]
+    lines += _indented(table_lines(case, width=width))
+    lines += _indented(settings_lines(case))
+    lines += ["", *_indented(statement_lines(case.sql, width=width)), "", "why"]
+    lines += _indented(why_lines(case, reference, width=width))
+    if with_pairs:
+        lines += ["pairs", *_indented(pair_lines(case, reference.trace, width=width) or ["(none were evaluated)"])]
+    if report is not None and report.mismatches:
+        lines += ["differences", *_indented(difference_lines(report))]
+        told = reading_lines(readings, width=width) or ["no alternative that was tried agrees"]
+        lines += ["reading", *_indented(told), "", *reproduce_lines(report, where, case_id=case_id)]
+    show("\n".join(printable(line).rstrip() for line in lines))
+
+
+def _head_lines(head: str, width: int) -> list[str]:
+    """Break a headline between its parts."""
+    lines: list[str] = []
+    for part in head.split("   "):
+        if lines and len(lines[-1]) + len(part) + 3 <= width:
+            lines[-1] += f"   {part}"
+        else:
+            lines.append(f"  {part}" if lines else part)
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]

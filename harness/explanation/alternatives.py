@@ -1,0 +1,189 @@
+"""What a merge may have done instead: a fixed list of edited cases, which the reference evaluates like any other.
+
+An alternative changes one thing: how NULL counts in a condition, which clause goes first, which match wins. Clauses are
+numbered as in the report, over the whole statement. The more specific alternatives come first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from mergecheck.harness.core.merge_text import ClauseText, cut_merge, split_outer, with_operator
+from mergecheck.harness.explanation.alternative_actions import action_alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.harness.core.merge_text import MergeText
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.trace import Trace
+
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another meaning of a case: ``reading`` says what would be so, ``case`` is the case that means it."""
+
+    reading: str
+    case: Case
+
+
+def alternatives(case: Case, trace: Trace) -> Iterator[Alternative]:
+    """Yield the alternatives of a case."""
+    text = cut_merge(case.sql)
+    edits = itertools.chain(
+        _null_conditions(text), _operators(text), _order(text), _conditions(text), _clauses(text), _matching(text)
+    )
+    yield from (Alternative(reading, replace(case, sql=edited.sql())) for reading, edited in edits)
+    yield from _ambiguous(case, trace)
+    yield from (
+        Alternative(reading, replace(case, sql=_with_clause(text, i, clause).sql()))
+        for i in range(len(text.clauses))
+        for reading, clause in action_alternatives(text.clauses[i], i + 1)
+    )
+    yield from _settings(case)
+
+
+def _null_conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    for i, clause in enumerate(text.clauses):
+        if clause.condition is None:
+            continue
+        taken = replace(clause, condition=f"coalesce(({clause.condition}), TRUE)")
+        yield f"as if NULL counted as TRUE in clause {i + 1}", _with_clause(text, i, taken)
+        inner = _null_is_false_inside(clause.condition)
+        if inner is not None:
+            edited = _with_clause(text, i, replace(clause, condition=inner))
+            yield f"as if a comparison with NULL counted as FALSE in clause {i + 1}", edited
+    if text.condition is not None:
+        yield "as if NULL counted as TRUE in ON", replace(text, condition=f"coalesce(({text.condition}), TRUE)")
+        inner = _null_is_false_inside(text.condition)
+        if inner is not None:
+            yield "as if a comparison with NULL counted as FALSE in ON", replace(text, condition=inner)
+
+
+def _null_is_false_inside(condition: str) -> str | None:
+    """Give the condition with FALSE for each comparison in it that is NULL; None if that says nothing new."""
+    try:
+        tree = sqlglot.parse_one(condition, read="databricks")
+    except (SqlglotError, RecursionError):
+        return None
+    if isinstance(tree, exp.Predicate) or not any(tree.find_all(exp.Predicate)):
+        return None
+
+    def known(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Predicate) and not isinstance(node, exp.Is):
+            return exp.Coalesce(this=node.copy(), expressions=[exp.false()])
+        return node
+
+    return str(tree.transform(known).sql(dialect="databricks"))
+
+
+def _operators(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    for old, new in (("=", "<=>"), ("<=>", "=")):
+        if text.condition is not None:
+            condition = with_operator(text.condition, old, new)
+            if condition != text.condition:
+                yield f"as if ON said {new} for {old}", replace(text, condition=condition)
+        for i, clause in enumerate(text.clauses):
+            said = None if clause.condition is None else with_operator(clause.condition, old, new)
+            if said != clause.condition:
+                edited = _with_clause(text, i, replace(clause, condition=said))
+                yield f"as if clause {i + 1} said {new} for {old}", edited
+
+
+def _order(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    """Swap two clauses of a kind; a clause without a condition gets one, so that it may stand anywhere."""
+    places: dict[str, list[int]] = {}
+    for i, clause in enumerate(text.clauses):
+        places.setdefault(_kind_of(clause), []).append(i)
+    for same in places.values():
+        for i, j in itertools.combinations(same, 2):
+            clauses = [_conditioned(clause) for clause in text.clauses]
+            clauses[i], clauses[j] = clauses[j], clauses[i]
+            yield f"as if clause {j + 1} came before clause {i + 1}", replace(text, clauses=tuple(clauses))
+
+
+def _conditions(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    for i, clause in enumerate(text.clauses):
+        if clause.condition is None:
+            continue
+        ignored = replace(clause, condition="TRUE")
+        yield f"as if clause {i + 1} had no condition", _with_clause(text, i, ignored)
+        negated = replace(clause, condition=f"NOT ({clause.condition})")
+        yield f"as if the condition of clause {i + 1} were negated", _with_clause(text, i, negated)
+        for part, rest in _without_conjuncts(clause.condition):
+            edited = _with_clause(text, i, replace(clause, condition=rest))
+            yield f"as if clause {i + 1} did not say {part}", edited
+
+
+def _clauses(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    for i, clause in enumerate(text.clauses):
+        never = _with_clause(text, i, replace(clause, condition="FALSE"))
+        yield f"as if clause {i + 1} were not there", never
+        if clause.action.upper() == "DELETE" and _kind_of(clause) == "WHEN MATCHED":
+            by_source = ClauseText(when="WHEN NOT MATCHED BY SOURCE", condition=None, action="DELETE")
+            edited = replace(text, clauses=(*text.clauses, by_source))
+            yield f"as if clause {i + 1} also deleted rows without a match", edited
+    if len(text.clauses) > 1:
+        never = replace(text, clauses=tuple(replace(clause, condition="FALSE") for clause in text.clauses))
+        yield "as if no clause applied", never
+
+
+def _matching(text: MergeText) -> Iterator[tuple[str, MergeText]]:
+    if text.condition is None:
+        return
+    for part, rest in _without_conjuncts(text.condition):
+        yield f"as if ON did not say {part}", replace(text, condition=rest)
+    yield "as if no rows matched", replace(text, condition="FALSE")
+    yield "as if every pair of rows matched", replace(text, condition="TRUE")
+
+
+def _ambiguous(case: Case, trace: Trace) -> Iterator[Alternative]:
+    """Keep one match of each target row, by leaving out the source rows of the others, where the source is a table."""
+    source, matches = case.source, trace.matches
+    if source is None or matches is None or trace.statement is None or trace.statement.source_query is not None:
+        return
+    for word, choose in (("first", min), ("last", max)):
+        kept = {rid: choose(sid for sid, other in matches.pairs if other == rid) for _, rid in matches.pairs}
+        lost = {sid for sid, rid in matches.pairs if kept[rid] != sid}
+        if lost:
+            rows = tuple(row for sid, row in enumerate(source.rows) if sid not in lost)
+            edited = replace(case, source=replace(source, rows=rows))
+            yield Alternative(f"as if the {word} of several matches of a row won", edited)
+    seen = {repr(row): row for row in source.rows}
+    if len(seen) < len(source.rows):
+        edited = replace(case, source=replace(source, rows=tuple(seen.values())))
+        yield Alternative("as if equal source rows were one", edited)
+
+
+def _settings(case: Case) -> Iterator[Alternative]:
+    is_sensitive = case.conf.get(_CASE_SENSITIVE, "false").lower() == "true"
+    conf = {**case.conf, _CASE_SENSITIVE: "false" if is_sensitive else "true"}
+    word = "did not matter" if is_sensitive else "mattered"
+    yield Alternative(f"as if the case of names {word}", replace(case, conf=conf))
+
+
+def _without_conjuncts(condition: str) -> Iterator[tuple[str, str]]:
+    parts = split_outer(condition, "AND")
+    if len(parts) > 1:
+        for i, part in enumerate(parts):
+            yield part, " AND ".join(parts[:i] + parts[i + 1 :])
+
+
+def _with_clause(text: MergeText, i: int, clause: ClauseText) -> MergeText:
+    return replace(text, clauses=(*text.clauses[:i], clause, *text.clauses[i + 1 :]))
+
+
+def _conditioned(clause: ClauseText) -> ClauseText:
+    return clause if clause.condition is not None else replace(clause, condition="TRUE")
+
+
+def _kind_of(clause: ClauseText) -> str:
+    return " ".join(clause.when.upper().replace("BY TARGET", "").split())

@@ -1,0 +1,79 @@
+"""The explanation of a case as JSON-ready data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.explanation.rows import row_stories
+from mergecheck.reference.case.values import encode_row
+from mergecheck.reference.outcome import Prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.harness.explanation.rows import RowStory
+    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
+
+
+def explanation_json(
+    case: Case, reference: Reference, report: CaseReport | None, readings: Sequence[str], *, with_pairs: bool
+) -> dict[str, Any]:
+    """Write an explanation as JSON.
+
+    Args:
+        case: the case.
+        reference: its evaluation.
+        report: the check on an engine, if there was one.
+        readings: what the engine's result implies.
+        with_pairs: also write the value of ON for every pair of rows that the trace has.
+    """
+    answer, trace = reference.answer, reference.trace
+    document: dict[str, Any] = {
+        "id": case.id,
+        "rows": [_story(case, reference, story) for story in row_stories(case, reference)],
+        "touched_files": None if trace.touched is None else sorted(number + 1 for number in trace.touched),
+        "path": answer.path.value if isinstance(answer, Prediction) else None,
+    }
+    if not isinstance(answer, Prediction):
+        document["reason"] = getattr(answer, "error_class", None) or getattr(answer, "reason", None)
+    if with_pairs and trace.matches is not None and trace.matches.on_values is not None:
+        document["pairs"] = [
+            {"target": rid + 1, "source": sid + 1, "on": value}
+            for (sid, rid), value in sorted(trace.matches.on_values.items(), key=lambda item: item[0][::-1])
+        ]
+    if report is not None:
+        document |= {"engine": report.engine, "verdict": report.verdict.value, "readings": list(readings)}
+    return document
+
+
+def _story(case: Case, reference: Reference, story: RowStory) -> dict[str, Any]:
+    trace = reference.trace
+    before = case.target.schema if story.table == "target" or trace.source is None else trace.source.schema
+    final = before if trace.merge is None else trace.merge.final_schema
+    return {
+        "table": story.table,
+        "number": story.number,
+        "row": encode_row(story.row, before),
+        "matched_by": list(story.partners),
+        "on_is_null_with": None if story.null_partners is None else list(story.null_partners),
+        "tried": [
+            {
+                "source": unit.partner,
+                "applied": unit.applied,
+                "clauses": [
+                    {
+                        "clause": tried.clause,
+                        "condition": tried.condition,
+                        "value": tried.value,
+                        "columns": dict(tried.columns),
+                    }
+                    for tried in unit.tried
+                ],
+            }
+            for unit in story.units
+        ],
+        "became": story.fate.value,
+        "after": None if story.after is None else encode_row(story.after, final),
+    }
