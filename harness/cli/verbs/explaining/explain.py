@@ -10,6 +10,7 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     case_id_option,
+    case_timeout_option,
     deviation_options,
     expressions_option,
     json_option,
@@ -19,6 +20,7 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
+from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
@@ -54,6 +56,7 @@ _NARROWEST, _WIDEST = 60, 120
 @case_id_option
 @click.option("--pairs", "with_pairs", is_flag=True, help="Show the value of ON for every pair of rows.")
 @expressions_option
+@case_timeout_option
 @spark_options
 @deviation_options
 @trust_option
@@ -65,6 +68,7 @@ def explain(
     case_id: str | None,
     with_pairs: bool,
     expressions_name: str,
+    case_seconds: float,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
@@ -82,7 +86,8 @@ def explain(
         reference = _evaluated(chosen, _reference_alone(expressions))
     else:
         deviations = known_deviations(deviation_files, none=no_deviations)
-        report, reference, readings = _checked(chosen, engine_name, expressions, deviations)
+        limit = TimeLimit(seconds=case_seconds)
+        report, reference, readings = _checked(chosen, engine_name, expressions, deviations, limit)
     if as_json:
         emit_json(explanation_json(chosen, reference, report, readings, with_pairs=with_pairs))
     else:
@@ -110,11 +115,11 @@ def _evaluated(case: Case, reference: MergeReference) -> Reference:
 
 
 def _checked(
-    case: Case, engine_name: str, expressions: Expressions, deviations: Deviations
+    case: Case, engine_name: str, expressions: Expressions, deviations: Deviations, limit: TimeLimit
 ) -> tuple[CaseReport, Reference, tuple[str, ...]]:
     with open_engine(engine_name) as engine:
         reference = reference_for(engine, expressions)
-        checker = Checker(engine=engine, deviations=deviations, reference=reference.evaluate)
+        checker = Checker(engine=engine, deviations=deviations, reference=reference.evaluate, limit=limit)
         report = check_saved(case, checker)
         return report, _evaluated(report.case, reference), checker.readings(report)
 
