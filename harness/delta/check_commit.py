@@ -29,6 +29,10 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
     if (info.get("operationMetrics") is not None) is not records_metrics(conf):
         found = "absent" if records_metrics(conf) else "there"
         yield "R-501", f"operationMetrics is {found}, {_METRICS} is {conf.get(_METRICS, 'true')}"
+    if numbers := sorted(
+        name for name, value in (info.get("operationMetrics") or {}).items() if not isinstance(value, str)
+    ):
+        yield "R-501", f"operationMetrics has numbers instead of texts: {', '.join(numbers)}"
     if info.get("userMetadata") != conf.get(_USER_METADATA):
         yield "R-714", f"userMetadata is {info.get('userMetadata')!r}, the setting is {conf.get(_USER_METADATA)!r}"
     wanted = [(conf[_APP_ID], int(conf[_APP_VERSION]))] if _APP_ID in conf and _APP_VERSION in conf else []

@@ -103,13 +103,13 @@ def operation_metrics(actions: tuple[Action, ...]) -> dict[str, int]:
     """Return ``commitInfo.operationMetrics`` as numbers (R-501); empty if the commit has none.
 
     Raises:
-        ValueError: when a metric is not a decimal string.
+        ValueError: when a metric is neither a text of digits nor a number without sign and fraction.
     """
-    texts = _commit_info(actions).get("operationMetrics") or {}
-    wrong = {name: text for name, text in texts.items() if not isinstance(text, str) or not text.isdigit()}
+    found = _commit_info(actions).get("operationMetrics") or {}
+    wrong = {name: value for name, value in found.items() if not str(value).isdecimal()}
     if wrong:
-        raise ValueError(f"operationMetrics must be strings of digits (R-501), but the commit has {wrong}")
-    return {name: int(text) for name, text in texts.items()}
+        raise ValueError(f"operationMetrics must be whole numbers (R-501), but the commit has {wrong}")
+    return {name: int(value) for name, value in found.items()}
 
 
 def change_rows(path: Path, *, version: int, state: TableState) -> tuple[Row, ...]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
+from mergecheck.harness.delta.check_commit import commit_faults
 from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.partition_values import directory, parse, serialize
@@ -468,12 +469,17 @@ def test_change_files_win_over_data_files(tmp_path: Any) -> None:
     assert same_rows(changes, theirs, schema)
 
 
-def test_operation_metrics_are_strings_of_digits() -> None:
-    """R-501: decimal strings, never negative; anything else is an error of the writer."""
+def test_operation_metrics_are_whole_numbers() -> None:
+    """R-501: decimal strings, never negative; other writers have numbers, which are read and are a fault."""
     assert operation_metrics((merge_commit(numOutputRows="12"),)) == {"numOutputRows": 12}
     assert operation_metrics(()) == {}
-    for wrong in ("-1", "", "1.0", 3):
-        with pytest.raises(ValueError, match="strings of digits"):
+    assert operation_metrics((merge_commit(numOutputRows=12),)) == {"numOutputRows": 12}
+    assert list(commit_faults((merge_commit(numOutputRows=12),), {})) == [
+        ("R-501", "operationMetrics has numbers instead of texts: numOutputRows")
+    ]
+    assert list(commit_faults((merge_commit(numOutputRows="12"),), {})) == []
+    for wrong in ("-1", "", "1.0", 3.5, -3, True):
+        with pytest.raises(ValueError, match="whole numbers"):
             operation_metrics((merge_commit(numOutputRows=wrong),))
 
 

@@ -1,0 +1,137 @@
+"""The engine ``sail``: ``MERGE INTO`` of Sail on a Delta table, in a process and an environment of its own."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.sail.settings import (
+    COMPARED_METRICS,
+    FEATURES_OFF,
+    REASONS,
+    evolving,
+    lacking,
+    passed_on,
+)
+from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.venvs import environment_python
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.outcome import Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+RELEASE = "0.7.2"
+"""The release that runs if none is named."""
+
+_CLIENT = "pyspark-client==4.2.0"
+_WORKER = Path(__file__).with_name("worker.py")
+_TIMEOUT = 120.0
+_NO_FEED = {CDF_PROPERTY: "false"}
+
+
+class SailEngine:
+    """Runs a case through Sail's MERGE on a fresh Delta table that the harness writes.
+
+    Tables have no change feed, because Sail merges into none that has one. Rows, schema and metrics are read from the
+    table's log and files. A process that dies or hangs is an answer.
+
+    Args:
+        version: which release of ``pysail``.
+    """
+
+    name = "sail"
+    capabilities = Capabilities(
+        cdf=False,
+        error_class=False,
+        metric_names=COMPARED_METRICS,
+        commit_info=frozenset({"operation"}),
+        reasons=REASONS,
+        features_off=FEATURES_OFF,
+    )
+
+    def __init__(self, *, version: str = RELEASE) -> None:
+        self.version = version
+        requirements = [f"pysail=={version}", _CLIENT]
+        self._worker = WorkerProcess(environment_python("sail", version, requirements), _WORKER)
+
+    @classmethod
+    def at_version(cls, version: str) -> Self:
+        """Return an engine that runs another release.
+
+        Raises:
+            UserInputError: if there is no such version.
+            EngineDownError: if it cannot be installed here.
+        """
+        if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version):
+            raise UserInputError(f"{version!r} is no version of sail: give a released one, such as sail@{RELEASE}")
+        return cls(version=version)
+
+    def factory(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``FactoryEngine``."""
+        return functools.partial(type(self), version=self.version)
+
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
+        """Say what of a case Sail has no setting for."""
+        reason = lacking(case)
+        return None if reason is None else Unsupported(reason)
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case.
+
+        Raises:
+            EngineDownError: when the child cannot be started.
+        """
+        if (refusal := self.unsupported_reason(case)) is not None:
+            return refusal
+        target = replace(case.target, properties={**case.target.properties, **_NO_FEED})
+        with scratch_directory() as directory:
+            path, source = directory / "target", directory / "source"
+            try:
+                write_target(target, path)
+                if case.source is not None:
+                    write_source(case.source, source)
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            request = {
+                "do": "merge",
+                "target": str(path),
+                "source": None if case.source is None else str(source),
+                "conf": passed_on(case),
+                "sql": evolving(case),
+            }
+            answer = self._ask(request)
+            if isinstance(answer, Rejection):
+                return replace(answer, unchanged=is_unchanged(target, path))
+            seen = observe(path, metrics={}, taken=None, conf={})
+            # its commits hold numbers where Delta has texts, and it makes a version of its own where no row changes
+            return replace(seen, commit_faults=(), committed=None) if isinstance(seen, TableOutcome) else seen
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+    def _ask(self, request: dict[str, Any]) -> Rejection | None:
+        try:
+            answer = self._worker.ask(request, timeout=_TIMEOUT)
+        except WorkerLostError as error:
+            return Rejection(error_class="CRASHED", message=str(error))
+        except WorkerTimeoutError as error:
+            return Rejection(error_class="HUNG", message=str(error))
+        if "error" in answer:
+            raised = answer["error"]
+            return Rejection(error_class=raised["class"], message=raised["message"])
+        return None

@@ -1,0 +1,92 @@
+"""What of a case's settings Sail obeys, what cannot matter to it, and what it lacks; which metrics it counts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
+from mergecheck.harness.findings.signature import AUTO_MERGE
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+
+COMPARED_METRICS = frozenset(
+    {
+        "numSourceRows",
+        "numTargetRowsInserted",
+        "numTargetRowsUpdated",
+        "numTargetRowsDeleted",
+        "numTargetRowsMatchedUpdated",
+        "numTargetRowsMatchedDeleted",
+        "numTargetRowsNotMatchedBySourceUpdated",
+        "numTargetRowsNotMatchedBySourceDeleted",
+    }
+)
+"""What a merge must count whatever files it rewrites; the others must fit the files (P-6, P-10)."""
+
+FEATURES_OFF = frozenset(
+    {
+        "case-sensitive-session",
+        "commit-settings",
+        "duplicate-source-names",
+        "legacy-store-assignment",
+        "schemas-without-columns-or-types",
+        "strict-store-assignment",
+        "time-zone",
+    }
+)
+"""Features of random cases that lead to a setting, or to a table, that Sail does not have."""
+
+REASONS = {
+    "metrics": "which files are rewritten, and so which rows are copied, is the engine's choice",
+    "commit": "Sail makes a version where no row changes",
+    "error": "Sail's errors have few classes of Delta's",
+    "cdf": "Sail merges into no table with a change feed",
+    "path": "Sail has one way to run a merge",
+    "log": "Sail's commitInfo has some of Delta's entries only",
+    "result": "Sail returns a row of its own",
+}
+
+# Sail takes any setting without a word; these are the values by which it works.
+_FIXED = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.casesensitive": "false",
+    "spark.sql.storeassignmentpolicy": "ansi",
+    "spark.sql.timestamptype": "timestamp_ltz",
+    "spark.databricks.delta.skiprecordingemptycommits": "true",
+}
+_PASSED_ON = frozenset({"spark.sql.session.timeZone"})
+# How Delta Lake plans its merge; Sail has its own planner.
+_DELTAS_PLANNER = "spark.databricks.delta.merge."
+_MERGE = re.compile(r"\s*MERGE\s+INTO\b", re.IGNORECASE)
+
+
+def lacking(case: Case) -> str | None:
+    """Say which of a case's settings Sail cannot obey; None if it obeys all."""
+    for setting, value in case.conf.items():
+        name = full_name(setting)
+        if name in PLANNER_SETTINGS | _PASSED_ON or is_for_harness(setting) or name.startswith(_DELTAS_PLANNER):
+            continue
+        if name == AUTO_MERGE:
+            if (
+                value.lower() == "true"
+                and not _MERGE.match(case.sql)
+                and "WITH SCHEMA EVOLUTION" not in case.sql.upper()
+            ):
+                return f"setting {setting} with a statement that does not begin with MERGE INTO"
+        elif _FIXED.get(name.lower()) != value.lower():
+            return f"setting {setting}"
+    return None
+
+
+def passed_on(case: Case) -> dict[str, str]:
+    """Give the settings that Sail is told."""
+    return {name: value for name, value in case.conf.items() if name in _PASSED_ON}
+
+
+def evolving(case: Case) -> str:
+    """Give the statement; schema evolution that a setting asks for is written into it."""
+    if case.conf.get(AUTO_MERGE, "false").lower() == "true" and (found := _MERGE.match(case.sql)):
+        return f"MERGE WITH SCHEMA EVOLUTION INTO{case.sql[found.end() :]}"
+    return case.sql

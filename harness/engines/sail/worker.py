@@ -1,0 +1,86 @@
+"""The child process of the engine ``sail``: a Sail server and its client, one merge per request.
+
+It runs in an environment that holds ``pysail`` and ``pyspark-client`` only, so it imports nothing of this project. One
+JSON document per line each way. ``{"do": "version"}`` asks for Sail's version. ``{"do": "merge", ...}`` makes the Delta
+tables at ``target`` and ``source`` (which may be null) known by these names, sets ``conf``, and executes ``sql``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import warnings
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # output of the library must not mix with answers
+    warnings.simplefilter("ignore")
+    server, spark = None, None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "version":
+            answer: dict[str, Any] = {"version": version("pysail")}
+        else:
+            if server is None:
+                server, spark = _started()  # the server stops as soon as nobody holds it
+            answer = _merge(spark, request)
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+def _started() -> tuple[Any, Any]:
+    """Start a server in this process, and connect to it."""
+    from pysail.spark import SparkConnectServer  # type: ignore[import-not-found]  # noqa: PLC0415 - an answer to "version" needs neither
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - the same
+
+    server = SparkConnectServer(ip="127.0.0.1", port=0)
+    server.start(background=True)
+    _, port = server.listening_address
+    return server, SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+
+
+def _merge(spark: Any, request: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - the same
+    try:
+        with _settings(spark, request["conf"]), _tables(spark, request):
+            rows = spark.sql(request["sql"]).toArrow().to_pylist()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the engine raises is its answer
+        return {"error": {"class": type(error).__name__, "message": str(error)}}
+    return {"row": rows[0] if rows else None}
+
+
+@contextlib.contextmanager
+def _settings(spark: Any, conf: dict[str, str]) -> Iterator[None]:  # noqa: ANN401 - the same
+    for name, value in conf.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in conf:
+            spark.conf.unset(name)
+
+
+@contextlib.contextmanager
+def _tables(spark: Any, request: dict[str, Any]) -> Iterator[None]:  # noqa: ANN401 - the same
+    named = {name: request[name] for name in ("target", "source") if request[name] is not None}
+    try:
+        for name, path in named.items():
+            spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{path}'")
+        yield
+    finally:
+        for name in named:
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The engine sail: what it is asked, and the findings of its page, on the release that runs by default."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.engines.sail.engine import RELEASE, SailEngine
+from mergecheck.harness.engines.sail.settings import FEATURES_OFF, evolving, lacking, passed_on
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.case.case_file import case_from_json, load_cases
+from mergecheck.strategies import Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.reference.case.model import Case
+
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+FINDINGS = {
+    "sail-doubled-row": {"rows extra_rows", "rows P-9", "metrics P-5"},
+    "sail-deleted-twice": {
+        *("metrics numTargetRowsDeleted", "metrics numTargetRowsMatchedDeleted"),
+        *("metrics P-5", "metrics P-8", "metrics P-10"),
+    },
+    "sail-check-not-enforced": {"error no_error"},
+    "sail-evolution-forgets-comments": {"table R-704"},
+}
+
+
+def case_of(sql: str, **conf: str) -> Case:
+    return case_from_json(
+        {
+            "format_version": 1,
+            "id": "sail",
+            "target": {
+                "schema": "id INT, v STRING",
+                "files": [[[1, "a"]], [[2, "b"]]],
+                "properties": {"delta.enableChangeDataFeed": "true"},
+            },
+            "source": {"schema": "id INT, v STRING", "rows": [[1, "x"], [3, "y"]]},
+            "sql": sql,
+            "conf": conf,
+        },
+        where="test",
+    )
+
+
+UPSERT = case_of(
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v "
+    "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[SailEngine]:
+    engine = SailEngine()
+    yield engine
+    engine.close()
+
+
+@pytest.mark.packaging
+def test_an_upsert_agrees(engine: SailEngine) -> None:
+    report = check_case(UPSERT, engine)
+    assert report.verdict is Verdict.AGREE, report.mismatches
+    assert {check.value for check in report.unsupported_checks} >= {"cdf", "commit"}
+
+
+@pytest.mark.packaging
+def test_both_sides_refuse_an_ambiguous_merge(engine: SailEngine) -> None:
+    twice = replace(UPSERT, source=replace(UPSERT.source, rows=((1, "x"), (1, "y"))))
+    assert check_case(twice, engine).verdict is Verdict.BOTH_REJECTED
+
+
+@pytest.mark.packaging
+@pytest.mark.parametrize("name", FINDINGS)
+def test_findings_still_describe_the_release(engine: SailEngine, name: str) -> None:
+    (case,) = load_cases(Path(f"docs/findings/cases/{name}.json"))
+    report = check_case(case, engine)
+    assert {f"{one.check.value} {one.kind}" for one in report.mismatches} == FINDINGS[name]
+
+
+def test_a_setting_is_obeyed_or_refused() -> None:
+    """Sail itself takes any setting without a word."""
+    sql = UPSERT.sql
+    assert lacking(case_of(sql, **{"spark.sql.ansi.enabled": "false"})) == "setting spark.sql.ansi.enabled"
+    assert lacking(case_of(sql, **{"spark.some.thing": "1"})) == "setting spark.some.thing"
+    for name, value in (
+        ("spark.sql.ansi.enabled", "true"),
+        ("spark.sql.shuffle.partitions", "3"),
+        ("spark.databricks.delta.merge.materializeSource", "all"),
+        (AUTO_MERGE, "true"),
+    ):
+        assert lacking(case_of(sql, **{name: value})) is None, name
+    zone = {"spark.sql.session.timeZone": "Asia/Kolkata"}
+    assert passed_on(case_of(sql, **zone, **{"spark.sql.shuffle.partitions": "3"})) == zone
+
+
+def test_evolution_by_a_setting_is_written_into_the_statement() -> None:
+    found = evolving(
+        case_of("merge into target USING source s ON true WHEN MATCHED THEN DELETE", **{AUTO_MERGE: "true"})
+    )
+    assert found == "MERGE WITH SCHEMA EVOLUTION INTO target USING source s ON true WHEN MATCHED THEN DELETE"
+    assert evolving(UPSERT) == UPSERT.sql
+    written = f"WITH x AS (SELECT 1) {UPSERT.sql}"
+    assert "does not begin with MERGE INTO" in str(lacking(case_of(written, **{AUTO_MERGE: "true"})))
+
+
+def test_names_are_checked_before_anything_is_installed() -> None:
+    assert {feature.value for feature in Feature} >= FEATURES_OFF
+    with pytest.raises(UserInputError, match=f"give a released one, such as sail@{RELEASE}"):
+        SailEngine.at_version("newest")
