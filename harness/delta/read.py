@@ -15,7 +15,7 @@ from mergecheck.harness.delta.stored_rows import file_rows
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.reference.case.model import Row
@@ -80,11 +80,33 @@ def read_table(path: Path) -> TableState:
         schema=schema,
         members_not_null=members_not_null(metadata["schemaString"]),
         partition_by=partition_by,
-        change_data_feed=properties.get("delta.enableChangeDataFeed", "false").lower() == "true",
-        files=tuple(
-            LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
-            for add in live_files(path, version)
-        ),
+        change_data_feed=_records_changes(properties),
+        files=_live(path, version, schema=schema, partition_by=partition_by),
+    )
+
+
+def table_at(path: Path, version: int) -> TableState:
+    """Read a Delta table as it was at a version, by the log alone."""
+    metadata = table_metadata(path, version)
+    schema, partition_by = schema_from_json(metadata["schemaString"]), tuple(metadata["partitionColumns"])
+    return TableState(
+        version=version,
+        schema=schema,
+        members_not_null=members_not_null(metadata["schemaString"]),
+        partition_by=partition_by,
+        change_data_feed=_records_changes(metadata.get("configuration") or {}),
+        files=_live(path, version, schema=schema, partition_by=partition_by),
+    )
+
+
+def _records_changes(properties: Mapping[str, str]) -> bool:
+    return properties.get("delta.enableChangeDataFeed", "false").lower() == "true"
+
+
+def _live(path: Path, version: int, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[LiveFile, ...]:
+    return tuple(
+        LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
+        for add in live_files(path, version)
     )
 
 

@@ -1,4 +1,4 @@
-"""The catalogue of faults, as data: one file for each area of the merge, and one for faults of single variants.
+"""The catalogue of faults, as data: a file for each area of the merge, one for single variants, one for conflicts.
 
 An entry reads as a small diff: in ``function``, ``replace`` becomes ``by``. Further changes of the same fault follow
 under ``also``.
@@ -49,6 +49,14 @@ class VariantFault:
     axes: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class ConflictFault:
+    """A fault that only shows if several writers meet; ``scenario`` names the smallest one that shows it."""
+
+    fault: Fault
+    scenario: str
+
+
 def load_catalogue() -> tuple[Fault, ...]:
     """Read all faults, area by area.
 
@@ -74,6 +82,21 @@ def load_variant_faults() -> tuple[VariantFault, ...]:
             axes=frozenset(entry["axes"]),
         )
         for entry in _entries("variants.toml", _KEYS | _VARIANT_KEYS)
+    )
+
+
+def load_conflict_faults() -> tuple[ConflictFault, ...]:
+    """Read the faults of the rules about concurrent commits.
+
+    Raises:
+        ValueError: see ``load_catalogue``.
+    """
+    return tuple(
+        ConflictFault(
+            fault=_fault({key: value for key, value in entry.items() if key != "scenario"}, Area.COMMIT),
+            scenario=entry["scenario"],
+        )
+        for entry in _entries("conflicts.toml", _KEYS | {"scenario"})
     )
 
 

@@ -6,23 +6,20 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from deltalake import DeltaTable, write_deltalake
-from deltalake import Field as DeltaField
 from deltalake.exceptions import DeltaError
-from deltalake.schema import PrimitiveType
 
 from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
 from mergecheck.harness.delta.read import change_rows, newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import Engine, InterruptibleEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
-from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge
+from mergecheck.harness.sequences.other_writers import UnpredictableStepError, expected, widened, write
+from mergecheck.harness.sequences.steps import Merge
 from mergecheck.harness.spark.config import table_folder
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import MergeReference
-from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.case.model import Case, Target
 from mergecheck.reference.case.storage import Statistics
 from mergecheck.reference.outcome import Prediction
 
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
-    from mergecheck.reference.types.data_types import Schema
-
-_DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
 
 
 @runtime_checkable
@@ -139,19 +133,20 @@ class _Run:
         if isinstance(step, Merge):
             self._merge(step)
             return
-        rows, changes = self._expected(step)
         version = newest_version(self._path)
         try:
-            self._write(step)
+            left = expected(step, self._target, self._reference)
+            write(step, self._path, self._target.schema)
+        except UnpredictableStepError as error:
+            raise _StopError(Ending.UNSUPPORTED, reason=str(error)) from error
         except (DeltaError, OSError, ValueError) as error:
             raise _StopError(Ending.UNSUPPORTED, reason=f"delta-rs: {type(error).__name__}: {error}") from error
         state = self._look()
-        wanted = [_widened(row, state.schema) for row in rows]
-        if not same_rows(wanted, state.rows, state.schema):
+        if not same_rows(left.rows, state.rows, state.schema):
             reason = f"delta-rs left other rows behind than {type(step).__name__.lower()} should"
             raise _StopError(Ending.UNSUPPORTED, reason=reason)
         if state.version > version:
-            self._feed += changes
+            self._feed += left.changes
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
         """Compare the change rows of all versions together; each merge's own were compared when it was made (P-2)."""
@@ -159,7 +154,7 @@ class _Run:
             return ()
         state = read_table(self._path)
         schema = change_schema(state.schema)
-        wanted = [(*_widened(row[:-1], state.schema), row[-1]) for row in self._feed]
+        wanted = [(*widened(row[:-1], state.schema), row[-1]) for row in self._feed]
         versions = range(1, state.version + 1)
         found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
         differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
@@ -182,36 +177,6 @@ class _Run:
         if state.version > version and isinstance(answer, Prediction):
             self._feed += answer.cdf or ()
 
-    def _expected(self, step: Step) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-        """Give the rows that a step must leave, and its change rows."""
-        rows = self._target.rows
-        if isinstance(step, Append):
-            return (*rows, *step.rows), tuple((*row, "insert") for row in step.rows)
-        if isinstance(step, Delete):
-            answer = self._reference.evaluate(self._as_merge(step)).answer
-            if not isinstance(answer, Prediction):
-                raise _StopError(Ending.UNSUPPORTED, reason=f"delete: the reference says {answer}")
-            return answer.rows, answer.cdf or ()
-        return rows, ()
-
-    def _as_merge(self, step: Delete) -> Case:
-        """Write a DELETE as a merge of nothing."""
-        condition = f"`{step.column}` IS NULL" if step.value is None else f"`{step.column}` = {step.value}"
-        sql = f"MERGE INTO target t USING source s ON FALSE WHEN NOT MATCHED BY SOURCE AND t.{condition} THEN DELETE"
-        return Case(id="delete", target=self._target, source=Source(schema=self._target.schema), sql=sql)
-
-    def _write(self, step: Step) -> None:
-        table = DeltaTable(self._path)
-        if isinstance(step, Append):
-            write_deltalake(table, rows_to_table(step.rows, self._target.schema), mode="append")
-        elif isinstance(step, Delete):
-            table.delete(f'"{step.column}" IS NULL' if step.value is None else f'"{step.column}" = {step.value}')
-        elif isinstance(step, AddColumn):
-            kind = PrimitiveType(_DELTA_TYPES[step.column.type.ddl()])
-            table.alter.add_columns(DeltaField(step.column.name, kind, nullable=True))
-        else:
-            table.optimize.compact()
-
     def _look(self) -> TableState:
         """Read the table: the next step starts from what is really there."""
         state = read_table(self._path)
@@ -220,11 +185,6 @@ class _Run:
         layout = replace(self._target.layout, statistics=Statistics.ALL)
         self._target = replace(self._target, schema=state.schema, files=files, layout=layout)
         return state
-
-
-def _widened(row: Row, schema: Schema) -> Row:
-    """Give a row the columns that were added after it was written."""
-    return (*row, *(None,) * (len(schema.columns) - len(row)))
 
 
 class _On:

@@ -10,7 +10,13 @@ import pytest
 
 from mergecheck.harness.deviations.predicates import parse_predicate
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.selfcheck.catalogue import chosen, load_catalogue, load_variant_faults, variant_cases
+from mergecheck.harness.selfcheck.catalogue import (
+    chosen,
+    load_catalogue,
+    load_conflict_faults,
+    load_variant_faults,
+    variant_cases,
+)
 from mergecheck.harness.selfcheck.fault import Area, Fault, Mutant
 from mergecheck.harness.selfcheck.mutation import Change
 from mergecheck.harness.selfcheck.results import KeptResults
@@ -67,7 +73,8 @@ def differing(*faults: Fault, call: str) -> set[str]:
 
 def test_every_fault_fits_the_source() -> None:
     """Ids are unique; what only workers call is changed there. A stale entry raises and says what is wrong."""
-    faults = (*load_catalogue(), *(one.fault for one in load_variant_faults()))
+    special = (*load_variant_faults(), *load_conflict_faults())
+    faults = (*load_catalogue(), *(one.fault for one in special))
     assert len(faults) >= 150
     assert len({one.id for one in faults}) == len(faults)
     for one in faults:

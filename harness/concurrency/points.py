@@ -1,0 +1,63 @@
+"""The points at which one writer learns of the others: what happens between them concerns that writer alone.
+
+Data files are written once and never changed. So only the log connects writers: which version is the newest, and who
+creates the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class PointKind(Enum):
+    """What a writer is about to do at a point."""
+
+    SNAPSHOT = "snapshot"
+    """ask for the newest version"""
+    CREATE = "create"
+    """create a version unless it exists"""
+    READ = "read"
+    """read the actions of a version"""
+    WRITE = "write"
+    """do all of a write by delta-rs, which cannot be stopped inside"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a writer is about to do; ``version`` is the version to create or to read."""
+
+    kind: PointKind
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """How a point touches the log as it is now."""
+
+    reads: bool = False
+    writes: bool = False
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether what comes of it is fixed, and changes nothing for others."""
+        return not (self.reads or self.writes)
+
+
+def footprint(point: Point, *, newest: int) -> Footprint:
+    """Say how a point touches a log whose newest version is ``newest``.
+
+    A version that exists is never changed. To try to create it, or to read it, comes to the same now and later.
+    """
+    if point.kind is PointKind.SNAPSHOT:
+        return Footprint(reads=True)
+    if point.kind is PointKind.WRITE:
+        return Footprint(reads=True, writes=True)
+    if point.version is not None and point.version <= newest:
+        return Footprint()
+    return Footprint(writes=True) if point.kind is PointKind.CREATE else Footprint(reads=True)
+
+
+def are_dependent(one: Footprint, other: Footprint) -> bool:
+    """Tell whether the order of two points can matter."""
+    return (one.writes and not other.is_neutral) or (other.writes and not one.is_neutral)

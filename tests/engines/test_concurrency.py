@@ -1,0 +1,63 @@
+"""Interleavings of the PySpark merge: they equal serial orders, and planted faults of the conflict rules do not.
+
+`mergecheck concurrency` runs all scenarios, with `--faults` all faults; here are the quickest of both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.concurrency.enumerate import enumerate_interleavings
+from mergecheck.harness.concurrency.history import EndingKind
+from mergecheck.harness.concurrency.scenarios import scenarios
+from mergecheck.harness.concurrency.text import Tally, finding_lines
+from mergecheck.harness.selfcheck.catalogue import load_conflict_faults
+from mergecheck.harness.selfcheck.conflicts import hunt
+from mergecheck.harness.spark.session import start_session
+from mergecheck.reference import MergeReference
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
+FAULTS = {one.fault.id: one for one in load_conflict_faults()}
+QUICK = ("concurrent-append-ignored", "version-overwritten", "source-reads-not-counted", "same-application-ignored")
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return start_session()
+
+
+@pytest.mark.parametrize(("name", "count", "commits", "losers"), [("counter", 4, 6, 2), ("append", 3, 5, 1)])
+def test_every_interleaving_equals_a_serial_order(
+    spark: SparkSession, name: str, count: int, commits: int, losers: int
+) -> None:
+    """Of two merges that read before either commits one loses."""
+    tally = Tally(SCENARIOS[name])
+    for one in enumerate_interleavings(tally.scenario, spark, MergeReference()):
+        tally.add(one)
+    assert tally.findings == []
+    assert tally.num_interleavings == count
+    assert tally.endings == {EndingKind.COMMITTED: commits, EndingKind.CONFLICT: losers}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_planted_fault_is_found(spark: SparkSession, name: str) -> None:
+    """In the scenario that the catalogue names; the finding shows who did what when."""
+    planted = FAULTS[name]
+    found = hunt(planted.fault, [SCENARIOS[planted.scenario]], spark, MergeReference())
+    assert found.finding is not None
+    lines = finding_lines(found.finding)
+    for part in ("  writers:", "  what happened:", "  serial orders, that of the log first:"):
+        assert part in lines
+    assert any(line.startswith("    a: MERGE INTO target") for line in lines)
+
+
+def test_every_fault_names_a_scenario() -> None:
+    assert len(FAULTS) >= 10
+    assert {one.scenario for one in FAULTS.values()} <= SCENARIOS.keys()

@@ -1,0 +1,183 @@
+"""Histories that are right and wrong, without an engine (R-750, R-751)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.concurrency.history import Ending, EndingKind, History
+from mergecheck.harness.concurrency.judge import Judge
+from mergecheck.harness.concurrency.scenario import Isolation, SetProperty, Writer
+from mergecheck.harness.concurrency.scenarios import scenarios
+from mergecheck.harness.delta.read import LiveFile, TableState
+from mergecheck.harness.sequences.steps import Append, Delete, Merge
+from mergecheck.reference import MergeReference
+from mergecheck.reference.case.model import Source, Target
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.harness.concurrency.scenario import Action
+
+SCHEMA = parse_schema("k INT, v INT")
+TARGET = Target(schema=SCHEMA, files=(((1, 10),),))
+DOUBLE = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v * 2"
+ADD = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + s.v"
+APPEND = "DELTA_CONCURRENT_APPEND"
+
+Rows = tuple[tuple[int, int], ...]
+
+
+def merge(sql: str, *rows: tuple[int, int]) -> Merge:
+    return Merge(source=Source(schema=SCHEMA, rows=rows), sql=sql, conf={})
+
+
+ACTIONS: Mapping[str, Action] = {
+    "add": merge(ADD, (1, 1)),
+    "double": merge(DOUBLE, (1, 0)),
+    "miss": merge(ADD, (9, 1)),
+    "append": Append(((2, 20),)),
+    "delete": Delete("k", 1),
+    "freeze": SetProperty("delta.appendOnly", "true"),
+}
+CONFLICTS = {("add", "double"): APPEND, ("double", "add"): APPEND}
+
+
+def committed(version: int, *, read: int | None = None) -> Ending:
+    return Ending(
+        kind=EndingKind.COMMITTED, version=version, read=version - 1 if read is None else read, newest=version
+    )
+
+
+LOST = Ending(kind=EndingKind.CONFLICT, error=APPEND, read=0, newest=1)
+NOTHING = Ending(kind=EndingKind.NOTHING, read=0, newest=0)
+
+
+def problems(
+    endings: Mapping[str, Ending],
+    *versions: Rows,
+    conflicts: Mapping[tuple[str, str], str] | None = None,
+    isolation: Isolation = Isolation.SERIALIZABLE,
+) -> str:
+    """Judge writers that left these rows at version 1 and on; return what is wrong."""
+    states = tuple(
+        TableState(
+            version=version,
+            schema=SCHEMA,
+            members_not_null=(),
+            partition_by=(),
+            change_data_feed=False,
+            files=(LiveFile(add={}, rows=rows),),
+        )
+        for version, rows in enumerate((((1, 10),), *versions))
+    )
+    judge = Judge(
+        target=TARGET,
+        writers=tuple(Writer(name, ACTIONS[name]) for name in endings),
+        reference=MergeReference(),
+        conflicts=conflicts,
+        isolation=isolation,
+    )
+    return "; ".join(judge.judge(History(endings=endings, states=states)).problems)
+
+
+def test_the_order_of_the_log_is_a_serial_order() -> None:
+    """10 + 1, then twice that."""
+    assert problems({"add": committed(1), "double": committed(2)}, ((1, 11),), ((1, 22),)) == ""
+    assert problems({"double": committed(1), "add": committed(2)}, ((1, 20),), ((1, 21),)) == ""
+
+
+def test_a_lost_update_equals_no_order() -> None:
+    """Both read 10: the second overwrites what the first has written."""
+    endings = {"add": committed(1), "double": committed(2, read=0)}
+    for isolation in Isolation:
+        assert "equals no serial order" in problems(endings, ((1, 11),), ((1, 20),), isolation=isolation)
+
+
+def test_another_order_than_that_of_the_log() -> None:
+    """Is enough under WriteSerializable, and not under Serializable: the delete came first and saw no append."""
+    endings = {"append": committed(1), "delete": committed(2)}
+    states: tuple[Rows, ...] = (((2, 20),), ((2, 20),))
+    assert "order of the log" in problems(endings, *states)
+    assert problems(endings, *states, isolation=Isolation.WRITE_SERIALIZABLE) == ""
+
+
+def test_a_merge_that_lost_has_not_happened() -> None:
+    assert problems({"add": committed(1), "double": LOST}, ((1, 11),), conflicts=CONFLICTS) == ""
+    assert "equals no serial order" in problems({"add": committed(1), "double": LOST}, ((1, 22),))
+
+
+def test_who_loses_is_said_by_the_scenario() -> None:
+    """A conflict that is missing, one too many, and another one."""
+    raced = {"add": committed(1), "double": committed(2, read=0)}
+    assert f"R-750 says {APPEND}" in problems(raced, ((1, 11),), ((1, 22),), conflicts=CONFLICTS)
+    lost = {"add": committed(1), "double": LOST}
+    assert "nothing is in its way" in problems(lost, ((1, 11),), conflicts={})
+    assert "R-750 says X" in problems(lost, ((1, 11),), conflicts={("double", "add"): "X"})
+
+
+def test_nobody_loses_against_nobody() -> None:
+    """If it is not known who conflicts with whom, somebody must have committed."""
+    lost = Ending(kind=EndingKind.CONFLICT, error=APPEND, read=0, newest=0)
+    assert "nobody has committed since version 0" in problems({"add": lost})
+    assert problems({"add": committed(1), "double": LOST}, ((1, 11),)) == ""
+
+
+def test_a_merge_with_nothing_to_do() -> None:
+    """Is right if there is nothing to do at a version that it can have seen."""
+    assert problems({"miss": NOTHING}) == ""
+    assert "which it does at no version from 0 to 0" in said_of({"add": NOTHING})
+
+
+def said_of(endings: Mapping[str, Ending]) -> str:
+    """Return what the serial orders say of writers that changed nothing."""
+    state = TableState(
+        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False,
+        files=(LiveFile(add={}, rows=((1, 10),)),),
+    )  # fmt: skip
+    writers = tuple(Writer(name, ACTIONS[name]) for name in endings)
+    judge = Judge(target=TARGET, writers=writers, reference=MergeReference())
+    return "; ".join(one.difference for one in judge.judge(History(endings=endings, states=(state,))).tried)
+
+
+def test_a_rejection_is_right_if_the_reference_rejects_there() -> None:
+    """An append-only table refuses the merge; before, it does not."""
+    error = "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    late = Ending(kind=EndingKind.REJECTED, error=error, read=1, newest=1)
+    early = Ending(kind=EndingKind.REJECTED, error=error, read=0, newest=0)
+    assert problems({"freeze": committed(1), "add": late}, ((1, 10),)) == ""
+    assert "equals no serial order" in problems({"freeze": committed(1), "add": early}, ((1, 10),))
+    assert "equals no serial order" in problems({"freeze": committed(1), "add": committed(2)}, ((1, 10),), ((1, 11),))
+
+
+@pytest.mark.parametrize(
+    ("endings", "versions", "said"),
+    [
+        ({"add": committed(1), "double": committed(1)}, [((1, 11),)], "2 writers say that they committed version 1"),
+        ({"add": committed(2)}, [((1, 11),)], "version 2 was committed, but is not there"),
+        ({"miss": NOTHING}, [((1, 10),)], "no writers say that they committed version 1"),
+        (
+            {"add": Ending(kind=EndingKind.CONFLICT, error=APPEND, version=1, newest=1)},
+            [((1, 11),)],
+            "but version 1 is its",
+        ),
+    ],
+)
+def test_every_version_is_one_writers(endings: Mapping[str, Ending], versions: list[Rows], said: str) -> None:
+    assert said in problems(endings, *versions)
+
+
+def test_the_affected_rows_must_be_those_of_the_order() -> None:
+    ending = Ending(kind=EndingKind.COMMITTED, version=1, row={"num_affected_rows": 2}, newest=1)
+    assert "equals no serial order" in problems({"add": ending}, ((1, 11),))
+
+
+def test_scenarios_are_told_apart() -> None:
+    """Names are unique, and conflicts are between writers of the scenario."""
+    names = [one.name for one in scenarios()]
+    assert len(set(names)) == len(names)
+    for one in scenarios():
+        assert {name for pair in one.conflicts for name in pair} <= {writer.name for writer in one.writers}
+        assert one.summary.endswith(".")
