@@ -39,7 +39,7 @@ VERBS = {
         "explain": "Tell row by row how one case comes to its result.",
         "replay": "Check saved cases and findings again.",
         "sequences": "Check several merges and other writes on one table.",
-        "concurrency": "Check merges and other writes that run at the same time on one table.",
+        "concurrency": "Check writers that run at the same time on one table.",
         "variants": "Check cases under configurations that must not change them.",
         "bisect": "Name the configuration that changes the outcome of a case.",
         "scale": "Check merges of large generated tables.",
@@ -58,6 +58,7 @@ VERBS = {
 }
 _MODULES = {
     "explain": "explaining.explain",
+    "concurrency": "concurrency.concurrency",
     "variants": "variants.variants",
     "bisect": "variants.bisect",
     "new-engine": "new_engine",

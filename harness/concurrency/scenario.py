@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Isolation(Enum):
     """Which serial order a history must equal (R-751).
 
-    Delta Lake's documentation defines both levels. Under the first the order is that of the versions in the log; under
-    the second it may be another one.
+    The page "Isolation levels" of the documentation of Delta Lake defines both. Under the first the order is that of
+    the versions in the log; under the second it may be another one.
     """
 
     SERIALIZABLE = "Serializable"
@@ -70,10 +70,6 @@ class Scenario:
     target: Target
     writers: tuple[Writer, ...]
     conflicts: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-    def writer(self, name: str) -> Writer:
-        """Find a writer by name."""
-        return next(writer for writer in self.writers if writer.name == name)
 
 
 def do_other(action: Action, path: Path, schema: Schema) -> None:

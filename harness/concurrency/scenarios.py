@@ -23,6 +23,9 @@ APPEND, DELETE_READ = "DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ"
 METADATA, PROTOCOL = "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED"
 TRANSACTION = "DELTA_CONCURRENT_TRANSACTION"
 
+COUNTER = "counter"
+"""The scenario that can also be a race of threads."""
+
 _COLUMNS = parse_schema("k INT, v INT")
 _PARTITIONED = parse_schema("k INT, v INT, p STRING")
 _PLAIN = Target(schema=_COLUMNS, files=(((1, 10),), ((2, 20), (3, 30))))
@@ -31,6 +34,9 @@ _NO_SOURCE = Source(schema=Schema(()))
 
 _ADD = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + s.v"
 _INSERT = "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
+_INSERT_P = (
+    "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v, p) VALUES (s.k, s.v, s.p)"
+)
 _UPSERT = _ADD + " WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
 _DELETE = "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED THEN DELETE"
 _COUNT = (
@@ -135,20 +141,16 @@ def _partitions() -> tuple[Scenario, ...]:
 
 
 def _other_commits() -> tuple[Scenario, ...]:
-    seen_row = (
-        "MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED AND t.v > 25 THEN UPDATE SET v = 0 "
-        "WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
-    )
     return (
         _beside("append", "An append adds the key that a merge inserts.", _INSERT, Append(((9, 2),)), APPEND, (9, 1)),
         _beside(
             "delete",
-            "A delete removes a row that a merge found.",
-            seen_row,
+            "A delete removes the row that kept a merge from inserting its key.",
+            _INSERT,
             Delete("k", 1),
             DELETE_READ,
             (1, 11),
-            (3, 0),
+            (9, 1),
         ),
         _beside("optimize", "A compaction moves the row that a merge updates.", _ADD, Rewrite(), DELETE_READ, (1, 1)),
         _beside(
@@ -183,7 +185,7 @@ def _self_reading() -> tuple[Scenario, ...]:
         "MERGE INTO target t USING (SELECT max(v) AS v FROM target) s ON t.p = 'a' WHEN MATCHED THEN UPDATE SET v = s.v"
     )
     return (
-        _two_merges("counter", "Two merges count up the rows that they read.", _PLAIN, _merge(_COUNT), _merge(_COUNT)),
+        _two_merges(COUNTER, "Two merges count up the rows that they read.", _PLAIN, _merge(_COUNT), _merge(_COUNT)),
         Scenario(
             name="source-of-all",
             summary="A merge writes one partition what its source read of all; an append adds to another.",
@@ -249,11 +251,6 @@ def _of_three() -> tuple[Scenario, ...]:
             conflicts={("a", "w"): DELETE_READ, ("b", "w"): DELETE_READ},
         ),
     )
-
-
-_INSERT_P = (
-    "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT (k, v, p) VALUES (s.k, s.v, s.p)"
-)
 
 
 def _in(partition: str, sql: str) -> str:

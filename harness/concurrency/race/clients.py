@@ -1,4 +1,4 @@
-"""How each engine does what a writer does, on a table that others write, too."""
+"""What writes a table that others write, too: the protocol, and delta-rs. Those on Spark are in ``spark_clients``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from mergecheck.harness.engines.delta_rs.statement import merge_calls
-from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.sequences.steps import Append, Delete, Merge
-from mergecheck.reference import MergeReference
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.case.model import Case
 
@@ -22,10 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.concurrency.scenario import Writer
+    from mergecheck.reference import MergeReference
     from mergecheck.reference.case.model import Target
-
-CLIENTS = ("pyspark", "delta-spark", "delta-rs")
-"""The engines whose writers can race."""
 
 TAG = "mergecheckWriter"
 """The entry of ``commitInfo`` by which delta-rs's commits say whose they are."""
@@ -60,22 +56,6 @@ class Client(Protocol):
             target: its columns, and the rows that it had when the race began.
             tag: a text for the commit, by which it is known.
         """
-
-
-def open_client(engine: str) -> Client:
-    """Open a client of an engine; those on Spark share the session of this process, and have one each.
-
-    Raises:
-        UserInputError: the engine's writers cannot race.
-        EngineDownError: Spark does not start.
-    """
-    if engine == "delta-rs":
-        return DeltaRsClient(MergeReference())
-    if engine not in CLIENTS:
-        raise UserInputError(f"writers of the engine {engine!r} cannot race: choose from {', '.join(CLIENTS)}")
-    from mergecheck.harness.concurrency.race.spark_clients import open_spark_client  # noqa: PLC0415 - it imports PySpark
-
-    return open_spark_client(engine)
 
 
 @dataclass(frozen=True, slots=True)

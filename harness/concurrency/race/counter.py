@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.concurrency.race.clients import AnswerKind, open_client
-from mergecheck.harness.concurrency.scenario import Writer
+from mergecheck.harness.concurrency.race.clients import AnswerKind
+from mergecheck.harness.concurrency.race.engines import open_client
 from mergecheck.harness.delta.read import newest_version, table_at
 from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.spark.config import table_folder
@@ -16,7 +16,7 @@ from mergecheck.reference.case.model import Target
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from mergecheck.harness.sequences.steps import Merge
+    from mergecheck.harness.concurrency.scenario import Scenario
 
 TARGET = Target(schema=parse_schema("k INT, v INT"), files=(((1, 0),),))
 
@@ -54,13 +54,24 @@ class CounterReport:
         )
         return [counts, *(f"MISMATCH  {problem}" for problem in self.problems)]
 
+    def document(self) -> dict[str, Any]:
+        """Say it for programs."""
+        return {
+            "engine": self.engine,
+            "merges": self.answers.total(),
+            "commits": self.answers[AnswerKind.DONE],
+            "conflicts": self.answers[AnswerKind.CONFLICT],
+            "final_value": self.values[-1],
+            "problems": self.problems,
+        }
 
-def race_counters(engine: str, merge: Merge, *, num_threads: int, num_merges: int) -> CounterReport:
+
+def race_counters(engine: str, scenario: Scenario, *, num_threads: int, num_merges: int) -> CounterReport:
     """Let threads of this process count.
 
     Args:
         engine: one of ``CLIENTS``.
-        merge: counts column ``v`` of the table up.
+        scenario: its first writer is a merge that counts column ``v`` of the table up.
         num_threads: each has a client of its own.
         num_merges: of all threads together.
 
@@ -75,7 +86,7 @@ def race_counters(engine: str, merge: Merge, *, num_threads: int, num_merges: in
         def count(thread: int) -> list[tuple[AnswerKind, str]]:
             found = []
             for number in range(thread, num_merges, num_threads):
-                answer = clients[thread].write(Writer(f"w{thread}", merge), path, TARGET, f"{thread}-{number}")
+                answer = clients[thread].write(scenario.writers[0], path, TARGET, f"{thread}-{number}")
                 found.append((answer.kind, answer.error))
             return found
 

@@ -54,10 +54,10 @@ def draw_target(random: Random, *, properties: dict[str, str]) -> Target:
     )
 
 
-def draw_writers(random: Random, count: int, *, merges_only: bool) -> tuple[Writer, ...]:
+def draw_writers(random: Random, count: int) -> tuple[Writer, ...]:
     """Draw writers that start together; the first is a merge."""
     return tuple(
-        Writer(f"w{number}", _action(random, "merge" if merges_only or number == 1 else random.choice(_OTHERS)))
+        Writer(f"w{number}", _action(random, "merge" if number == 1 else random.choice(_OTHERS)))
         for number in range(1, count + 1)
     )
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.concurrency.race.clients import open_client
+from mergecheck.harness.concurrency.race.engines import open_client
 from mergecheck.harness.errors import EngineDownError, MergecheckError
 
 if TYPE_CHECKING:

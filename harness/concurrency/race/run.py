@@ -14,6 +14,7 @@ from mergecheck.harness.concurrency.history import Ending, EndingKind, read_hist
 from mergecheck.harness.concurrency.judge import Judge
 from mergecheck.harness.concurrency.race.clients import AnswerKind
 from mergecheck.harness.concurrency.race.draw import draw_target, draw_writers
+from mergecheck.harness.concurrency.race.engines import IN_ONE_PROCESS
 from mergecheck.harness.concurrency.race.hosts import Host, Task
 from mergecheck.harness.concurrency.scenario import Isolation
 from mergecheck.harness.delta.read import newest_version, read_actions
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.concurrency.race.clients import Answer
     from mergecheck.harness.concurrency.scenario import Writer
     from mergecheck.reference.case.model import Target
-
-IN_ONE_PROCESS = frozenset({"delta-spark"})
-"""Engines whose writers must be threads of one process: Delta's log on a local disk is safe within one JVM only."""
 
 ISOLATION = "delta.isolationLevel"
 _ROUNDS_PER_TABLE = 8
@@ -110,7 +108,7 @@ def run_race(options: RaceOptions, *, listener: Callable[[RaceReport], None] = l
                 write_target(target, path)
                 target = replace(target, properties={k: v for k, v in target.properties.items() if k != ISOLATION})
             left = options.num_steps - number * options.num_writers
-            writers = draw_writers(random, min(options.num_writers, left), merges_only=False)
+            writers = draw_writers(random, min(options.num_writers, left))
             track = _Track(hosts=hosts, path=path, target=target, writers=writers, report=report, number=number)
             history = track.run(random, typical)
             typical = track.seconds or typical

@@ -14,7 +14,14 @@ from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.spark_case import require_alive
 from mergecheck.harness.sequences.steps import Append, Delete, Merge
 from mergecheck.harness.spark.packages import request_delta
-from mergecheck.harness.spark.session import Profile, another_session, apply_profile, settings_of, start_session
+from mergecheck.harness.spark.session import (
+    JVM_FOR_SMALL_DATA,
+    Profile,
+    another_session,
+    apply_profile,
+    settings_of,
+    start_session,
+)
 from mergecheck.harness.spark_values.error_classes import error_class_of
 from mergecheck.merge import merge_sql
 from mergecheck.merge.errors import ConcurrentModificationError, MergeError
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Target
 
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"  # R-714
+_JVM = {**JVM_FOR_SMALL_DATA, "spark.driver.memory": "1g"}  # of which there are several
 _BY_PATH = "spark.sql.runSQLOnFiles"
 _RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
 _CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
@@ -44,11 +52,11 @@ def open_spark_client(engine: str) -> Client:
     """
     if engine == "delta-spark":
         request_delta()
-        session = DeltaSparkEngine(another_session(start_session())).session()
+        session = DeltaSparkEngine(another_session(start_session(jvm=_JVM))).session()
         apply_profile(session, Profile.TINY)
         session.conf.set(_BY_PATH, "true")
         return DeltaSparkClient(session)
-    session = another_session(start_session())
+    session = another_session(start_session(jvm=_JVM))
     apply_profile(session, Profile.TINY)
     return PySparkClient(session, DeltaRsClient(MergeReference()))
 

@@ -1,15 +1,14 @@
-"""``mergecheck concurrency``: check merges and other writes that run at the same time on one table."""
+"""The modes of ``mergecheck concurrency``: what each runs, and what it says of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.concurrency.enumerate import enumerate_interleavings
-from mergecheck.harness.concurrency.scenarios import scenarios
+from mergecheck.harness.concurrency.race.counter import race_counters
+from mergecheck.harness.concurrency.race.run import run_race
+from mergecheck.harness.concurrency.race.text import race_json, race_lines
 from mergecheck.harness.concurrency.text import (
     MAX_FINDINGS,
     Tally,
@@ -18,11 +17,8 @@ from mergecheck.harness.concurrency.text import (
     summary_line,
     tally_json,
 )
-from mergecheck.harness.engine import SparkSessionEngine
-from mergecheck.harness.errors import ExitCode, HarnessBugError, UserInputError
-from mergecheck.harness.selfcheck.catalogue import load_conflict_faults
+from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.selfcheck.conflicts import hunt
-from mergecheck.harness.session import open_engine
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -30,59 +26,19 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from mergecheck.harness.concurrency.race.run import RaceOptions, RaceReport
     from mergecheck.harness.concurrency.scenario import Scenario
     from mergecheck.harness.selfcheck.catalogue import ConflictFault
     from mergecheck.harness.selfcheck.conflicts import Hunt
 
-_SCHEDULED = "pyspark"  # the engine whose points can be scheduled
+SCHEDULED = "pyspark"
+"""The engine whose points can be scheduled."""
+
+_ROUNDS_BETWEEN_NOTICES = 25
 
 
-@click.command()
-@click.option(
-    "--scenario",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A scenario whose interleavings are run; repeat it for several. All if left out.",
-)
-@click.option("--list", "lists", is_flag=True, help="Show the scenarios, and run nothing.")
-@click.option("--faults", "plants", is_flag=True, help="Plant the faults of the conflict rules, and look for each.")
-@click.option("--fault", "fault_ids", multiple=True, metavar="NAME", help="Plant this fault; repeat it for several.")
-@json_option
-def concurrency(*, names: tuple[str, ...], lists: bool, plants: bool, fault_ids: tuple[str, ...], as_json: bool) -> int:
-    """Check writers that run at the same time on one table: every history must equal a serial order.
-
-    Runs every interleaving of small scenarios on the merge of this project (docs/concurrency.md).
-    """
-    chosen = _chosen(names)
-    if lists:
-        return _list(chosen, as_json=as_json)
-    faults = _faults(fault_ids) if plants or fault_ids else ()
-    with open_engine(_SCHEDULED) as engine:
-        if not isinstance(engine, SparkSessionEngine):
-            raise HarnessBugError(f"the engine {_SCHEDULED} has no session")
-        notice("starting Spark ...")
-        session = engine.session()
-        if faults:
-            return _hunt(faults, chosen, session, as_json=as_json)
-        return _enumerate(chosen, session, as_json=as_json)
-
-
-def _chosen(names: Sequence[str]) -> tuple[Scenario, ...]:
-    known = {scenario.name: scenario for scenario in scenarios()}
-    if unknown := [name for name in names if name not in known]:
-        raise UserInputError(f"no scenario is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
-    return tuple(known[name] for name in names) or tuple(known.values())
-
-
-def _faults(ids: Sequence[str]) -> tuple[ConflictFault, ...]:
-    known = {one.fault.id: one for one in load_conflict_faults()}
-    if unknown := [name for name in ids if name not in known]:
-        raise UserInputError(f"no fault of conflicts is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
-    return tuple(known[name] for name in ids) or tuple(known.values())
-
-
-def _list(chosen: Sequence[Scenario], *, as_json: bool) -> ExitCode:
+def list_scenarios(chosen: Sequence[Scenario], *, as_json: bool) -> ExitCode:
+    """Show the scenarios."""
     if as_json:
         emit_json({"scenarios": [{"name": one.name, "summary": one.summary} for one in chosen]})
     else:
@@ -90,7 +46,8 @@ def _list(chosen: Sequence[Scenario], *, as_json: bool) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _enumerate(chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool) -> ExitCode:
+def enumerate_all(chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool) -> ExitCode:
+    """Run every interleaving of some scenarios."""
     reference, tallies = MergeReference(), [Tally(scenario) for scenario in chosen]
     for tally in tallies:
         for one in enumerate_interleavings(tally.scenario, session, reference):
@@ -100,13 +57,13 @@ def _enumerate(chosen: Sequence[Scenario], session: SparkSession, *, as_json: bo
                 show("\n".join(finding_lines(found)) + "\n")
             show(tally.line())
     if as_json:
-        emit_json({"engine": _SCHEDULED, "scenarios": [tally_json(tally) for tally in tallies]})
+        emit_json({"engine": SCHEDULED, "scenarios": [tally_json(tally) for tally in tallies]})
     else:
         show(summary_line(tallies))
     return ExitCode.MISMATCH if any(tally.findings for tally in tallies) else ExitCode.AGREE
 
 
-def _hunt(
+def hunt_all(
     faults: Sequence[ConflictFault], chosen: Sequence[Scenario], session: SparkSession, *, as_json: bool
 ) -> ExitCode:
     """Look for each fault; a fault that is not found is a finding about the search."""
@@ -142,3 +99,29 @@ def _hunt_json(found: Hunt) -> dict[str, Any]:
         "scenario": None if finding is None else finding.scenario.name,
         "finding": None if finding is None else finding_json(finding.history, finding.verdict),
     }
+
+
+def race(options: RaceOptions, *, as_json: bool) -> ExitCode:
+    """Run a random race."""
+
+    def tell(report: RaceReport) -> None:
+        if report.num_rounds % _ROUNDS_BETWEEN_NOTICES == 0:
+            notice(f"{report.num_rounds} rounds, {len(report.findings)} findings")
+
+    notice(f"starting {options.num_writers} writers of {options.engine} ...")
+    report = run_race(options, listener=tell)
+    if as_json:
+        emit_json(race_json(report))
+    else:
+        show("\n".join(race_lines(report)))
+    return ExitCode.MISMATCH if report.findings else ExitCode.AGREE
+
+
+def count(engine_name: str, scenario: Scenario, *, num_threads: int, num_merges: int, as_json: bool) -> ExitCode:
+    """Let threads count, and look for lost updates."""
+    report = race_counters(engine_name, scenario, num_threads=num_threads, num_merges=num_merges)
+    if as_json:
+        emit_json(report.document())
+    else:
+        show("\n".join(report.lines()))
+    return ExitCode.MISMATCH if report.problems else ExitCode.AGREE

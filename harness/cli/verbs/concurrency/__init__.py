@@ -1,0 +1,1 @@
+"""``mergecheck concurrency``: its options, and its modes."""

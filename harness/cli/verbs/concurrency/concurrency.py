@@ -1,0 +1,152 @@
+"""``mergecheck concurrency``: check merges and other writes that run at the same time on one table."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import notice
+from mergecheck.harness.cli.verbs.concurrency.modes import (
+    SCHEDULED,
+    count,
+    enumerate_all,
+    hunt_all,
+    list_scenarios,
+    race,
+)
+from mergecheck.harness.concurrency.race.engines import CLIENTS
+from mergecheck.harness.concurrency.race.run import RaceOptions
+from mergecheck.harness.concurrency.scenario import Isolation
+from mergecheck.harness.concurrency.scenarios import COUNTER, scenarios
+from mergecheck.harness.engine import SparkSessionEngine
+from mergecheck.harness.errors import HarnessBugError, UserInputError
+from mergecheck.harness.selfcheck.catalogue import load_conflict_faults
+from mergecheck.harness.session import open_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.harness.concurrency.scenario import Scenario
+    from mergecheck.harness.selfcheck.catalogue import ConflictFault
+
+
+@click.command()
+@click.option(
+    "--scenario",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A scenario whose interleavings are run; repeat it for several. All if left out.",
+)
+@click.option("--list", "lists", is_flag=True, help="Show the scenarios, and run nothing.")
+@click.option("--faults", "plants", is_flag=True, help="Plant the faults of the conflict rules, and look for each.")
+@click.option("--fault", "fault_ids", multiple=True, metavar="NAME", help="Plant this fault; repeat it for several.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Race: N random writers, a few at a time, instead of scenarios.",
+)
+@click.option(
+    "--writers", type=click.IntRange(2, 8), default=3, show_default=True, help="Race: how many start together."
+)
+@click.option(
+    "--engine",
+    "engine_name",
+    type=click.Choice(CLIENTS),
+    default=SCHEDULED,
+    show_default=True,
+    help="Race: whose writers they are. Scenarios are run on pyspark, the only engine whose steps can be scheduled.",
+)
+@click.option(
+    "--kills",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    metavar="PERCENT",
+    help="Race: in how many of the rounds a process is killed.",
+)
+@click.option(
+    "--isolation",
+    type=click.Choice([level.value for level in Isolation], case_sensitive=False),
+    default=Isolation.SERIALIZABLE.value,
+    show_default=True,
+    help="Race: the level of the tables; delta-rs alone has WriteSerializable.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Race: the same seed draws the same tables and writers. Drawn and printed if left out.",
+)
+@json_option
+def concurrency(
+    *,
+    names: tuple[str, ...],
+    lists: bool,
+    plants: bool,
+    fault_ids: tuple[str, ...],
+    steps: int | None,
+    writers: int,
+    engine_name: str,
+    kills: int,
+    isolation: str,
+    seed: int | None,
+    as_json: bool,
+) -> int:
+    """Check writers that run at the same time on one table: every history must equal a serial order.
+
+    Runs every interleaving of small scenarios on the merge of this project or, with --steps, a random race of
+    processes, some of which are killed. --scenario counter --steps N races N merges that count (docs/concurrency.md).
+    """
+    chosen = _chosen(names)
+    if lists:
+        return list_scenarios(chosen, as_json=as_json)
+    if steps is not None:
+        if plants or fault_ids or (names and names != (COUNTER,)):
+            raise UserInputError(f"--steps goes with neither faults nor any scenario but {COUNTER}")
+        level = Isolation(isolation)
+        if level is Isolation.WRITE_SERIALIZABLE and (engine_name != "delta-rs" or names):
+            raise UserInputError(f"--isolation {isolation}: only random races of delta-rs have this level (R-751)")
+        if names:
+            return count(engine_name, chosen[0], num_threads=writers, num_merges=steps, as_json=as_json)
+        options = RaceOptions(
+            engine=engine_name,
+            num_writers=writers,
+            num_steps=steps,
+            seed=secrets.randbelow(2**31) if seed is None else seed,
+            kills=kills,
+            isolation=level,
+        )
+        return race(options, as_json=as_json)
+    if engine_name != SCHEDULED:
+        raise UserInputError(
+            f"the steps of {engine_name} cannot be scheduled, so it has no interleavings to enumerate: give --steps N "
+            "for a random race"
+        )
+    faults = _faults(fault_ids) if plants or fault_ids else ()
+    with open_engine(SCHEDULED) as engine:
+        if not isinstance(engine, SparkSessionEngine):
+            raise HarnessBugError(f"the engine {SCHEDULED} has no session")
+        notice("starting Spark ...")
+        session = engine.session()
+        if faults:
+            return hunt_all(faults, chosen, session, as_json=as_json)
+        return enumerate_all(chosen, session, as_json=as_json)
+
+
+def _chosen(names: Sequence[str]) -> tuple[Scenario, ...]:
+    known = {scenario.name: scenario for scenario in scenarios()}
+    if unknown := [name for name in names if name not in known]:
+        raise UserInputError(f"no scenario is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
+    return tuple(known[name] for name in names) or tuple(known.values())
+
+
+def _faults(ids: Sequence[str]) -> tuple[ConflictFault, ...]:
+    known = {one.fault.id: one for one in load_conflict_faults()}
+    if unknown := [name for name in ids if name not in known]:
+        raise UserInputError(f"no fault of conflicts is called {', '.join(unknown)}. Choose from {', '.join(known)}.")
+    return tuple(known[name] for name in ids) or tuple(known.values())
