@@ -51,6 +51,7 @@ class Judge:
     Attributes:
         target: the table as it was.
         conflicts: who conflicts with whom; None if that is not known, so that any writer may lose against any other.
+        commits_by_rule: a merge that changes no row makes a version if R-731 and R-732 say so; otherwise it may do so.
     """
 
     target: Target
@@ -58,6 +59,7 @@ class Judge:
     reference: MergeReference
     isolation: Isolation = Isolation.SERIALIZABLE
     conflicts: Conflicts | None = None
+    commits_by_rule: bool = True
 
     def judge(self, history: History) -> Verdict:
         """Say what is wrong with a history."""
@@ -91,7 +93,7 @@ class Judge:
         """Find writers that committed what they could not, or that say they changed other rows."""
         for name, then in zip(order, left, strict=True):
             ending = history.endings[name]
-            if then.commits is False:
+            if then.rejection is not None or (then.commits is False and self.commits_by_rule):
                 why = "has nothing to do" if then.rejection is None else f"fails ({then.rejection.error_class})"
                 yield f"{name} {why} there"
             elif ending.row is not None and then.row is not None and dict(ending.row) != dict(then.row):
@@ -131,7 +133,8 @@ class Judge:
     def _answers_so(self, name: str, ending: Ending, table: Target) -> bool:
         then = after(table, self._writer(name), self.reference)
         if ending.kind is EndingKind.NOTHING:
-            return then.rejection is None and then.commits is not True
+            may_skip = then.commits is not True or not (self.commits_by_rule or then.changes_rows)
+            return then.rejection is None and may_skip
         return then.rejection is not None and ending.error in {
             then.rejection.error_class,
             *then.rejection.other_classes,

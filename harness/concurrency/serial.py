@@ -32,6 +32,7 @@ class After:
         rejection: why it fails; the table is as it was then.
         changes: its change rows; None if they are not recorded.
         row: the row that a merge returns (R-110).
+        changes_rows: whether a row or the schema is changed.
     """
 
     target: Target
@@ -39,6 +40,7 @@ class After:
     rejection: Rejection | None = None
     changes: tuple[Row, ...] | None = None
     row: Mapping[str, int] | None = None
+    changes_rows: bool = True
 
 
 def after(target: Target, writer: Writer, reference: MergeReference) -> After:
@@ -85,4 +87,5 @@ def _after_merge(target: Target, name: str, merge: Merge, reference: MergeRefere
         commits=found.answer.committed,
         changes=found.answer.cdf,
         row=found.answer.result_row,
+        changes_rows=found.answer.num_changed_rows > 0 or found.answer.schema != target.schema,
     )

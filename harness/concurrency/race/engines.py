@@ -17,6 +17,9 @@ CLIENTS = ("pyspark", "delta-spark", "delta-rs")
 IN_ONE_PROCESS = frozenset({"delta-spark"})
 """Those whose writers must be threads of one process: Delta's log on a local disk is safe within one JVM only."""
 
+OWN_COMMIT_RULES = frozenset({"delta-rs"})
+"""Those that decide for themselves whether a merge that changes no row makes a version."""
+
 
 def open_client(engine: str) -> Client:
     """Open a client of an engine; those on Spark share the Spark of this process, and have a session each.

@@ -14,7 +14,7 @@ from mergecheck.harness.concurrency.history import Ending, EndingKind, read_hist
 from mergecheck.harness.concurrency.judge import Judge
 from mergecheck.harness.concurrency.race.clients import AnswerKind
 from mergecheck.harness.concurrency.race.draw import draw_target, draw_writers
-from mergecheck.harness.concurrency.race.engines import IN_ONE_PROCESS
+from mergecheck.harness.concurrency.race.engines import IN_ONE_PROCESS, OWN_COMMIT_RULES
 from mergecheck.harness.concurrency.race.hosts import Host, Task
 from mergecheck.harness.concurrency.scenario import Isolation
 from mergecheck.harness.delta.read import newest_version, read_actions
@@ -112,7 +112,13 @@ def run_race(options: RaceOptions, *, listener: Callable[[RaceReport], None] = l
             track = _Track(hosts=hosts, path=path, target=target, writers=writers, report=report, number=number)
             history = track.run(random, typical)
             typical = track.seconds or typical
-            judge = Judge(target=target, writers=writers, reference=reference, isolation=options.isolation)
+            judge = Judge(
+                target=target,
+                writers=writers,
+                reference=reference,
+                isolation=options.isolation,
+                commits_by_rule=options.engine not in OWN_COMMIT_RULES,
+            )
             verdict = judge.judge(history)
             report.num_rounds += 1
             if verdict.problems:

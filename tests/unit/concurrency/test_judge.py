@@ -142,6 +142,21 @@ def said_of(endings: Mapping[str, Ending]) -> str:
     return "; ".join(one.difference for one in judge.judge(History(endings=endings, states=(state,))).tried)
 
 
+def test_a_merge_that_changes_no_row_may_be_free_to_commit() -> None:
+    """By R-732 it commits if it rewrites a file; delta-rs does not."""
+    idle = merge("MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED AND s.v > 50 THEN DELETE", (1, 0))
+    state = TableState(
+        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False,
+        files=(LiveFile(add={}, rows=((1, 10),)),),
+    )  # fmt: skip
+    history = History(endings={"idle": NOTHING}, states=(state,))
+    for by_rule in (True, False):
+        judge = Judge(
+            target=TARGET, writers=(Writer("idle", idle),), reference=MergeReference(), commits_by_rule=by_rule
+        )
+        assert bool(judge.judge(history).problems) is by_rule
+
+
 def test_a_rejection_is_right_if_the_reference_rejects_there() -> None:
     """An append-only table refuses the merge; before, it does not."""
     error = "DELTA_CANNOT_MODIFY_APPEND_ONLY"
