@@ -144,7 +144,8 @@ def said_of(endings: Mapping[str, Ending]) -> str:
 
 def test_a_merge_that_changes_no_row_may_be_free_to_commit() -> None:
     """By R-732 it commits if it rewrites a file; delta-rs does not."""
-    idle = merge("MERGE INTO target t USING source s ON t.k = s.k WHEN MATCHED AND s.v > 50 THEN DELETE", (1, 0))
+    clauses = "WHEN MATCHED AND t.v > 50 THEN DELETE WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
+    idle = merge(f"MERGE INTO target t USING source s ON t.k = s.k {clauses}", (1, 0))
     state = TableState(
         version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False,
         files=(LiveFile(add={}, rows=((1, 10),)),),
