@@ -32,6 +32,18 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on stdout, and nothing else there."
 )
 
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show results and errors only, no progress.")
+
+verbose_option = click.option("--verbose", "-v", is_flag=True, help="Show also what concerns mergecheck's own upkeep.")
+
+events_option = click.option(
+    "--events",
+    "events_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every event of the run as a line of JSON, as it happens (docs/commands.md).",
+)
+
 engine_option = click.option(
     "--engine",
     "engine_name",

@@ -41,7 +41,7 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
     """Write the reports of saved cases as ``replay --json`` gives them."""
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
     for report in reports:
-        counts[report.verdict.value] += 1
+        counts[report.verdict.value] += not report.deviations  # what is known has a number of its own, "deviating"
     cases = [
         {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
         | _remarks(report)
@@ -101,7 +101,10 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "verified": counts.num_verified,
         "verified_share": round(counts.verified_share, 4),
         "changed_share": round(counts.changed_share, 4),
-        "counts": {verdict.value: counts.verdicts[verdict] for verdict in Verdict},
+        "counts": {
+            **{verdict.value: counts.verdicts[verdict] for verdict in Verdict},
+            Verdict.MISMATCH.value: counts.verdicts[Verdict.MISMATCH] - counts.num_deviating,
+        },
         "flaky": counts.num_flaky,
         "expressions_by_spark": counts.num_by_spark,
         "partly_judged": counts.num_partly,

@@ -43,7 +43,6 @@ def mismatch_report(
     *,
     finding: Finding | None = None,
     path: Path | None = None,
-    num_more: int = 0,
     readings: Sequence[str] = (),
 ) -> str:
     """Write the failure report of one case.
@@ -52,7 +51,6 @@ def mismatch_report(
         report: the check of the case.
         finding: if the case came out of a search, how it was found.
         path: the case file to name under "Reproduce"; without one, the place where findings are kept.
-        num_more: how many more cases of the run show the same fingerprint.
         readings: what the engine's result implies; of a finding, those that it carries.
     """
     lines = [headline(report), ""]
@@ -63,7 +61,7 @@ def mismatch_report(
     if differences:
         lines += ["", *_indented(differences)]
     where = str(path or FINDINGS_DIRECTORY / f"{report.case.id}.json")
-    end = _indented(_found(finding, num_more)) if finding is not None else []
+    end = _indented(_found(finding)) if finding is not None else []
     end += _indented(reproduce_lines(report, where))
     said = readings or (finding.readings if finding is not None else ())
     lines += _indented(_explanation(report, said, where, max_lines=MAX_LINES - len(lines) - len(end) - 1))
@@ -172,13 +170,12 @@ def _mismatch_lines(mismatch: Mismatch) -> tuple[str, ...]:
     return (lines[0] + against, *lines[1:], *broken)
 
 
-def _found(finding: Finding, num_more: int) -> list[str]:
+def _found(finding: Finding) -> list[str]:
     before, after = num_rows(finding.original), num_rows(finding.report.case)
     cut = ", cut short by its limit" if finding.cut_short else ""
     shrunk = f"shrunk from {_rows(before)} to {_rows(after)} rows (target + source)"
     return [
-        f"found after {finding.num_cases} cases (seed {finding.seed})"
-        + (f"; {num_more} more like it in this run" if num_more else ""),
+        f"found after {finding.num_cases} cases (seed {finding.seed})",
         f"{shrunk} in {finding.num_runs} runs, {finding.seconds:.0f} s{cut}",
     ]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Progress(StatusLine):
     """Listens to the events of a run and shows its progress; a context manager."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
         self._started: events.RunStarted | None = None
         self._summary: Summary | None = None
         self._doing = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from rich.live import Live
@@ -12,6 +13,7 @@ from rich.text import Text
 from mergecheck.harness.cli.output.terminal import notice, stderr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -19,16 +21,21 @@ REFRESHES_PER_SECOND = 4
 
 
 class StatusLine(ABC):
-    """Keeps the last line of a terminal up to date; a context manager."""
+    """Keeps the last line of a terminal up to date; a context manager.
 
-    def __init__(self) -> None:
+    Args:
+        quiet: show nothing at all.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
         self._console = stderr()
+        self._quiet = quiet
         self._live: Live | None = None
         self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         """Start to show the line."""
-        if self._console.is_terminal:
+        if self._console.is_terminal and not self._quiet:
             self._live = Live(
                 console=self._console,
                 refresh_per_second=REFRESHES_PER_SECOND,
@@ -55,8 +62,22 @@ class StatusLine(ABC):
         """Whether the line updates itself."""
         return self._live is not None
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the line away while something else is written to the terminal."""
+        live = self._live
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None:
+                live.start()
+
     def print(self, message: str) -> None:
         """Print a message above the line."""
+        if self._quiet:
+            return
         if self._live is not None:
             self._live.console.print(Text(message))
         else:
@@ -64,7 +85,7 @@ class StatusLine(ABC):
 
     def print_periodically(self) -> None:
         """Without a terminal, print the line if 30 s have passed since the last one."""
-        if self._live is None and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+        if self._live is None and not self._quiet and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self.restart_wait()
             notice(self.line())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +14,7 @@ from mergecheck.harness.cli.options import (
     case_timeout_option,
     deviation_options,
     engine_option,
+    events_option,
     expressions_option,
     findings_option,
     json_option,
@@ -21,21 +22,17 @@ from mergecheck.harness.cli.options import (
     max_cases_option,
     max_time_option,
     oracle_option,
+    quiet_option,
     seed_option,
     spark_options,
+    verbose_option,
 )
+from mergecheck.harness.cli.output.event_log import event_log
+from mergecheck.harness.cli.output.fuzz_summary import summary_lines
 from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
-from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
-from mergecheck.harness.coverage.statistics import (
-    Stop,
-    batch_line,
-    coverage_lines,
-    denominator_line,
-    not_checked_line,
-    space_line,
-)
+from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
@@ -87,6 +84,9 @@ DEFAULT_FLOOR = 0.6
 @expressions_option
 @spark_options
 @deviation_options
+@events_option
+@quiet_option
+@verbose_option
 @json_option
 def fuzz(
     *,
@@ -105,6 +105,9 @@ def fuzz(
     expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
+    events_file: Path | None,
+    quiet: bool,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Check random cases until the budget is spent (500 cases if no budget is given)."""
@@ -134,7 +137,8 @@ def fuzz(
         expressions=expressions,
         limit=TimeLimit(seconds=case_seconds),
     )
-    summary = _run(engine_name, options, checks, saved=saved)
+    output = _Output(events_file=events_file, quiet=quiet, verbose=verbose, as_json=as_json)
+    summary = _run(engine_name, options, checks, output, saved=saved)
     code = exit_code(summary, floor=floor)
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
@@ -160,25 +164,6 @@ def exit_code(summary: Summary, *, floor: float) -> ExitCode:
     return ExitCode.INCONCLUSIVE if summary.counts.verified_share < floor else ExitCode.AGREE
 
 
-def summary_lines(summary: Summary) -> tuple[str, ...]:
-    """Return what a run tested: coverage of the semantics, then the number of cases by verdict."""
-    counts = summary.counts
-    return (
-        *coverage_lines(summary),
-        rules_line(rule_counts(known_rules(), counts.rules)),
-        space_line(summary),
-        "",
-        (
-            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws skipped; "
-            f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
-            f"a row had several matches in {counts.num_multi_matched}"
-        ),
-        *([batch_line(summary)] if counts.num_batched else []),
-        denominator_line(summary),
-        *([not_checked_line(summary)] if counts.not_checked else []),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Checks:
     """How each case is checked."""
@@ -189,14 +174,29 @@ class _Checks:
     limit: TimeLimit
 
 
-def _run(engine_name: str, options: FuzzOptions, how: _Checks, *, saved: list[events.FindingSaved]) -> Summary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Output:
+    """What is said of a run, and where."""
+
+    events_file: Path | None
+    quiet: bool
+    verbose: bool
+    as_json: bool
+
+
+def _run(
+    engine_name: str, options: FuzzOptions, how: _Checks, output: _Output, *, saved: list[events.FindingSaved]
+) -> Summary:
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
             saved.append(event)
+            if not output.as_json:
+                with progress.paused():
+                    show(mismatch_report(event.finding.report, finding=event.finding, path=event.path) + "\n")
 
     for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
         notice(f"crashed: {what}\n  saved to {path}")
-    with Progress() as progress:
+    with event_log(output.events_file) as log, Progress(quiet=output.quiet) as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
             confirm(how.deviations, engine, notice)
@@ -207,8 +207,9 @@ def _run(engine_name: str, options: FuzzOptions, how: _Checks, *, saved: list[ev
                 reference=reference_for(engine, how.expressions).evaluate,
                 limit=how.limit,
             )
-            summary = run_fuzz(checker, options, listener=events.broadcast(progress, keep))
-            warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
+            summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
+            if output.verbose:
+                warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
             return summary
 
 
@@ -232,11 +233,10 @@ def _document(
 def _print_result(
     summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, flags: str, floor: float
 ) -> None:
-    for event in saved:
-        finding = replace(event.finding, num_cases=event.finding.num_cases)
-        num_more = summary.counts.findings[finding.id] - 1
-        show(mismatch_report(finding.report, finding=finding, path=event.path, num_more=num_more) + "\n")
     show("\n".join(summary_lines(summary)))
+    for event in saved:
+        num_cases = summary.counts.findings[event.finding.id]
+        show(f"finding {event.finding.id}  {event.finding.fingerprint}  in {num_cases} of the cases  {event.path}")
     if summary.stop is not Stop.BUDGET:
         show(f"stopped: {summary.stop.value}")
     verified = summary.counts.verified_share

@@ -144,13 +144,14 @@ def _short(saved: SavedCase, report: CaseReport) -> list[str]:
 
 
 def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:
-    verdicts = [report.verdict for report in reports]
+    verdicts = [report.verdict for report in reports if not report.deviations]
     counts = [(verdict.value, verdicts.count(verdict)) for verdict in Verdict]
+    counts.append(("deviates", len(reports) - len(verdicts)))
     counts += [("not run", len(corpus.cases) - len(reports)), ("not read", len(corpus.unreadable))]
     details = {
         Verdict.BOTH_REJECTED.value: rejection_classes(reports),
         Verdict.UNSUPPORTED.value: unsupported_reasons(reports),
-        Verdict.MISMATCH.value: Counter(f"known: {name}" for report in reports for name in report.deviations),
+        "deviates": Counter(name for report in reports for name in report.deviations),
     }
     for name, count in counts:
         if count or name == Verdict.AGREE.value:

@@ -90,9 +90,7 @@ def finding(found: CaseReport) -> Finding:
 
 def test_report_of_a_finding(snapshot: SnapshotAssertion) -> None:
     """The whole report of a small finding."""
-    text = mismatch_report(
-        report(), finding=finding(report()), path=Path(".mergecheck/findings/k7Q2mD.json"), num_more=3
-    )
+    text = mismatch_report(report(), finding=finding(report()), path=Path(".mergecheck/findings/k7Q2mD.json"))
     assert text == snapshot
 
 

@@ -1,0 +1,36 @@
+"""What ``mergecheck fuzz`` says at the end of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
+from mergecheck.harness.coverage.statistics import (
+    batch_line,
+    coverage_lines,
+    denominator_line,
+    not_checked_line,
+    space_line,
+)
+
+if TYPE_CHECKING:
+    from mergecheck.harness.coverage.statistics import Summary
+
+
+def summary_lines(summary: Summary) -> tuple[str, ...]:
+    """Return what a run tested: coverage of the semantics, then the number of cases by verdict."""
+    counts = summary.counts
+    return (
+        *coverage_lines(summary),
+        rules_line(rule_counts(known_rules(), counts.rules)),
+        space_line(summary),
+        "",
+        (
+            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws skipped; "
+            f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
+            f"a row had several matches in {counts.num_multi_matched}"
+        ),
+        *([batch_line(summary)] if counts.num_batched else []),
+        denominator_line(summary),
+        *([not_checked_line(summary)] if counts.not_checked else []),
+    )

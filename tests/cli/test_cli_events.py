@@ -1,0 +1,74 @@
+"""A run as others follow it: findings when they are found, ``--events``, ``--quiet``, ``--verbose``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+from cli_cases import ECHO, FAULTY
+
+from mergecheck.harness.report import events
+from mergecheck.harness.report.event_json import event_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli_cases import Mergecheck
+
+UNUSED = "known deviations that no case of this run showed"
+
+
+def test_events_are_lines_of_json(mergecheck: Mergecheck, folder: Path) -> None:
+    ended = mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1", "--events", "run.ndjson")
+    found = [json.loads(line) for line in (folder / "run.ndjson").read_text(encoding="utf-8").splitlines()]
+    kinds = [event["event"] for event in found]
+    assert (kinds[0], kinds[-1]) == ("started", "ended")
+    assert kinds.index("case") < kinds.index("shrinking") < kinds.index("finding")
+    (finding,) = (event for event in found if event["event"] == "finding")
+    assert (folder / finding["path"]).is_file()
+    assert finding["mismatches"]
+    assert f"finding {finding['id']}  {finding['fingerprint']}  in 1 of the cases  {finding['path']}" in ended.out
+    cases = [event for event in found if event["event"] == "case"]
+    assert [case["number"] for case in cases] == list(range(1, len(cases) + 1))
+    assert found[-1] == {
+        "event": "ended",
+        "stop": "enough findings",
+        "seconds": found[-1]["seconds"],
+        "num_cases": len(cases),
+        "findings": {finding["id"]: 1},
+    }
+
+
+def test_every_event_has_a_form() -> None:
+    """A new kind of event must be written, too."""
+    (union,) = (kind for name, kind in vars(events).items() if name == "Event")
+    assert len(union.__args__) == 8
+    step = events.ShrinkingStep(num_target_rows=1, num_source_rows=2, num_runs=3, seconds=0.25)
+    assert event_json(step) == {"event": "smaller", "target_rows": 1, "source_rows": 2, "runs": 3, "seconds": 0.25}
+
+
+def test_a_file_of_events_that_cannot_be_written_is_the_user_s_error(mergecheck: Mergecheck) -> None:
+    ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "1", "--events", "no/such/folder/run.ndjson")
+    assert ended.code == 2
+    assert "cannot write no/such/folder/run.ndjson" in ended.err
+    assert "Choose another file with --events FILE." in ended.err
+
+
+def test_a_finding_is_shown_when_it_is_found(mergecheck: Mergecheck) -> None:
+    """Its report stands before anything that the run says later."""
+    printed = click.unstyle(mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1").out)
+    assert printed.startswith("MISMATCH  rows")
+    assert printed.index("Reproduce:") < printed.index("never fired") < printed.index("finding ")
+
+
+def test_quiet_shows_results_only(mergecheck: Mergecheck) -> None:
+    ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "5", "--seed", "3", "--floor", "0", "--quiet")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1].startswith("seed 3  same cases again")
+
+
+def test_upkeep_is_told_with_verbose_only(mergecheck: Mergecheck) -> None:
+    arguments = ("fuzz", "--engine", "duckdb", "--max-cases", "1", "--seed", "3", "--floor", "0")
+    assert UNUSED not in mergecheck(*arguments).err
+    assert UNUSED in mergecheck(*arguments, "--verbose").err
