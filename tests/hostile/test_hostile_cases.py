@@ -129,7 +129,7 @@ def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     ) as process:
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=800)
     assert process.returncode == 2, output[-2_000:]
     assert CANARY not in output
     assert "Traceback" not in output
