@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS = 600.0
 GRACE_SECONDS = 10.0
 """What an interrupted engine gets before the next means is taken."""
+_REPEAT_SECONDS = 1.0
 _STDERR = 2
 
 
@@ -103,13 +104,25 @@ DEFAULT_LIMIT = TimeLimit()
 
 @contextlib.contextmanager
 def _called_after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    timer = threading.Timer(seconds, call)
-    timer.daemon = True
-    timer.start()
+    """Call a function in another thread after a time, and again every second until the end of the block.
+
+    What an engine is interrupted in may only be the way to what takes long.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        wait = seconds
+        while not ended.wait(wait):
+            call()
+            wait = _REPEAT_SECONDS
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
+        thread.join()  # what it still interrupts must not be the next case
 
 
 def _can_be_signalled() -> bool:

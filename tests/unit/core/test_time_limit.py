@@ -56,6 +56,13 @@ def test_an_engine_that_can_be_interrupted_is() -> None:
         pool.submit(run).result()
 
 
+def test_an_engine_is_interrupted_until_it_hears() -> None:
+    """The first interrupt may come before the query that takes long."""
+    heard = threading.Semaphore(0)
+    with pytest.raises(EngineLateError), SHORT.over(heard.release):
+        assert all(heard.acquire(timeout=60) for _ in range(2))
+
+
 def test_in_time_nothing_happens() -> None:
     with TimeLimit(seconds=60).over(lambda: pytest.fail("interrupted")):
         pass
