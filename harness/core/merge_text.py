@@ -173,6 +173,18 @@ def with_operator(sql: str, old: str, new: str) -> str:
     return sql
 
 
+def without_field(sql: str, column: str, field: str) -> str:
+    """Write a column wherever a text names one of its fields: ``c`` for ``c.f``; names are compared without case."""
+    try:
+        tokens = _tokens(sql)
+    except TokenError:
+        return sql
+    for name, dot, member in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
+        if (name.text.lower(), dot.text, member.text.lower()) == (column.lower(), ".", field.lower()):
+            sql = sql[: name.end + 1] + sql[member.end + 1 :]
+    return sql
+
+
 def _cut_head(text: str, on_starts: list[int]) -> tuple[str, str | None]:
     if not on_starts:
         return _one_line(text), None

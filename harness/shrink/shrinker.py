@@ -17,6 +17,7 @@ from mergecheck.harness.shrink.passes.layout import plainer_layouts
 from mergecheck.harness.shrink.passes.names import plainer_names
 from mergecheck.harness.shrink.passes.queries import without_query
 from mergecheck.harness.shrink.passes.schema import without_columns, without_fields, without_own_values
+from mergecheck.harness.shrink.passes.structs import without_structs
 from mergecheck.harness.shrink.passes.text import (
     clause_candidates,
     condition_candidates,
@@ -243,6 +244,7 @@ _PASSES = (
     _exhausting(without_own_values),
     _exhausting(without_columns),
     _exhausting(without_fields),
+    _exhausting(without_structs),
     _exhausting(plainer_types),
     _exhausting(simpler_values),
     _exhausting(plainer_names),

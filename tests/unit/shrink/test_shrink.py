@@ -14,6 +14,7 @@ from mergecheck.harness.core.merge_text import cut_merge, renamed_in, split_oute
 from mergecheck.harness.shrink.passes.expressions import num_places, simpler_expressions
 from mergecheck.harness.shrink.passes.names import plainer_names
 from mergecheck.harness.shrink.passes.queries import without_query
+from mergecheck.harness.shrink.passes.structs import without_structs
 from mergecheck.harness.shrink.passes.text import clause_candidates, condition_candidates, head_candidates
 from mergecheck.harness.shrink.passes.types import plainer_types
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
@@ -169,7 +170,7 @@ def test_defaults_constraints_nested_fields_evolution_and_queries_go() -> None:
     assert case.sql == "MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *"
     assert (case.conf, case.target.properties) == ({}, {})
     assert case.target.schema == parse_schema(
-        "k BIGINT, v INT, w BIGINT, x STRUCT<y: STRUCT<u: INT>>, y ARRAY<STRUCT<b: INT>>, z MAP<STRING, STRUCT<w: INT>>"
+        "k BIGINT, v INT, w BIGINT, x STRUCT<u: INT>, y ARRAY<STRUCT<b: INT>>, z MAP<STRING, STRUCT<w: INT>>"
     )
 
 
@@ -195,7 +196,7 @@ def test_the_head_keeps_what_matters(differs: Callable[[Case], bool], left: str)
         (lambda case: "GENERATED" in case.target.schema.ddl(), "k INT GENERATED ALWAYS AS (id + 1)"),
         (lambda case: "id BIGINT NOT NULL" in case.target.schema.ddl(), "id BIGINT NOT NULL"),
         (lambda case: "x: INT NOT NULL" in case.target.schema.ddl(), "k STRUCT<x: INT NOT NULL>"),
-        (lambda case: "z: STRING" in case.target.schema.ddl(), "k STRUCT<y: STRUCT<z: STRING>>"),
+        (lambda case: "z: STRING" in case.target.schema.ddl(), "k STRUCT<z: STRING>"),
         (lambda case: "a: INT" in case.target.schema.ddl(), "k ARRAY<STRUCT<a: INT>>"),
     ],
 )
@@ -217,7 +218,7 @@ def test_rows_follow_their_schema() -> None:
 
     case, _ = shrunk(differs, replace(RICH, sql="MERGE INTO target USING source ON FALSE WHEN MATCHED THEN DELETE"))
     assert case.target.schema == parse_schema(
-        "k STRUCT<y: STRUCT<u: INT>>, v ARRAY<STRUCT<b: INT>>, w MAP<STRING, STRUCT<w: INT>>"
+        "k STRUCT<u: INT>, v ARRAY<STRUCT<b: INT>>, w MAP<STRING, STRUCT<w: INT>>"
     )
     assert case.source is not None
     for each in seen:
@@ -237,7 +238,7 @@ def no_null(rows: Any) -> bool:
 def test_nested_values_become_simple() -> None:
     """NULL where that does; otherwise each member by itself."""
     case, _ = shrunk(lambda case: has_types_of(case, RICH) and no_null(case.target.rows), RICH)
-    assert case.target.rows == ((0, 0, 0, (None,), (), ()),)
+    assert case.target.rows == ((0, 0, 0, (0,), (), ()),)
 
 
 def test_a_table_merged_into_itself_shrinks_too() -> None:
@@ -452,6 +453,24 @@ def test_clauses_become_plain() -> None:
         f"{head} WHEN MATCHED THEN UPDATE SET t.v = s.v WHEN NOT MATCHED THEN INSERT (id) VALUES (1)",
         f"{head} WHEN MATCHED THEN UPDATE SET t.v = s.v WHEN NOT MATCHED BY TARGET THEN INSERT *",
     ]
+
+
+def test_a_struct_of_one_field_becomes_the_field() -> None:
+    """In both tables and in the statement; a NULL struct is a NULL field, and a struct of two fields stays."""
+    case = replace(
+        CASE,
+        target=Target(
+            schema=parse_schema("id INT, n STRUCT<a: INT>, m STRUCT<a: INT, b: INT>"), files=(((1, (5,), None),),)
+        ),
+        source=Source(schema=parse_schema("id INT, n STRUCT<a: INT>"), rows=((1, None),)),
+        sql="MERGE INTO target t USING source s ON t.id = s.id "
+        "WHEN MATCHED AND t.N.a < m.a THEN UPDATE SET n.a = 'n.a'",
+    )
+    (plain,) = without_structs(case)
+    assert plain.target.schema.ddl() == "id INT, n INT, m STRUCT<a: INT, b: INT>"
+    assert plain.source is not None
+    assert (plain.target.rows, plain.source.rows) == (((1, 5, None),), ((1, None),))
+    assert plain.sql.endswith("WHEN MATCHED AND t.N < m.a THEN UPDATE SET n = 'n.a'")
 
 
 def typed_case(ddl: str, target: tuple[Any, ...], source: tuple[Any, ...]) -> Case:
