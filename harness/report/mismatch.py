@@ -1,6 +1,7 @@
 """The failure report: what differs, on which tables, by which statement, and how to see it again.
 
-At most 40 lines of at most 100 columns, never a whole result; the case file next to it holds everything.
+At most 40 lines, never a whole result; the case file next to it holds everything. Only a command with a long path may
+have more than 100 columns.
 """
 
 from __future__ import annotations
@@ -64,9 +65,8 @@ def mismatch_report(
     end = _indented(_found(finding)) if finding is not None else []
     end += _indented(reproduce_lines(report, where))
     said = readings or (finding.readings if finding is not None else ())
-    lines += _indented(_explanation(report, said, where, max_lines=MAX_LINES - len(lines) - len(end) - 1))
-    lines += ["", *end]
-    return "\n".join(_cut(line.rstrip()) for line in lines)
+    lines += _indented(_explanation(report, said, max_lines=MAX_LINES - len(lines) - len(end) - 1))
+    return "\n".join([*(_cut(line.rstrip()) for line in lines), "", *end])  # a command is of use as a whole only
 
 
 def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = None) -> list[str]:
@@ -94,7 +94,7 @@ def explanation_lines(report: CaseReport, readings: Sequence[str]) -> list[str]:
     return [*_with_label(why, "why"), *_with_label(told, "reading")]
 
 
-def _explanation(report: CaseReport, readings: Sequence[str], where: str, *, max_lines: int) -> list[str]:
+def _explanation(report: CaseReport, readings: Sequence[str], *, max_lines: int) -> list[str]:
     """Tell as much of it as there is room for; the reading goes first, the rest is a command away."""
     lines = explanation_lines(report, readings)
     if len(lines) < max_lines:
@@ -103,7 +103,7 @@ def _explanation(report: CaseReport, readings: Sequence[str], where: str, *, max
     room = max_lines - len(told) - 2
     if room < 1:
         return []
-    more = f"{'':<{_LABEL_WIDTH}}... the rest: mergecheck explain {where}"
+    more = f"{'':<{_LABEL_WIDTH}}... the rest: mergecheck explain"
     return ["", *lines[:room], more, *told]
 
 
