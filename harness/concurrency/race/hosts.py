@@ -157,6 +157,7 @@ def _serve(connection: Connection, engine: str, num_threads: int) -> None:
         with sending:
             connection.send(said)
 
-    with ThreadPoolExecutor(num_threads) as executor:
+    # The pipe ends if the run was killed: then nobody is left to answer.
+    with ThreadPoolExecutor(num_threads) as executor, contextlib.suppress(EOFError):
         while (received := connection.recv()) is not None:
             executor.submit(do, *received)
