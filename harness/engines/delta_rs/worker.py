@@ -11,7 +11,6 @@ import inspect
 import json
 import os
 import queue
-import sys
 import threading
 from typing import Any
 
@@ -84,8 +83,9 @@ def _changes(request: dict[str, Any]) -> dict[str, Any]:
 
 def _read(lines: queue.SimpleQueue[str]) -> None:
     """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
-    for line in sys.stdin:
-        lines.put(line)
+    with os.fdopen(os.dup(0), encoding="utf-8") as requests:  # Python closes sys.stdin itself if the process ends first
+        for line in requests:
+            lines.put(line)
     os._exit(0)
 
 

@@ -157,8 +157,9 @@ def main() -> None:
 
 def _read(lines: queue.SimpleQueue[str]) -> None:
     """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
-    for line in sys.stdin:
-        lines.put(line)
+    with os.fdopen(os.dup(0), encoding="utf-8") as requests:  # Python closes sys.stdin itself if the process ends first
+        for line in requests:
+            lines.put(line)
     os._exit(0)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
+import queue
+import threading
 import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,10 @@ def main() -> None:
     os.dup2(2, 1)  # output of the library must not mix with answers
     warnings.simplefilter("ignore")
     server, spark = None, None
-    for line in sys.stdin:
-        request = json.loads(line)
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    while True:
+        request = json.loads(lines.get())
         if request["do"] == "version":
             answer: dict[str, Any] = {"version": version("pysail")}
         else:
@@ -35,6 +38,14 @@ def main() -> None:
             answer = _merge(spark, request)
         out.write(json.dumps(answer) + "\n")
         out.flush()
+
+
+def _read(lines: queue.SimpleQueue[str]) -> None:
+    """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
+    with os.fdopen(os.dup(0), encoding="utf-8") as requests:  # Python closes sys.stdin itself if the process ends first
+        for line in requests:
+            lines.put(line)
+    os._exit(0)
 
 
 def _started() -> tuple[Any, Any]:
