@@ -28,6 +28,10 @@ class UserInputError(MergecheckError, ValueError):
     exit_code = ExitCode.USAGE
 
 
+class BadSettingError(UserInputError):
+    """A setting of a case has a value that the engine refuses."""
+
+
 class EngineDownError(MergecheckError, RuntimeError):
     """The engine or its infrastructure failed; nothing is known about the merge."""
 

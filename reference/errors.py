@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+MAX_MESSAGE_BYTES = 1_000
+_GAP = " ... "
+
+
+def shortened(text: str, max_bytes: int) -> str:
+    """Leave out the middle of a text that has more bytes in UTF-8 than allowed; its last third stays."""
+    content = text.encode("utf-8", "backslashreplace")
+    if len(content) <= max_bytes:
+        return text
+    last = max_bytes // 3
+    first = max_bytes - last - len(_GAP)
+    return content[:first].decode("utf-8", "ignore") + _GAP + content[-last:].decode("utf-8", "ignore")
+
 
 class SemanticsError(Exception):
     """Root of this room's errors."""
 
 
 class CaseFormatError(SemanticsError, ValueError):
-    """A case, a schema or a value in it is not in the format; the message says where, what and what is allowed."""
+    """A case, a schema or a value in it is not in the format; the message says where, what and what is allowed.
+
+    The middle of a long message, which quotes what was given, is left out.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message, MAX_MESSAGE_BYTES))
 
 
 class UnsupportedByReferenceError(SemanticsError):

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.output.terminal import LogNotices, Results, error_line, make_streams_safe
+from mergecheck.harness.cli.output.terminal import (
+    LogNotices,
+    Results,
+    discard_output,
+    error_line,
+    make_streams_safe,
+    usage_error,
+)
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import ExitCode, MergecheckError
 from mergecheck.reference.errors import CaseFormatError
@@ -104,6 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     make_streams_safe()
     logging.basicConfig(handlers=[LogNotices()])
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except OSError as error:
+        discard_output()
+        with contextlib.suppress(OSError):
+            error_line(f"cannot read or write: {error}")
+        return ExitCode.ENGINE
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     results = Results(sys.stdout)
     # What an engine prints must not get into the one document.
@@ -112,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with others, interrupts_kept(also_swallowed=False):  # a run ends with a summary of what it did
             answer = cli.main(args=given, prog_name="mergecheck", standalone_mode=False, obj=results)
     except click.ClickException as error:
-        error.show()
+        usage_error(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         error_line("interrupted")
@@ -123,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MergecheckError as error:
         error_line(str(error))
         return error.exit_code
+    except OSError:
+        raise
     except SystemExit:  # click raises none; a run that something ended may not look like a run that found nothing
         error_line("the engine's adapter called sys.exit(); it must return an answer or raise an error")
         return ExitCode.ENGINE

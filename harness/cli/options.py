@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,18 @@ from mergecheck.harness.verdict import Expressions, Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; NaN and infinity are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's signature
+        """Read a number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
+
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on stdout, and nothing else there."
@@ -58,7 +71,7 @@ max_cases_option = click.option("--max-cases", type=click.IntRange(min=1), metav
 max_time_option = click.option(
     "--max-time",
     "max_seconds",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="S",
     help="Stop after S seconds, not counting start-up.",
 )

@@ -7,7 +7,6 @@ show is returned as an unsupported check; it never counts as passed.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.case.error_pattern import matches
 from mergecheck.reference.outcome import Bound, Outcome, Rejection
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _expected_error(expect: Expectation, found: Rejection, capabilities: Capabil
         return Comparison(mismatches=(spurious_error(found, against=EXPECT),))
     mismatches: list[Mismatch] = []
     unsupported = () if capabilities.error_class else (Check.ERROR,)  # that it failed is all that can be said
-    if capabilities.error_class and not re.search(expect.error, f"{found.error_class} {found.message}"):
+    if capabilities.error_class and not matches(expect.error, f"{found.error_class} {found.message}"):
         lines = (f"expect: /{expect.error}/", f"engine: {found.error_class}", f"  {_one_line(found.message)}")
         mismatches.append(_mismatch(Check.ERROR, EXPECT, "error_class", *lines))
     unchanged = check_unchanged(found, against=EXPECT) if expect.unchanged else Comparison()

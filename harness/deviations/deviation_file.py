@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import re
 import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from mergecheck.harness.deviations.expected import BadDifferenceError, parse_difference
+from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, parse_predicate
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def load_deviations(paths: Iterable[Path] = (), *, packaged: bool = True) -> Dev
         )
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserInputError(f"{path} cannot be read: {error}. Give a deviations file in TOML.") from error
+            text = read_text(path)
+        except CaseFormatError as error:
+            raise UserInputError(f"{error} Give a deviations file in TOML.") from error
         entries += _parsed(text, str(path), lambda name, path=path: _harmless_cases(path.parent / name))  # type: ignore[misc]
     seen: set[str] = set()
     for entry in entries:
@@ -73,7 +74,7 @@ def _harmless_cases(path: Path) -> Sequence[Case]:
 def _parsed(text: str, where: str, load: Callable[[str], Sequence[Case]]) -> list[Deviation]:
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UserInputError(f"{where} is no TOML: {error}") from error
     unknown = set(document) - {"deviation"}
     tables = document.get("deviation", [])
@@ -109,7 +110,7 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
             versions=None if table["versions"] == _ANY_VERSION else SpecifierSet(table["versions"]),
             when=parse_predicate(_table(table.get("when", {}), where)),
             difference=tuple(map(parse_difference, difference)),
-            message=re.compile(table["message"]) if "message" in table else None,
+            message=pattern_of(table["message"]) if "message" in table else None,
             as_if=READINGS[table["as_if"]] if "as_if" in table else None,
             reason=" ".join(table["reason"].split()),
             link=table["link"],
@@ -120,7 +121,7 @@ def _entry(table: dict[str, Any], where: str, load: Callable[[str], Sequence[Cas
         raise UserInputError(
             f"{where}: versions {table['versions']!r} is no range, such as '>=1.6,<1.7' or '*'"
         ) from error
-    except re.error as error:
+    except BadPatternError as error:
         raise UserInputError(f"{where}: message is no regular expression: {error}") from error
     except BadDifferenceError as error:
         raise UserInputError(f"{where}: {error}") from error

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.kinds import DIFFERENCES, is_known
+from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
+    import re
+
     from mergecheck.harness.verdict import CaseReport, Mismatch
 
 _WHAT, _EACH, _COLUMNS = "what", "each", "columns"
@@ -97,8 +99,8 @@ def parse_difference(given: Any) -> ExpectedDifference:  # noqa: ANN401 - any TO
         words = " or ".join(f'"{word}"' for word in allowed)
         raise BadDifferenceError(f"columns = {given[_COLUMNS]!r} must be {words}, or be left out")
     try:
-        each = re.compile(given[_EACH]) if _EACH in given else None
-    except (re.error, TypeError) as error:
+        each = pattern_of(given[_EACH]) if _EACH in given else None
+    except (BadPatternError, TypeError) as error:
         raise BadDifferenceError(f"each = {given[_EACH]!r} is no regular expression: {error}") from error
     columns = Columns(given[_COLUMNS]) if _COLUMNS in given else None
     return ExpectedDifference(what=_known(given[_WHAT]), each=each, columns=columns)

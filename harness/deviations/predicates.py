@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mergecheck.harness.core.schema_json import is_constraint
 from mergecheck.harness.coverage.rule_counts import known_rules
+from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.findings.signature import AUTO_MERGE
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.outcome import Rejection
@@ -85,8 +86,8 @@ def _check_value(word: str, value: Any) -> None:  # noqa: ANN401 - any TOML valu
         raise BadPredicateError(f"{word} = {value!r} must be a list of texts")
     if known.is_pattern:
         try:
-            re.compile(value)
-        except re.error as error:
+            pattern_of(value)
+        except BadPatternError as error:
             raise BadPredicateError(f"{word} = {value!r} is no regular expression: {error}") from error
     if known.kind is dict and not all(isinstance(item, str) for item in value.values()):
         raise BadPredicateError(f"{word} = {value!r} must give every name a text")

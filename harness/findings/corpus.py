@@ -10,6 +10,7 @@ from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def _existing(name: str, store: FindingsDirectory) -> Path:
             return path
         if path.name == name and store.path_of(name).is_file():
             return store.path_of(name)
-    except OSError as error:
-        raise UserInputError(f"{name} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise UserInputError(f"{name} cannot be read: {error}") from error
     raise UserInputError(
         f"{name} is neither a file nor a folder, nor the id of a finding in {store.root}. "
         "Give a case file (.json, .jsonl), a folder of them, or an id that mergecheck fuzz printed."
@@ -122,11 +123,7 @@ def _load_file(path: Path, unreadable: list[str]) -> Iterator[SavedCase]:
     if path.suffix != ".jsonl":
         yield from (SavedCase(case=case, path=path) for case in load_cases(path))
         return
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CaseFormatError(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:

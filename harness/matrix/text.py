@@ -60,9 +60,8 @@ def summary_lines(matrix: Matrix) -> list[str]:
             number = column.seen[difference.what]
             word = "DEVIATES" if difference.deviations else "MISMATCH"
             target, source = num_rows(difference.report.case)
-            lines.append(
-                f"  {word}  {number}  {difference.what}   case {difference.report.case.id}, {target} + {source} rows"
-            )
+            case_id = printable(difference.report.case.id)
+            lines.append(f"  {word}  {number}  {difference.what}   case {case_id}, {target} + {source} rows")
             lines += [f"      {line}" for line in odd_lines(difference.votes)]
     return lines
 

@@ -20,7 +20,7 @@ from mergecheck.harness.compare.outcomes import (
 )
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
-from mergecheck.harness.errors import EngineDownError, HarnessBugError
+from mergecheck.harness.errors import BadSettingError, EngineDownError, HarnessBugError
 from mergecheck.harness.oracles.engine_call import run_limited
 from mergecheck.harness.oracles.fixed_time import with_fixed_time
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
@@ -62,6 +62,8 @@ def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseT
     with timer.measure("reference"):
         try:
             return replace(_prepared(case, reference), phase_seconds=timer.seconds)
+        except BadSettingError:
+            raise
         except Exception as error:  # noqa: BLE001 - one case that it cannot take must not cost the others
             defect = (
                 f"{HarnessBugError.__name__}: the reference raised {_raised(error)}; please report it with the case"
@@ -158,7 +160,7 @@ def _judge(prepared: PreparedCase, engine: Engine, timer: PhaseTimer, facts: Fac
     except EngineDownError as error:
         is_lost = isinstance(error, EngineLateError)
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=str(error), is_lost=is_lost)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BadSettingError):
         raise
     except BaseException as error:  # noqa: BLE001 - anybody's adapter: its defect is engine_error, sys.exit() too
         return _Judgement(verdict=Verdict.ENGINE_ERROR, reason=adapter_fault(error))

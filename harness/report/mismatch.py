@@ -120,7 +120,11 @@ def headline(report: CaseReport) -> str:
     checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
     verdict = "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
     parts = [f"{verdict}  {', '.join(checks)}".rstrip()]
-    parts += [f"engine {report.engine} {report.engine_version}".rstrip(), _judge(report), f"case {report.case.id}"]
+    parts += [
+        f"engine {report.engine} {report.engine_version}".rstrip(),
+        _judge(report),
+        f"case {printable(report.case.id)}",
+    ]
     return "   ".join(parts)
 
 

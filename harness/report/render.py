@@ -16,11 +16,22 @@ if TYPE_CHECKING:
 MAX_ROWS = 8
 # The words of a comment stay on one line.
 _SPACE = "\N{NO-BREAK SPACE}"
+_LAST_OF_PLANE = 0xFFFF
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def printable(text: str) -> str:
-    """Write control characters as escapes, so that a value can neither move the cursor nor break a line."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Write control characters as escapes, so that a value can neither move the cursor nor break a line.
+
+    The escapes are those of Spark SQL: inside a string they mean the character.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else escape(c) for c in text)
+
+
+def escape(character: str) -> str:
+    """Write one character as Spark SQL does inside a string."""
+    code = ord(character)
+    return _ESCAPES.get(character) or (f"\\U{code:08X}" if code > _LAST_OF_PLANE else f"\\u{code:04X}")
 
 
 def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> list[str]:
@@ -37,14 +48,20 @@ def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> lis
 
 def settings_lines(case: Case) -> list[str]:
     """Show partitioning, CHECK constraints, other table properties, transactions and settings, one to a line."""
-    lines = [f"partitioned by {', '.join(map(quote, case.target.partition_by))}"] if case.target.partition_by else []
+    lines = (
+        [f"partitioned by {printable(', '.join(map(quote, case.target.partition_by)))}"]
+        if case.target.partition_by
+        else []
+    )
     properties = case.target.properties
     constraints = check_constraints(properties)
-    lines += [f"constraint {quote(name)} CHECK ({printable(text)})" for name, text in constraints.items()]
-    lines += [f"property {key} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)]
+    lines += [f"constraint {printable(quote(name))} CHECK ({printable(text)})" for name, text in constraints.items()]
+    lines += [
+        f"property {printable(key)} = {printable(value)}" for key, value in properties.items() if not is_constraint(key)
+    ]
     transactions = case.target.transactions.items()
     lines += [f"committed before: transaction {version} of {printable(name)}" for name, version in transactions]
-    lines += [f"setting {name} = {printable(value)}" for name, value in case.conf.items()]
+    lines += [f"setting {printable(name)} = {printable(value)}" for name, value in case.conf.items()]
     return lines
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.core.schema_json import as_nullable, check_constraints, is_constraint
-from mergecheck.harness.report.render import printable
+from mergecheck.harness.report.render import escape, printable
 from mergecheck.reference.types.data_types import ArrayType, AtomicName, DecimalType, MapType, StructType, quote
 
 if TYPE_CHECKING:
@@ -119,11 +119,7 @@ def _nested(value: Value, data_type: StructType | ArrayType | MapType) -> str:
 def _string(text: str) -> str:
     """Quote text for Spark, whose strings know backslash escapes."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + "".join(c if c.isprintable() else _escape(c) for c in escaped) + "'"
-
-
-def _escape(character: str) -> str:
-    return f"\\U{ord(character):08X}" if ord(character) > 0xFFFF else f"\\u{ord(character):04X}"  # noqa: PLR2004 - the BMP's end
+    return "'" + "".join(c if c.isprintable() else escape(c) for c in escaped) + "'"
 
 
 def _number(value: float) -> str:

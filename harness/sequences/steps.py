@@ -104,8 +104,15 @@ def parse_sequence(text: str, *, name: str) -> Sequence:
     """
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CaseFormatError(f"{name}: no JSON: {error}") from error
+    try:
+        return _sequence(document, name)
+    except RecursionError as error:
+        raise CaseFormatError(f"{name}: is nested too deeply") from error
+
+
+def _sequence(document: Any, name: str) -> Sequence:  # noqa: ANN401 - parsed JSON
     if not isinstance(document, dict) or document.keys() != {"format_version", "id", "target", "steps"}:
         raise CaseFormatError(f"{name}: a sequence has exactly the keys format_version, id, target and steps")
     if document["format_version"] != FORMAT_VERSION or not isinstance(document["steps"], list):

@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.errors import BadSettingError, EngineDownError
 from mergecheck.harness.spark.config import current_place, note_use
 from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
 from mergecheck.harness.spark.java_home import check_java
@@ -206,11 +206,15 @@ def apply_profile(session: SparkSession, profile: Profile) -> None:
 
 @contextmanager
 def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set SQL settings for the block, and restore the earlier values; a setting that had none is unset."""
+    """Set SQL settings for the block, and restore the earlier values; a setting that had none is unset.
+
+    Raises:
+        BadSettingError: Spark refuses a value.
+    """
     before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():
-            session.conf.set(name, value)
+            _set(session, name, value)
         yield
     finally:
         for name, earlier in before.items():
@@ -218,6 +222,16 @@ def settings_of(session: SparkSession, settings: Mapping[str, str]) -> Iterator[
                 session.conf.unset(name)
             else:
                 session.conf.set(name, earlier)
+
+
+def _set(session: SparkSession, name: str, value: str) -> None:
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - see _silence_query_log
+
+    try:
+        session.conf.set(name, value)
+    except (PySparkException, ValueError) as error:  # the latter for a text that is no Unicode
+        reason = str(error).partition("\n")[0]
+        raise BadSettingError(f"Spark refuses the setting {name} = {value!r}: {reason}") from error
 
 
 def log_tail(log: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
-from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES
@@ -26,7 +26,7 @@ _MAX_LINES = 10
 def finding_report(finding: VariantFinding, *, path: Path) -> str:
     """Write the report of a difference: the axes that flip the outcome, the case, what differs, how to see it again."""
     report = finding.report
-    lines = [f"MISMATCH  {finding.fingerprint}   case {report.case.id}", ""]
+    lines = [f"MISMATCH  {finding.fingerprint}   case {printable(report.case.id)}", ""]
     if finding.variant is None:
         lines.append("  the base itself differs from the reference; no variant was held against it")
     else:

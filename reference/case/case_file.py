@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.reference.case.error_pattern import BadPatternError, require_pattern
 from mergecheck.reference.case.json_shape import require_column_names, require_object, require_text, require_text_map
 from mergecheck.reference.case.model import Case, Expectation, Source, Target
 from mergecheck.reference.case.storage_file import layout_to_json, source_layout, target_layout
+from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.case.values import decode_row, encode_rows
 from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -37,11 +39,7 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     Raises:
         CaseFormatError: if the file cannot be read or is not in the format.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CaseFormatError(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    return parse_cases(text, name=str(path), lines=path.suffix == ".jsonl")
+    return parse_cases(read_text(path), name=str(path), lines=path.suffix == ".jsonl")
 
 
 def parse_cases(text: str, *, name: str, lines: bool) -> tuple[Case, ...]:
@@ -204,9 +202,18 @@ def _expectation(document: object, target: Target, where: str) -> Expectation:
         schema=schema,
         metrics=metrics,
         cdf=_changes(keys["cdf"], columns, f"{where}, cdf") if "cdf" in keys else None,
-        error=require_text(error, f"{where}, error") if error is not None else None,
+        error=_pattern(error, f"{where}, error") if error is not None else None,
         unchanged=unchanged,
     )
+
+
+def _pattern(value: object, where: str) -> str:
+    pattern = require_text(value, where)
+    try:
+        require_pattern(pattern)
+    except BadPatternError as error:
+        raise CaseFormatError(f"{where}: {pattern!r:.80} is no regular expression of RE2: {error}") from error
+    return pattern
 
 
 def _counts(value: object, where: str) -> dict[str, int]:

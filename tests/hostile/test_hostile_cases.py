@@ -13,15 +13,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.trust.functions import FUNCTIONS
 from mergecheck.reference.case.case_file import case_from_json, parse_cases
 from mergecheck.reference.errors import CaseFormatError
-
-sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder
-
-from attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import json
 import logging
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -14,8 +17,9 @@ from rich.console import Console
 from rich.text import Text
 
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.report.render import printable
+from mergecheck.harness.report.render import escape
 from mergecheck.harness.specification.citations import with_titles
+from mergecheck.reference.errors import shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MAX_TABLE_WIDTH = 1_000  # columns
+MAX_MESSAGE_BYTES = 2_000
 _PY4J_MODULES = frozenset({"java_gateway", "clientserver"})  # they log under the name "root", too
 _STYLES = {
     "AGREE": "bold green",
@@ -60,9 +65,27 @@ def make_streams_safe() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def discard_output() -> None:
+    """Send what is still to be written nowhere: its device takes no more, and Python would fail again at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(null, stream.fileno())
+    os.close(null)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line what a reader that is gone means; rich would end the process."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def stdout() -> Console:
     """Return the console for results."""
-    return Console(highlight=False, markup=False, soft_wrap=True)
+    return _Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def stderr() -> Console:
@@ -72,7 +95,7 @@ def stderr() -> Console:
 
 def show(text: str, *, console: Console | None = None) -> None:
     """Print lines; a verdict at their start is coloured, and a rule cited in brackets gets its title."""
-    (console or stdout()).print(styled(with_titles(text)))
+    (console or stdout()).print(styled(_clean(with_titles(text))))
 
 
 def show_table(table: Table) -> None:
@@ -119,13 +142,32 @@ def write_page(path: Path, text: str) -> None:
 
 def error_line(message: str) -> None:
     """Print an error on stderr."""
-    text = "\n".join(printable(line) for line in with_titles(message).split("\n"))
-    stderr().print(Text.assemble(("error: ", "bold red"), text))
+    stderr().print(Text.assemble(("error: ", "bold red"), _brief(message)))
 
 
 def notice(message: str) -> None:
     """Print a message on stderr."""
-    stderr().print(Text("\n".join(printable(line) for line in with_titles(message).split("\n"))))
+    stderr().print(Text(_brief(message)))
+
+
+def usage_error(error: click.ClickException) -> None:
+    """Print what click says of a command line."""
+    text = io.StringIO()
+    error.show(file=text)
+    stderr().print(Text(_brief(text.getvalue().rstrip("\n"))))
+
+
+def _brief(message: str) -> str:
+    """Make a message fit for a terminal: without raw control characters, and without the middle if it is long.
+
+    A message is long if it quotes what was given, and says what is allowed behind that.
+    """
+    return shortened(_clean(with_titles(message)), MAX_MESSAGE_BYTES)
+
+
+def _clean(text: str) -> str:
+    """Escape control characters but the ends of lines and tabs, which a statement may have between its words."""
+    return "".join(c if c.isprintable() or c in "\n\t" else escape(c) for c in text.replace("\r\n", "\n"))
 
 
 def _styled_line(line: str) -> Text:

@@ -11,7 +11,7 @@ from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.corpus import find_case_file
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.report.render import settings_lines, statement_lines, table_lines
+from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.report.sql_script import sql_script
 from mergecheck.reference.case.case_file import case_to_json, load_cases
 
@@ -47,5 +47,12 @@ def show_case(*, name: str, case_id: str | None, as_sql: bool, findings_director
     elif as_sql:
         show(sql_script(case))
     else:
-        lines = [f"case {case.id}", "", *table_lines(case), *settings_lines(case), "", *statement_lines(case.sql)]
+        lines = [
+            f"case {printable(case.id)}",
+            "",
+            *table_lines(case),
+            *settings_lines(case),
+            "",
+            *statement_lines(case.sql),
+        ]
         show("\n".join(lines))

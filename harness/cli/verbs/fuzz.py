@@ -10,6 +10,7 @@ import click
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
+    FiniteRange,
     batch_option,
     case_timeout_option,
     deviation_options,
@@ -64,7 +65,7 @@ DEFAULT_FLOOR = 0.6
 @findings_option("Where findings are saved.")
 @click.option(
     "--floor",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=DEFAULT_FLOOR,
     show_default=True,
     help="Minimum share of verified cases; below it the run is inconclusive (exit code 4).",

@@ -28,6 +28,7 @@ from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
+from mergecheck.harness.report.render import printable
 from mergecheck.harness.session import open_engine, reference_for
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Oracle, Verdict
@@ -83,16 +84,19 @@ def replay(
             reference=reference_for(engine, Expressions(expressions_name)).evaluate,
             limit=TimeLimit(seconds=case_seconds),
         )
-        reports, interrupted = _check_all(corpus, checker)
+        reports, refused, interrupted = _check_all(corpus, checker)
+    for message in refused:
+        notice(f"not run: {message}")
+    unreadable = (*corpus.unreadable, *refused)
     if as_json:
-        emit_json(replay_json([report for _, report, _ in reports], corpus.unreadable))
+        emit_json(replay_json([report for _, report, _ in reports], unreadable))
     else:
         _print_result(reports, corpus)
     if interrupted:
         return ExitCode.INTERRUPTED
     # a known deviation does not fail a run
     verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report, _ in reports]
-    return exit_code(verdicts, num_unreadable=len(corpus.unreadable))
+    return exit_code(verdicts, num_unreadable=len(unreadable))
 
 
 def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
@@ -108,17 +112,23 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[Replayed], bool]:
+def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[Replayed], list[str], bool]:
+    """Check all cases; besides the reports, say which cases were refused, and whether Ctrl+C ended the run."""
     reports: list[Replayed] = []
+    refused: list[str] = []
     try:
         for saved in corpus.cases:
-            report = check_saved(saved.case, checker)
+            try:
+                report = check_saved(saved.case, checker)
+            except UserInputError as error:  # a value of a setting
+                refused.append(f"{saved.path}: case {saved.case.id}: {error}")
+                continue
             # of several cases, none is explained
             readings = checker.readings(report) if len(corpus.cases) == 1 else ()
             reports.append((saved, report, readings))  # no comprehension: reports before Ctrl+C are kept
     except KeyboardInterrupt:
-        return reports, True
-    return reports, False
+        return reports, refused, True
+    return reports, refused, False
 
 
 def _print_result(reports: list[Replayed], corpus: Corpus) -> None:
@@ -128,11 +138,11 @@ def _print_result(reports: list[Replayed], corpus: Corpus) -> None:
     else:
         for saved, report, _ in reports:
             if report.deviations:
-                show(f"DEVIATES  {report.case.id}  {saved.path}\n  {', '.join(report.deviations)}")
+                show(f"DEVIATES  {printable(report.case.id)}  {saved.path}\n  {', '.join(report.deviations)}")
             elif report.verdict is Verdict.MISMATCH:
                 show("\n".join(_short(saved, report)))
             elif report.verdict is Verdict.ENGINE_ERROR:
-                show(f"ENGINE ERROR  {report.case.id}  {saved.path}\n  {report.reason}")
+                show(f"ENGINE ERROR  {printable(report.case.id)}  {saved.path}\n  {printable(report.reason)}")
     _print_counts([report for _, report, _ in reports], corpus)
 
 
@@ -140,7 +150,7 @@ def _short(saved: SavedCase, report: CaseReport) -> list[str]:
     lines = difference_lines(report)
     shown = [f"  {line}" for line in lines[:MAX_SHORT_LINES]]
     more = [f"  ... {len(lines) - MAX_SHORT_LINES} more lines"] if len(lines) > MAX_SHORT_LINES else []
-    return [f"MISMATCH  {report.case.id}  {saved.path}", *shown, *more]
+    return [f"MISMATCH  {printable(report.case.id)}  {saved.path}", *shown, *more]
 
 
 def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:

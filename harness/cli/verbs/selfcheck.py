@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mergecheck.harness.cli.options import json_option, markdown_option
+from mergecheck.harness.cli.options import FiniteRange, json_option, markdown_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.selfcheck import score_text
@@ -78,7 +78,7 @@ DEFAULT_FLOOR = 0.95
 @click.option("--shrink", "with_shrinking", is_flag=True, help="Also shrink one case per fault.")
 @click.option(
     "--floor",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=DEFAULT_FLOOR,
     show_default=True,
     help="Minimum share of solved faults; below it the run is inconclusive (exit code 4).",

@@ -15,11 +15,13 @@ from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.json import mismatches_json
+from mergecheck.harness.report.render import printable
 from mergecheck.harness.sequences.draw import sequences as drawn
 from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
 from mergecheck.harness.session import open_engine
 from mergecheck.harness.trust.case import require_harmless
+from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -96,9 +98,7 @@ def _read(paths: tuple[Path, ...], *, trust: bool) -> list[Sequence]:
     found = []
     for path in paths:
         try:
-            found.append(parse_sequence(path.read_text(encoding="utf-8"), name=str(path)))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserInputError(f"{path} cannot be read: {error}") from error
+            found.append(parse_sequence(read_text(path), name=str(path)))
         except CaseFormatError as error:
             raise UserInputError(str(error)) from error
         if not trust:
@@ -142,9 +142,9 @@ def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, engine
 def _lines(report: SequenceReport) -> list[str]:
     kinds = [type(step).__name__.lower() for step in report.sequence.steps]
     done = ", ".join(kinds[: report.num_steps])
-    lines = [f"{report.ending.value.upper()}  {report.sequence.id}  after {done}"]
+    lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
     if report.report is not None:
-        lines.append(f"  {report.report.case.sql}")
+        lines.append(f"  {printable(report.report.case.sql)}")
     found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
     return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
 

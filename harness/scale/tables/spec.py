@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.tables.shapes import Trait, shape_named, statement_of
 from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
+from mergecheck.reference.case.text_file import read_text
+from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -103,8 +105,10 @@ def load_spec(path: Path) -> ScaleSpec:
         UserInputError: if the file is none; the message says why.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = json.loads(read_text(path))
+    except CaseFormatError as error:
+        raise UserInputError(str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise UserInputError(f"{path} cannot be read as the spec of a scale case: {error}") from error
     names = [field.name for field in fields(ScaleSpec)]
     if not isinstance(document, dict) or document.get("format_version") != FORMAT_VERSION:

@@ -124,7 +124,7 @@ def mutated(place: Place) -> Iterator[dict[str, Any]]:
     for number in range(NUM_MUTATIONS):
         case = dict(chance.choice(seeds))
         for _ in range(chance.randint(1, 3)):
-            case["sql"] = chance.choice(_MUTATIONS)(case["sql"], chance)
+            case["sql"] = chance.choice(MUTATIONS)(case["sql"], chance)
         yield case | {"id": f"mutation-{number}"}
 
 
@@ -174,4 +174,4 @@ def _commented(sql: str, chance: random.Random) -> str:
     return sql[:at] + chance.choice(["/*+ x */", "/*", "*/", "--", ";", "\x00", "'", "${env:HOME}"]) + sql[at:]
 
 
-_MUTATIONS = (_other_case, _spaces, _quoted, _wrapped, _strings, _swapped, _commented)
+MUTATIONS = (_other_case, _spaces, _quoted, _wrapped, _strings, _swapped, _commented)
