@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame
 
+from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
@@ -65,10 +66,15 @@ class DeltaTable:
         return replace(self, name=name)
 
     def toDF(self) -> DataFrame:
-        """Read the table as it is now, under its alias if it has one."""
-        snapshot = open_snapshot(self.spark, self.path)
-        frame = read_traceably(self.spark, snapshot)
-        frame = frame.alias(self.name) if self.name else frame
+        """Read the table as it is now, under its alias if it has one.
+
+        Raises:
+            MergeError: the table cannot be read.
+        """
+        with merge_errors(self.path):
+            snapshot = open_snapshot(self.spark, self.path)
+            frame = read_traceably(self.spark, snapshot)
+            frame = frame.alias(self.name) if self.name else frame
         _SNAPSHOTS[frame] = snapshot
         return frame
 
@@ -169,12 +175,11 @@ class DeltaMergeBuilder:
             MergeError: what is wrong, by Delta's error class; the table is unchanged.
         """
         snapshot = _SNAPSHOTS.get(self.source)
-        return run_merge(
-            self.table.spark,
-            path=self.table.path,
-            statement=self.statement(),
-            source=MergeSource(frame=self.source) if snapshot is None else MergeSource.of_table(self.source, snapshot),
-        )
+        with merge_errors(self.table.path):
+            source = MergeSource(frame=self.source)
+            if snapshot is not None:
+                source = MergeSource.of_table(self.source, snapshot)
+            return run_merge(self.table.spark, path=self.table.path, statement=self.statement(), source=source)
 
     def _update(
         self, method: str, kind: ClauseKind, condition: str | None, given: dict[str, str] | None

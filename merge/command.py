@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
+from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.conf import MergeConf
-from mergecheck.merge.errors import ExecutionError, UncertainCommitError
+from mergecheck.merge.errors import ExecutionError, MergeError, SparkFailedError, StoreError, UncertainCommitError
 from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
 from mergecheck.merge.executors.run import (
     MergeRun,
@@ -45,7 +46,8 @@ from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.commit.new_schema import check_new_schema
-from mergecheck.merge.table.log.snapshot import AUTO_OPTIMIZE_WRITE, Snapshot
+from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
+from mergecheck.merge.table.log.snapshot import Snapshot
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.reading.source_reads import reads_table
 from mergecheck.merge.table.storage.paths import table_location
@@ -55,13 +57,13 @@ from mergecheck.merge.table.writing.write import TableWriter
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from mergecheck.merge.errors import MergeError
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
 
 # R-453: how often a merge starts over after a block of its materialised source was lost (a static conf in Delta).
 MAX_ATTEMPTS = 4
 _LOST_BLOCK = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+_ERROR_NUMBER = "[Errno "  # how Python writes an error of the operating system
 
 _logger = logging.getLogger(__name__)
 
@@ -105,23 +107,27 @@ def run_merge(
         logs: how the table's log is reached.
 
     Raises:
+        MergeError: nothing else is raised, and the table is as it was.
         AnalysisError: the statement is wrong for these tables.
-        ExecutionError: the data make the merge fail.
+        InvalidConfigurationError: a setting or a table property has a value that it does not allow.
+        ExecutionError: the data make the merge fail, or a data file is damaged.
+        DamagedLogError: the table's log is damaged.
         ConcurrentModificationError: another commit is in the way.
-        StoreError: the store of the table refuses, or does not answer.
+        StoreError: the disk or the store of the table refuses, or does not answer.
+        SparkFailedError: Spark lost a worker, or its connection.
         UnsupportedTableError, UnsupportedStatementError: something that this package does not do.
-        In each case the table is as it was.
     """
-    command = _Command(
-        spark=spark, conf=MergeConf.read(spark), path=path, statement=statement, source=source, logs=logs
-    )
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        try:
-            return command.run(attempt)
-        except PySparkException as error:
-            if not _lost_source(error):
-                _raise_as(from_spark(error), error)
-            _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
+    with merge_errors(path):
+        command = _Command(
+            spark=spark, conf=MergeConf.read(spark), path=path, statement=statement, source=source, logs=logs
+        )
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                return command.run(attempt)
+            except PySparkException as error:
+                if not _lost_source(error):
+                    raise from_spark(error) from error
+                _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
     raise ExecutionError(
         "DELTA_MERGE_MATERIALIZE_SOURCE_FAILED_REPEATEDLY",
         "Keeping the source of the MERGE statement materialized has failed repeatedly. Check the executors' disks, or "
@@ -133,10 +139,11 @@ def _lost_source(error: PySparkException) -> bool:
     return _LOST_BLOCK in str(error)
 
 
-def _raise_as(known: PySparkException | MergeError, error: PySparkException) -> NoReturn:
-    if known is error:
-        raise error
-    raise known from error
+def _placed(error: MergeError, snapshot: Snapshot) -> MergeError:
+    """Tell a disk or store that refuses a worker from a worker that fails."""
+    if isinstance(error, SparkFailedError) and _ERROR_NUMBER in error.reason:
+        return StoreError(error.reason, where=snapshot.location)
+    return error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +160,7 @@ class _Command:
         stopwatch = Stopwatch()
         known = self.source.version_read(table_location(self.path))  # R-750: all reads of the table are at one version
         snapshot = self.logs.snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
+        check_properties(snapshot.properties)
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
@@ -176,7 +184,7 @@ class _Command:
         except BaseException as error:
             writer.remove_orphans()
             if isinstance(error, PySparkException) and not _lost_source(error):
-                _raise_as(explain(error, self.statement, merge), error)
+                raise _placed(explain(error, self.statement, merge), snapshot) from error
             raise
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.merge.reasons import brief
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -76,27 +78,81 @@ class ConcurrentModificationError(MergeError, RuntimeError):
         self.kind = kind
 
 
-class StoreError(MergeError, OSError):
-    """The object store in which a table lies refuses or does not answer; nothing was committed that is known of.
+class SparkFailedError(MergeError, RuntimeError):
+    """Spark failed, and neither the statement nor the data are known to be the reason; nothing was committed.
+
+    An executor, a Python worker or the connection was lost, or Spark has a defect.
+    """
+
+    def __init__(self, error_class: str, reason: str) -> None:
+        self.reason = reason
+        MergeError.__init__(
+            self,
+            error_class,
+            f"Spark failed while the MERGE ran: {reason}. Nothing was committed. Look at Spark's log, then run the "
+            "statement again.",
+        )
+
+
+class InternalMergeError(MergeError, RuntimeError):
+    """A defect of this package; nothing was committed, unless the message says so."""
+
+    def __init__(self, error: Exception) -> None:
+        MergeError.__init__(
+            self,
+            "INTERNAL_ERROR",
+            f"The MERGE failed by a defect of this package: {type(error).__name__}: {brief(error)}. Please report it "
+            "with the statement and the exception that caused this one.",
+        )
+
+
+class DamagedLogError(MergeError, ValueError):
+    """The log of a table is damaged or incomplete; nothing was done.
 
     Attributes:
         where: the table.
-        reason: what the store or its client says.
+        reason: what is wrong.
+    """
+
+    def __init__(self, reason: str, *, where: str, is_gap: bool = False) -> None:
+        self.where = where
+        self.reason = reason
+        MergeError.__init__(
+            self,
+            "DELTA_VERSIONS_NOT_CONTIGUOUS" if is_gap else "DELTA_STATE_RECOVER_ERROR",
+            f"The log of the table {where} {'has a gap' if is_gap else 'is damaged'}: {reason}. Nothing was changed. "
+            "Restore the files in _delta_log.",
+        )
+
+
+class StoreError(MergeError, OSError):
+    """The disk or the object store of a table refuses or does not answer; nothing was committed that is known of.
+
+    Attributes:
+        where: the table.
+        reason: what the operating system, the store or its client says.
     """
 
     def __init__(self, reason: str, *, where: str) -> None:
         self.where = where
         self.reason = reason
-        MergeError.__init__(
-            self,
-            "STORE_NOT_ACCESSIBLE",
-            f"The store of the table {where} cannot be used: {reason}. Check that the bucket exists, and endpoint and "
-            "credentials: Spark's settings spark.hadoop.fs.s3a.*, else the environment variables AWS_*.",
-        )
+        if _is_in_store(where):
+            error_class, place = "STORE_NOT_ACCESSIBLE", "store"
+            advice = (
+                "Check that the bucket exists, and endpoint and credentials: Spark's settings spark.hadoop.fs.s3a.*, "
+                "else the environment variables AWS_*."
+            )
+        else:
+            error_class, place, advice = "DISK_NOT_ACCESSIBLE", "disk", "Check its free space, and the permissions."
+        MergeError.__init__(self, error_class, f"The {place} of the table {where} cannot be used: {reason}. {advice}")
+
+
+def _is_in_store(location: str) -> bool:
+    return "://" in location
 
 
 class UncertainCommitError(StoreError):
-    """The store failed while the commit was written, so that it may be there; the merge's files stay, too."""
+    """The disk or store failed while the commit was written, so that it may be there; the merge's files stay, too."""
 
     def __init__(self, reason: str, *, where: str) -> None:
         StoreError.__init__(self, f"{reason} (perhaps the commit was made: look at the table's history)", where=where)

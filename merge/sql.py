@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
 
+from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
@@ -58,11 +59,12 @@ def merge_sql(
     Raises:
         MergeError: what is wrong, by Delta's or Spark's error class; the target is unchanged.
     """
-    try:
-        statement = parse_merge(sql, interleaved=interleaved)
-    except AnalysisError as error:
-        raise _as_spark_says(spark, sql, error) from error
-    return run_statement(spark, statement, tables=tables, logs=logs)
+    with merge_errors("of the statement"):
+        try:
+            statement = parse_merge(sql, interleaved=interleaved)
+        except AnalysisError as error:
+            raise _as_spark_says(spark, sql, error) from error
+        return run_statement(spark, statement, tables=tables, logs=logs)
 
 
 def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Exception:
@@ -90,6 +92,13 @@ def run_statement(
     logs: TableLogs = DELTA_LOGS,
 ) -> MergeResult:
     """Run a parsed MERGE statement; see ``merge_sql``."""
+    with merge_errors(statement.target):
+        return _run_statement(spark, statement, tables, logs)
+
+
+def _run_statement(
+    spark: SparkSession, statement: MergeStatement, tables: Mapping[str, str] | None, logs: TableLogs
+) -> MergeResult:
     paths = {name.lower(): path for name, path in (tables or {}).items()}
     target = _path(parse_name(statement.target), paths)
     if target is None:

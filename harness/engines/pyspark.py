@@ -15,7 +15,14 @@ from mergecheck.harness.spark.connect import make_active
 from mergecheck.harness.spark_values.error_classes import class_of
 from mergecheck.merge import merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
-from mergecheck.merge.errors import MergeError, StoreError, UnsupportedStatementError, UnsupportedTableError
+from mergecheck.merge.errors import (
+    InternalMergeError,
+    MergeError,
+    SparkFailedError,
+    StoreError,
+    UnsupportedStatementError,
+    UnsupportedTableError,
+)
 from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
@@ -75,9 +82,12 @@ def _merge(spark: SparkSession, sql: str, tables: dict[str, str]) -> MergeResult
         return merge_sql(spark, sql, tables=tables, interleaved=True)
     except StoreError as error:
         raise EngineDownError(error.message) from error
+    except (SparkFailedError, InternalMergeError) as error:
+        require_alive(spark, error)
+        return error
     except MergeError as error:
         return error
-    except Exception as error:  # noqa: BLE001 - the same
+    except Exception as error:  # noqa: BLE001 - a defect: every error of a merge is a MergeError
         require_alive(spark, error)
         return error
 

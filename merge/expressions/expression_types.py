@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pyspark.errors import PySparkException
 
-from mergecheck.merge.errors import AnalysisError, MergeError
+from mergecheck.merge.errors import AnalysisError, SparkFailedError
 from mergecheck.merge.expressions.resolved import source_column, target_column
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import quote_name
@@ -61,8 +61,8 @@ class SparkExpressionTypes:
     def _with_user_names(self, error: PySparkException) -> Exception:
         """Replace positional names in the message by the user's names."""
         known = from_spark(error)
-        if not isinstance(known, MergeError):
-            return error
+        if isinstance(known, SparkFailedError):
+            return known
         text = _POSITIONAL.sub(self._user_name, known.message)
         return AnalysisError(known.error_class, text.split("\n", maxsplit=1)[0])
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from sqlglot import exp
 
-from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, MergeError
+from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, MergeError, SparkFailedError
+from mergecheck.merge.reasons import cut, without_traces
 from mergecheck.merge.syntax.dialect import MergeDialect, quote_name
 from mergecheck.merge.syntax.expression_reader import parse_expression
 
@@ -31,22 +33,21 @@ _ANY_DECIMAL = "DECIMAL"
 _OVERFLOWING_UP_CAST = ("DECIMAL(19,0)", "BIGINT")  # no other cast that Spark calls an up-cast can overflow
 
 
-def from_spark(error: PySparkException | MergeError) -> PySparkException | MergeError:
+def from_spark(error: PySparkException | Py4JError | MergeError) -> MergeError:
     """Turn an exception of Spark into ours, under Spark's own error condition.
 
     The condition of an exception that is wrapped in another one is taken from its text. Overflow of a cast becomes
     ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` (R-252); ``explain`` finds out which cast it was. What comes from a lost
-    executor or connection, from a defect of Spark or from Python code that ran in it stays as it is.
+    executor or connection, from a defect of Spark or from Python code that ran in it is a ``SparkFailedError``.
     """
     if isinstance(error, MergeError):
         return error
-    text = str(error)
-    condition = spark_condition(error)
-    if condition is None or condition == _PYTHON_WORKER_CONDITION:
-        return error
+    condition = None if isinstance(error, Py4JError) else spark_condition(error)
+    message = spark_message(error, condition)
+    if isinstance(error, Py4JError) or condition is None or condition == _PYTHON_WORKER_CONDITION:
+        return SparkFailedError(condition or "SPARK_FAILED", message)
     if (error.getSqlState() or "").startswith(_SYSTEM_FAULTS):
-        return error
-    message = text.removeprefix(f"[{condition}]").strip()
+        return SparkFailedError(condition, message)
     if isinstance(error, AnalysisException | ParseException):
         return AnalysisError(condition, message)
     if condition.startswith(_NUMERIC_OVERFLOWS):
@@ -58,6 +59,13 @@ def from_spark(error: PySparkException | MergeError) -> PySparkException | Merge
     return ExecutionError(condition, message)
 
 
+def spark_message(error: PySparkException | Py4JError, condition: str | None) -> str:
+    """Give what Spark says, without its condition and without stack traces, and not at any length."""
+    text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+    text = without_traces(text).removeprefix(f"[{condition}]").strip()
+    return cut(text) or type(error).__name__
+
+
 def spark_condition(error: PySparkException) -> str | None:
     """Name Spark's own condition of an exception; None if it has none."""
     condition = error.getCondition()
@@ -67,7 +75,7 @@ def spark_condition(error: PySparkException) -> str | None:
     return condition
 
 
-def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> PySparkException | MergeError:
+def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> MergeError:
     """Turn an exception of Spark during a run into ours; see ``from_spark``.
 
     An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only if the cast to a column's type raised it, and the
@@ -85,13 +93,13 @@ def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedM
     written = (assignment.value for clause in statement.clauses for assignment in clause.assignments)
     if len(columns) <= _count(to, written):
         condition = spark_condition(error) or known.error_class
-        return ExecutionError(condition, text.removeprefix(f"[{condition}]").strip())
+        return ExecutionError(condition, spark_message(error, condition))
     origin = f' of "{found["from"]}" type' if found and "from" in found.groupdict() else ""
     names = " or ".join(dict.fromkeys(quote_name(name) for name in columns))
     return CastOverflowError(
         known.error_class,
         f'Failed to write a value{origin} into the "{to}" type column {names} due to an overflow. Use `try_cast` on '
-        f"the input value to tolerate overflow and return NULL instead. Spark said: {text}",
+        f"the input value to tolerate overflow and return NULL instead. Spark said: {spark_message(error, None)}",
     )
 
 

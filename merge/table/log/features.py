@@ -21,7 +21,7 @@ SUPPORTED_FEATURES = frozenset(
 DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "columnMapping", "deletionVectors", "inCommitTimestamp"})
 
 # Table property -> the feature that it switches on when it is "true".
-_ENABLING_PROPERTIES: Mapping[str, str] = {
+ENABLING_PROPERTIES: Mapping[str, str] = {
     "delta.enableDeletionVectors": "deletionVectors",
     "delta.enableRowTracking": "rowTracking",
     "delta.enableTypeWidening": "typeWidening",
@@ -98,5 +98,5 @@ def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
             yield "columnMapping"
         elif value.lower() not in _ONLY_VALUES.get(name, {value.lower()}):
             yield f"{name} = {value}"
-        elif name in _ENABLING_PROPERTIES and value.lower() == "true":
-            yield _ENABLING_PROPERTIES[name]
+        elif name in ENABLING_PROPERTIES and value.lower() == "true":
+            yield ENABLING_PROPERTIES[name]

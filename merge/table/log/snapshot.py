@@ -17,7 +17,9 @@ from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
 from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
+from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, flag
 from mergecheck.merge.table.log.protocol import Protocol
+from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, is_in_store, table_location
 from mergecheck.merge.table.storage.store_access import StoreAccess, store_access
@@ -26,10 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
-
-CHANGE_DATA_FEED = "delta.enableChangeDataFeed"
-APPEND_ONLY = "delta.appendOnly"
-AUTO_OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +107,7 @@ class Snapshot:
 
     def flag(self, name: str) -> bool:
         """Read a boolean table property; absent means false."""
-        return self.properties.get(name, "false").lower() == "true"
+        return flag(self.properties, name)
 
 
 def read_snapshot(
@@ -122,23 +120,29 @@ def read_snapshot(
 
     Raises:
         AnalysisError: there is no Delta table at the path (R-140).
-        StoreError: the store refuses, or does not answer.
+        StoreError: the disk or the store refuses, or does not answer.
+        DamagedLogError: the log is damaged or incomplete.
         UnsupportedTableError: the table has features that this package lacks, or lies in a store that cannot be read.
     """
     location = table_location(path)
     if access is None and is_in_store(location):
         access = StoreAccess()
-    try:
-        table = _open_log(location, version, access)
-    except TableNotFoundError as error:
-        raise AnalysisError(
-            "DELTA_MISSING_DELTA_TABLE",
-            f"{path} is not a Delta table. Give the directory that holds _delta_log, or create the table first.",
-        ) from error
-    except DeltaError as error:
-        if not is_columnless(error):
-            raise
-        return _columnless_snapshot(location, access)
+    with log_errors(location):
+        try:
+            table = _open_log(location, version, access)
+        except TableNotFoundError as error:
+            raise AnalysisError(
+                "DELTA_MISSING_DELTA_TABLE",
+                f"{path} is not a Delta table. Give the directory that holds _delta_log, or create the table first.",
+            ) from error
+        except DeltaError as error:
+            if not is_columnless(error):
+                raise
+            return _columnless_snapshot(location, access)
+        return _snapshot(table, location, app_id=app_id, access=access)
+
+
+def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: StoreAccess | None) -> Snapshot:
     metadata, protocol = table.metadata(), _protocol(table)
     last = table.transaction_version(app_id) if app_id else None
     snapshot = Snapshot(

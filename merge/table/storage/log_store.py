@@ -12,6 +12,8 @@ import obstore
 from obstore.exceptions import AlreadyExistsError
 
 from mergecheck.merge.errors import StoreError, UncertainCommitError
+from mergecheck.merge.reasons import brief
+from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import is_in_store
 from mergecheck.merge.table.storage.storage import flush_to_disk, open_storage
@@ -36,8 +38,11 @@ class LogStore:
 
         Raises:
             FileNotFoundError: there is no such version.
+            DamagedLogError: it holds what no log holds.
         """
-        return tuple(json.loads(line) for line in self._content(version).decode().splitlines() if line.strip())
+        content = self._content(version)
+        with log_errors(self._location):
+            return tuple(_action(line) for line in content.decode().split("\n") if line.strip())
 
     def read_from(self, version: int) -> Iterator[tuple[int, tuple[Action, ...]]]:
         """Read the actions of a version and of all that follow it, each with its number."""
@@ -63,12 +68,17 @@ class LogStore:
             with store_errors(self._location):
                 obstore.put(self._client, log_file(version), content, mode="create", use_multipart=False)
         except StoreError as error:
+            if not is_in_store(self._location):
+                raise  # a local file appears with all its content, or not at all
             raise UncertainCommitError(error.reason, where=error.where) from error
         except AlreadyExistsError:
             # The client repeats a request that failed, although the first one may have been served.
             return is_in_store(self._location) and self._content(version) == content
         if not is_in_store(self._location):
-            flush_to_disk(f"{self._location}/{log_file(version)}")  # before anybody hears of success
+            try:
+                flush_to_disk(f"{self._location}/{log_file(version)}")  # before anybody hears of success
+            except OSError as error:
+                raise UncertainCommitError(brief(error), where=self._location) from error
         return True
 
     def is_there(self) -> bool:
@@ -79,6 +89,17 @@ class LogStore:
     def _content(self, version: int) -> bytes:
         with store_errors(self._location):
             return bytes(obstore.get(self._client, log_file(version)).bytes())
+
+
+def _action(line: str) -> Action:
+    """Parse a line. An action is an object of objects, and those that name a file have its path."""
+    action = json.loads(line)
+    if not isinstance(action, dict) or not all(isinstance(given, dict) for given in action.values()):
+        raise ValueError(f"a line is no action: {line:.60}")
+    for kind in ("add", "remove", "cdc"):
+        if kind in action and not isinstance(action[kind].get("path"), str):
+            raise ValueError(f"{kind} without a path: {line:.60}")
+    return action
 
 
 def log_file(version: int) -> str:

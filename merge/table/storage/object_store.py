@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import tempfile
-import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +17,8 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from mergecheck.merge.errors import StoreError
-from mergecheck.merge.table.storage.paths import bucket_and_key, is_in_store
+from mergecheck.merge.reasons import brief
+from mergecheck.merge.table.storage.paths import bucket_and_key
 from mergecheck.merge.table.storage.store_access import StoreAccess
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 STORE_ERRORS = (BaseError, OSError)
 """What the client of a store raises."""
-
-_MAX_REASON = 400
-_NOT_TEXT = re.compile(r"\x1b\[\d*m|↳")  # delta-rs draws a tree in colours
 
 
 class ObjectStorage:
@@ -95,26 +91,17 @@ def new_client(bucket: str, prefix: str | None, access: StoreAccess, **options: 
 
 @contextlib.contextmanager
 def store_errors(location: str) -> Iterator[None]:
-    """Name the table in errors of a store's client; local tables keep theirs, and so does whatever is not there.
+    """Name the table in errors of a store's client; what is not there, or is there already, stays as it is.
 
     Raises:
         StoreError: in place of the client's own.
     """
-    if not is_in_store(location):
-        yield
-        return
     try:
         yield
     except (FileNotFoundError, AlreadyExistsError):
         raise
     except STORE_ERRORS as error:
         raise StoreError(brief(error), where=location) from error
-
-
-def brief(error: Exception) -> str:
-    """Shorten a client's error to one line without the details of the client."""
-    text = _NOT_TEXT.sub(" ", str(error).partition("Debug source")[0])
-    return textwrap.shorten(text, _MAX_REASON, placeholder=" ...") or type(error).__name__
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,9 +10,11 @@ from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read a
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.merge.errors import AnalysisError, ExecutionError
+from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError
+from mergecheck.merge.reasons import brief
+from mergecheck.merge.table.log.properties import num_indexed_columns
 from mergecheck.merge.table.storage.log_store import LogStore
-from mergecheck.merge.table.storage.object_store import STORE_ERRORS, brief
+from mergecheck.merge.table.storage.object_store import STORE_ERRORS
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
 
 SOURCE_COUNT = "source"
 _COUNTED = (DATA_FILE, CHANGE_FILE, ROW_COUNT, SOURCE_COUNT)
-_NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
-_DEFAULT_INDEXED_COLUMNS = 32
 
 _logger = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ class TableWriter:
         try:
             kept = LogStore(location, access).paths_after(self.snapshot.version)
             failed = open_storage(location, access).delete_files(containing=self.write_id, kept=kept)
-        except STORE_ERRORS as error:  # a store that is gone; the merge has failed for a reason of its own
+        except (MergeError, *STORE_ERRORS) as error:  # a store that is gone; the merge has failed for its own reason
             failed = {f"*{self.write_id}*": brief(error)}
         for path, reason in failed.items():
             _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
@@ -179,7 +179,6 @@ class TableWriter:
                 "Data written into Delta needs to contain at least one non-partitioned column, but the table is "
                 f"partitioned by all of {', '.join(partition_columns)}. Add a column that is not a partition column.",
             )
-        num_indexed = self.snapshot.properties.get(_NUM_INDEXED_COLUMNS, _DEFAULT_INDEXED_COLUMNS)
         return WriteTask(
             location=self.snapshot.location,
             write_id=self.write_id,
@@ -188,7 +187,7 @@ class TableWriter:
             routes=routes(change_data=change_data),
             not_null=tuple(not_null_paths(self.schema)),
             checked=bool(self.checks),
-            num_indexed_columns=int(num_indexed) if self.collect_stats else None,
+            num_indexed_columns=num_indexed_columns(self.snapshot.properties) if self.collect_stats else None,
             access=self.snapshot.access,
         )
 

@@ -1,0 +1,53 @@
+"""The outer boundary: whatever is raised inside a merge leaves it as a ``MergeError`` that has the cause attached.
+
+Most errors are translated where they come from: those of the log in ``table/log/log_errors``, those of a disk or a
+store in ``table/storage/object_store``, those of Spark in ``expressions/spark_errors``. What still arrives here comes
+from somewhere else in Spark or Python, or is a defect of this package.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from mergecheck.merge.errors import (
+    InternalMergeError,
+    MergeError,
+    SparkFailedError,
+    StoreError,
+    UnsupportedStatementError,
+)
+from mergecheck.merge.expressions.spark_errors import from_spark
+from mergecheck.merge.reasons import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def merge_errors(where: str) -> Iterator[None]:
+    """Turn every error of a block into ours.
+
+    Args:
+        where: the table, for messages.
+
+    Raises:
+        MergeError: in place of any other exception.
+    """
+    try:
+        yield
+    except MergeError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        raise from_spark(error) from error
+    except ConnectionError as error:  # nobody listens where the JVM was
+        raise SparkFailedError("SPARK_FAILED", brief(error)) from error
+    except OSError as error:
+        raise StoreError(brief(error), where=where) from error
+    except RecursionError as error:
+        raise UnsupportedStatementError("a statement that is nested so deeply") from error
+    except Exception as error:
+        raise InternalMergeError(error) from error
