@@ -10,9 +10,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from mergecheck.merge.errors import (
     InternalMergeError,
     MergeError,
@@ -20,7 +17,7 @@ from mergecheck.merge.errors import (
     StoreError,
     UnsupportedStatementError,
 )
-from mergecheck.merge.expressions.spark_errors import from_spark
+from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS, from_spark
 from mergecheck.merge.reasons import brief
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ def merge_errors(where: str) -> Iterator[None]:
         yield
     except MergeError:
         raise
-    except (PySparkException, Py4JError) as error:
+    except SPARK_ERRORS as error:
         raise from_spark(error) from error
     except ConnectionError as error:  # nobody listens where the JVM was
         raise SparkFailedError("SPARK_FAILED", brief(error)) from error

@@ -7,7 +7,6 @@ from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read a
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from mergecheck.merge.boundary import merge_errors
@@ -30,7 +29,7 @@ from mergecheck.merge.executors.source import (
     prepare_source,
 )
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
-from mergecheck.merge.expressions.spark_errors import explain, from_spark
+from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS, explain, from_spark, spark_text
 from mergecheck.merge.metrics import (
     ExecutionPath,
     PathResult,
@@ -55,6 +54,8 @@ from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from mergecheck.merge.expressions.resolved import ResolvedMerge
@@ -124,7 +125,7 @@ def run_merge(
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 return command.run(attempt)
-            except PySparkException as error:
+            except SPARK_ERRORS as error:
                 if not _lost_source(error):
                     raise from_spark(error) from error
                 _logger.warning("A block of the materialised source was lost in attempt %d.", attempt)
@@ -135,8 +136,8 @@ def run_merge(
     )
 
 
-def _lost_source(error: PySparkException) -> bool:
-    return _LOST_BLOCK in str(error)
+def _lost_source(error: PySparkException | Py4JError) -> bool:
+    return _LOST_BLOCK in spark_text(error)
 
 
 def _placed(error: MergeError, snapshot: Snapshot) -> MergeError:
@@ -183,7 +184,7 @@ class _Command:
             raise  # a commit may mention the files
         except BaseException as error:
             writer.remove_orphans()
-            if isinstance(error, PySparkException) and not _lost_source(error):
+            if isinstance(error, SPARK_ERRORS) and not _lost_source(error):
                 raise _placed(explain(error, self.statement, merge), snapshot) from error
             raise
 

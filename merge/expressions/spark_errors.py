@@ -20,10 +20,16 @@ if TYPE_CHECKING:
     from mergecheck.merge.expressions.resolved import ResolvedMerge
     from mergecheck.merge.syntax.statement import MergeStatement
 
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What calls of Spark raise."""
+
 # SQLSTATE classes of faults of the system, not of the statement or the data.
 _SYSTEM_FAULTS = ("XX", "08", "53", "57", "58")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _PYTHON_WORKER_CONDITION = "PYTHON_EXCEPTION"
+_NO_CONDITION = "SPARK_FAILED"
+_SQL_STATE = re.compile(r"SQLSTATE: (\w{5})")
+_JAVA_CLASS = re.compile(r"(?:[\w.$]+:)?")
 _NUMERIC_OVERFLOWS = ("CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OUT_OF_SUPPORTED_RANGE")
 _FROM_TO = re.compile(r'of (?:the )?type "?(?P<from>[^"]+?)"? cannot be cast to "?(?P<to>[A-Z]+(?:\([0-9, ]+\))?)')
 _DECIMAL = re.compile(r"cannot be represented as (?P<to>Decimal\(\d+, ?\d+\))", re.IGNORECASE)
@@ -42,12 +48,10 @@ def from_spark(error: PySparkException | Py4JError | MergeError) -> MergeError:
     """
     if isinstance(error, MergeError):
         return error
-    condition = None if isinstance(error, Py4JError) else spark_condition(error)
+    condition = spark_condition(error)
     message = spark_message(error, condition)
-    if isinstance(error, Py4JError) or condition is None or condition == _PYTHON_WORKER_CONDITION:
-        return SparkFailedError(condition or "SPARK_FAILED", message)
-    if (error.getSqlState() or "").startswith(_SYSTEM_FAULTS):
-        return SparkFailedError(condition, message)
+    if condition is None or condition == _PYTHON_WORKER_CONDITION or _is_fault_of_system(error):
+        return SparkFailedError(condition or _NO_CONDITION, message)
     if isinstance(error, AnalysisException | ParseException):
         return AnalysisError(condition, message)
     if condition.startswith(_NUMERIC_OVERFLOWS):
@@ -61,21 +65,40 @@ def from_spark(error: PySparkException | Py4JError | MergeError) -> MergeError:
 
 def spark_message(error: PySparkException | Py4JError, condition: str | None) -> str:
     """Give what Spark says, without its condition and without stack traces, and not at any length."""
-    text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
-    text = without_traces(text).removeprefix(f"[{condition}]").strip()
-    return cut(text) or type(error).__name__
+    text = without_traces(spark_text(error))
+    before, found, message = text.partition(f"[{condition}]")
+    return cut(message.strip() if found and _JAVA_CLASS.fullmatch(before.strip()) else text) or type(error).__name__
 
 
-def spark_condition(error: PySparkException) -> str | None:
+def spark_text(error: PySparkException | Py4JError) -> str:
+    """Give all that an exception of Spark says.
+
+    PySpark has no exception of its own for a ``SparkException``, such as a job's. It leaves Py4J's, which asks the JVM.
+    """
+    if not isinstance(error, Py4JJavaError):
+        return str(error)
+    try:
+        return str(error.java_exception)
+    except Py4JError:  # the JVM is gone since
+        return str(error.errmsg)
+
+
+def spark_condition(error: PySparkException | Py4JError) -> str | None:
     """Name Spark's own condition of an exception; None if it has none."""
-    condition = error.getCondition()
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
     if condition in {None, "USER_RAISED_EXCEPTION"}:
-        quoted = [name for name in _CONDITION.findall(str(error)) if name != "USER_RAISED_EXCEPTION"]
+        quoted = [name for name in _CONDITION.findall(spark_text(error)) if name != "USER_RAISED_EXCEPTION"]
         return quoted[-1] if quoted else condition  # the innermost cause is the last
     return condition
 
 
-def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedMerge) -> MergeError:
+def _is_fault_of_system(error: PySparkException | Py4JError) -> bool:
+    state = error.getSqlState() if isinstance(error, PySparkException) else None
+    found = _SQL_STATE.search(spark_text(error))
+    return (state or (found[1] if found else "")).startswith(_SYSTEM_FAULTS)
+
+
+def explain(error: PySparkException | Py4JError, statement: MergeStatement, merge: ResolvedMerge) -> MergeError:
     """Turn an exception of Spark during a run into ours; see ``from_spark``.
 
     An overflow is Delta's ``DELTA_CAST_OVERFLOW_IN_TABLE_WRITE`` only if the cast to a column's type raised it, and the
@@ -85,7 +108,7 @@ def explain(error: PySparkException, statement: MergeStatement, merge: ResolvedM
     known = from_spark(error)
     if not isinstance(known, CastOverflowError):
         return known
-    text = str(error)
+    text = spark_text(error)
     found = _FROM_TO.search(text) or _DECIMAL.search(text)
     to = found["to"].upper() if found else _ANY_DECIMAL if _TOO_MANY_DIGITS.search(text) else ""
     is_up_cast = found is not None and (found.groupdict().get("from"), to) == _OVERFLOWING_UP_CAST

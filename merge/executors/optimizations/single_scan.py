@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark user knows
 
 from mergecheck.merge.errors import MergeError
@@ -24,6 +23,7 @@ from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, h
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.run import has_inserts, is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
@@ -72,7 +72,7 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
             written = run.writer.write(
                 output, change_data=run.records_changes, in_one_task=True, function=write_touched_files
             )
-        except (MergeError, PySparkException) as error:
+        except (MergeError, *SPARK_ERRORS) as error:
             _logger.debug("The single scan failed, so two scans tell what is wrong: %s", error)
             return None
     return None if written.reported(AMBIGUOUS) else _result(run, written, join_type)
