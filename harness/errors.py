@@ -32,6 +32,10 @@ class BadSettingError(UserInputError):
     """A setting of a case has a value that the engine refuses."""
 
 
+class OutputError(MergecheckError, RuntimeError):
+    """The results of a run cannot be written."""
+
+
 class EngineDownError(MergecheckError, RuntimeError):
     """The engine or its infrastructure failed; nothing is known about the merge."""
 

@@ -24,10 +24,10 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame
 
-from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
+from mergecheck.merge.expressions.boundary import merge_errors
 from mergecheck.merge.resolution.delta_merge_into import check_clauses
 from mergecheck.merge.syntax.dialect import parse_name
 from mergecheck.merge.syntax.expression_reader import parse_expression

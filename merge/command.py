@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.conf import MergeConf
 from mergecheck.merge.errors import ExecutionError, MergeError, SparkFailedError, StoreError, UncertainCommitError
 from mergecheck.merge.executors.optimizations.one_task import shuffles_to_one_task
@@ -28,6 +27,7 @@ from mergecheck.merge.executors.source import (
     materialization_reason,
     prepare_source,
 )
+from mergecheck.merge.expressions.boundary import merge_errors
 from mergecheck.merge.expressions.expression_types import SparkExpressionTypes
 from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS, explain, from_spark, spark_text
 from mergecheck.merge.metrics import (

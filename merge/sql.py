@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
 
-from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.command import run_merge
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.executors.source import MergeSource
+from mergecheck.merge.expressions.boundary import merge_errors
 from mergecheck.merge.expressions.functions import subqueries
 from mergecheck.merge.expressions.spark_errors import from_spark
 from mergecheck.merge.syntax.dialect import parse_name

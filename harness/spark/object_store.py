@@ -11,8 +11,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError
 
 from mergecheck.harness.errors import UserInputError
-from mergecheck.merge.errors import UnsupportedTableError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import UnsupportedTableError, brief
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS, new_client
 from mergecheck.merge.table.storage.paths import bucket_and_key, table_location
 from mergecheck.merge.table.storage.store_access import CREDENTIAL_SETTINGS, StoreAccess, access_by_environment

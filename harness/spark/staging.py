@@ -16,7 +16,7 @@ import obstore
 
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import brief
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from sqlglot import exp
 
-from mergecheck.merge.errors import AnalysisError, CastOverflowError, ExecutionError, MergeError, SparkFailedError
-from mergecheck.merge.reasons import cut, without_traces
+from mergecheck.merge.errors import (
+    AnalysisError,
+    CastOverflowError,
+    ExecutionError,
+    MergeError,
+    SparkFailedError,
+    cut,
+    without_traces,
+)
 from mergecheck.merge.syntax.dialect import MergeDialect, quote_name
 from mergecheck.merge.syntax.expression_reader import parse_expression
 

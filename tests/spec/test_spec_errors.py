@@ -19,7 +19,6 @@ from merge_tables import SOURCE_SCHEMA, UPSERT, Table, arrow, create
 from py4j.protocol import Py4JNetworkError
 
 from mergecheck.merge import command
-from mergecheck.merge.boundary import merge_errors
 from mergecheck.merge.errors import (
     DamagedLogError,
     ExecutionError,
@@ -30,8 +29,11 @@ from mergecheck.merge.errors import (
     StoreError,
     UnsupportedStatementError,
     UnsupportedTableError,
+    brief,
+    cut,
+    without_traces,
 )
-from mergecheck.merge.reasons import brief, cut, without_traces
+from mergecheck.merge.expressions.boundary import merge_errors
 from mergecheck.merge.sql import merge_sql
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
 from mergecheck.merge.table.storage.workers import run_in_workers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import logging
@@ -16,7 +15,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.errors import OutputError, UserInputError
 from mergecheck.harness.report.render import escape
 from mergecheck.harness.specification.citations import with_titles
 from mergecheck.reference.errors import shortened
@@ -79,8 +78,14 @@ def discard_output() -> None:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line what a reader that is gone means; rich would end the process."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        """End the run with a message; rich would end the process without one."""
+        raise output_gone()
+
+
+def output_gone() -> OutputError:
+    """Say that nobody reads what is written, and write no more."""
+    discard_output()
+    return OutputError("cannot read or write: nobody reads the output any more")
 
 
 def stdout() -> Console:
@@ -124,8 +129,11 @@ def emit_json(document: dict[str, Any]) -> None:
     """Write the one JSON document of a ``--json`` run."""
     results = click.get_current_context().find_object(Results)
     stream = sys.stdout if results is None else results.stream
-    stream.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
-    stream.flush()
+    try:
+        stream.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
+        stream.flush()
+    except BrokenPipeError as error:  # click would end the process
+        raise output_gone() from error
 
 
 def write_page(path: Path, text: str) -> None:

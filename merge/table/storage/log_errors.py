@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from mergecheck.merge.errors import DamagedLogError, MergeError, StoreError, UnsupportedTableError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import DamagedLogError, MergeError, StoreError, UnsupportedTableError, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,7 @@ from urllib.parse import unquote
 import obstore
 from obstore.exceptions import AlreadyExistsError
 
-from mergecheck.merge.errors import StoreError, UncertainCommitError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import StoreError, UncertainCommitError, brief
 from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import is_in_store

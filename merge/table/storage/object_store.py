@@ -16,8 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
-from mergecheck.merge.errors import StoreError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import StoreError, brief
 from mergecheck.merge.table.storage.paths import bucket_and_key
 from mergecheck.merge.table.storage.store_access import StoreAccess
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read a
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, brief
 from mergecheck.merge.table.log.properties import num_indexed_columns
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 from sqlglot import exp
 
-from mergecheck.merge.errors import MergeError
+from mergecheck.merge.errors import MergeError, SparkFailedError
 from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpression, ResolvedMerge
 from mergecheck.merge.expressions.spark_errors import explain
 from mergecheck.merge.syntax.statement import ActionType, Assignment, Clause, ClauseKind, MergeStatement
@@ -106,6 +106,8 @@ def test_all_other_errors_keep_sparks_class(condition: str, message: str, writte
 
 
 def test_faults_of_the_system_are_not_explained() -> None:
-    """What is neither the statement's nor the data's fault stays as it is."""
+    """What is neither the statement's nor the data's fault is Spark's failure."""
     failure = PySparkException("Connection refused")
-    assert explain(failure, cast("MergeStatement", None), cast("ResolvedMerge", None)) is failure
+    found = explain(failure, cast("MergeStatement", None), cast("ResolvedMerge", None))
+    assert isinstance(found, SparkFailedError)
+    assert "Connection refused" in found.message

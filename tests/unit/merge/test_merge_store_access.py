@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from mergecheck.merge.errors import StoreError, UncertainCommitError, UnsupportedTableError
-from mergecheck.merge.reasons import brief
+from mergecheck.merge.errors import StoreError, UncertainCommitError, UnsupportedTableError, brief
 from mergecheck.merge.table.reading.scan import location_of
 from mergecheck.merge.table.storage.paths import file_location, table_location
 from mergecheck.merge.table.storage.store_access import StoreAccess, store_access

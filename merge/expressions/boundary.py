@@ -16,9 +16,9 @@ from mergecheck.merge.errors import (
     SparkFailedError,
     StoreError,
     UnsupportedStatementError,
+    brief,
 )
 from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS, from_spark
-from mergecheck.merge.reasons import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
