@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _GAP: Final = "found gap"
 _UNSUPPORTED: Final = "Unsupported: "
-_NO_ERRORS: Final = (MergeError, KeyboardInterrupt, SystemExit, GeneratorExit)
+_PANIC: Final = "PanicException"  # of Rust code; no module has the class
 
 
 @contextlib.contextmanager
@@ -26,11 +26,13 @@ def log_errors(location: str) -> Iterator[None]:
     """
     try:
         yield
-    except _NO_ERRORS:
+    except MergeError:
         raise
     except OSError as error:
         raise StoreError(brief(error), where=location) from error
-    except BaseException as error:  # a panic of Rust code is no Exception
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+            raise
         reason = brief(error)
         if _UNSUPPORTED in reason:
             raise UnsupportedTableError([reason.partition(_UNSUPPORTED)[2]], where=location) from error
