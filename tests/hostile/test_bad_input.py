@@ -19,6 +19,7 @@ from mergecheck.harness.cli.main import main
 from mergecheck.harness.cli.output.terminal import error_line, show
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.scale.tables.spec import make_spec
 from mergecheck.reference.case.case_file import parse_cases
 from mergecheck.reference.case.error_pattern import BadPatternError, matches, require_pattern
 from mergecheck.reference.errors import CaseFormatError, shortened
@@ -135,6 +136,19 @@ def test_a_setting_that_names_no_variant_is_bad_input() -> None:
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "1e999"])
 def test_only_finite_times_are_times(value: str) -> None:
     assert outcome_of(["fuzz", "--engine", "duckdb", "--max-time", value])[0] is Outcome.REFUSED
+
+
+def test_a_size_of_many_digits_is_bad_input() -> None:
+    assert outcome_of(["scale", "--memory-limit", "9" * 400 + "GB"])[0] is Outcome.REFUSED
+
+
+def test_the_statement_of_a_scale_spec_may_read_its_own_tables_only() -> None:
+    """A saved spec comes from anywhere."""
+    spec = json.loads(make_spec(shape="upsert", rows=10, files=None, seed=1).to_json())
+    spec["statement"] = spec["statement"].replace("USING source", "USING text.`/etc/passwd`")
+    outcome, output = outcome_of(["scale", "{folder}/spec.json"], spec_json=json.dumps(spec))
+    assert outcome is Outcome.REFUSED
+    assert "which is no table of the case" in output
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{9999999999}", "(" * 3_000])

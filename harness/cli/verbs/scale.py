@@ -21,6 +21,7 @@ from mergecheck.harness.scale.run import Limits, run_scale
 from mergecheck.harness.scale.tables.shapes import SHAPES
 from mergecheck.harness.scale.tables.spec import DEFAULT_ROWS, load_spec, make_spec
 from mergecheck.harness.scale.text import report_json, report_lines, summary_line
+from mergecheck.harness.trust.case import require_harmless
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.scale.tables.spec import ScaleSpec
 
 _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MISMATCH)
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 _MIN_MEMORY = 2**29
 
 
@@ -138,7 +139,9 @@ def _specs(
     if path is not None:
         if any(option is not None for option in (rows, files, seed)) or shapes:
             raise click.UsageError("SPEC defines rows, files, seed and shape: give either SPEC or these options")
-        return [load_spec(path)]
+        spec = load_spec(path)
+        require_harmless(spec.case(), str(path), advice="A spec may merge its own two tables only.")
+        return [spec]
     seed = secrets.randbelow(2**31) if seed is None else seed
     names = shapes or tuple(shape.name for shape in SHAPES)
     return [make_spec(shape=name, rows=rows or DEFAULT_ROWS, files=files, seed=seed) for name in names]
