@@ -49,8 +49,8 @@ def arrow(rows: Rows, names: tuple[str, ...] = ("id", "v")) -> pa.Table:
     return pa.table({name: pa.array([row[i] for row in rows], types[i]) for i, name in enumerate(names)})
 
 
-class _StoppedError(Exception):
-    """A merge was stopped on purpose."""
+class _StoppedError(BaseException):
+    """A merge was stopped on purpose; no ``Exception``, which the merge would turn into an error of its own."""
 
 
 @dataclass(frozen=True, slots=True)
