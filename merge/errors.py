@@ -208,13 +208,17 @@ _DETAILS = re.compile(
 )
 # delta-rs draws a tree in colours.
 _NOT_TEXT = re.compile(r"\x1b\[\d*m|↳")
+# How a store says what is wrong, among much that is of no use to a reader.
+_STORE_ERROR = re.compile(
+    r"(<\?xml[^>]*>\s*)?<Error>.*?<Code>(.*?)</Code>.*?<Message>(.*?)</Message>.*?</Error>", re.DOTALL
+)
 _LAST_LINE = re.compile(r"^(?P<kind>[\w.]+(?:Error|Exception|Invalid)\b.*)$", re.MULTILINE)
 _OF_PYTHON = "Traceback (most recent call last)"
 
 
 def brief(error: BaseException) -> str:
     """Shorten an error of another library to one line."""
-    text = _NOT_TEXT.sub(" ", without_traces(str(error)))
+    text = _STORE_ERROR.sub(r"\2: \3", _NOT_TEXT.sub(" ", without_traces(str(error))))
     return textwrap.shorten(text, _MAX_REASON, placeholder=" ...") or type(error).__name__
 
 
