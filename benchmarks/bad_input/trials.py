@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from mergecheck.harness.cli.main import main
+from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mergecheck.harness.cli.main import main as run  # noqa: PLC0415 - the parent needs none of it
+    from mergecheck.harness.cli.command_line import main as run  # noqa: PLC0415 - the parent needs none of it
 
     return run(arguments)
 

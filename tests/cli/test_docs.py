@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mergecheck.harness.cli.main import cli
+from mergecheck.harness.cli.command_line import cli
 from mergecheck.merge.conf import SETTING_NAMES
 
 if TYPE_CHECKING:

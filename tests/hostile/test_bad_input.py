@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from benchmarks.bad_input.inputs import BadInput, bad_inputs
 from benchmarks.bad_input.trials import MAX_MESSAGE_BYTES, Outcome, input_folder, try_here
-from mergecheck.harness.cli.main import main
+from mergecheck.harness.cli.command_line import main
 from mergecheck.harness.cli.output.terminal import error_line, show
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.errors import UserInputError
