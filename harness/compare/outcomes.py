@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 REFERENCE = "reference"
 EXPECT = "expect"
 
-BREAKDOWNS = ("CRASHED", "TIMED_OUT", "INTERNAL:", "FATAL:")
+CRASHED, TIMED_OUT = "CRASHED", "TIMED_OUT"
+"""Error classes of an engine whose process ended, or had no answer in time."""
+
+BREAKDOWNS = (CRASHED, TIMED_OUT, "INTERNAL:", "FATAL:")
 """How the classes of errors begin that are never a right refusal, even of a statement that must be refused."""
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+NUMBERS = "operationMetrics has numbers instead of texts"
+"""How the fault of a writer begins whose metrics are no texts (R-501)."""
+
 _DELTA = "spark.databricks.delta."
 _METRICS = f"{_DELTA}history.metricsEnabled"
 _USER_METADATA = f"{_DELTA}commitInfo.userMetadata"
@@ -32,7 +35,7 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
     if numbers := sorted(
         name for name, value in (info.get("operationMetrics") or {}).items() if not isinstance(value, str)
     ):
-        yield "R-501", f"operationMetrics has numbers instead of texts: {', '.join(numbers)}"
+        yield "R-501", f"{NUMBERS}: {', '.join(numbers)}"
     if info.get("userMetadata") != conf.get(_USER_METADATA):
         yield "R-714", f"userMetadata is {info.get('userMetadata')!r}, the setting is {conf.get(_USER_METADATA)!r}"
     wanted = [(conf[_APP_ID], int(conf[_APP_VERSION]))] if _APP_ID in conf and _APP_VERSION in conf else []

@@ -14,7 +14,9 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
+from mergecheck.harness.compare.outcomes import CRASHED, TIMED_OUT
 from mergecheck.harness.errors import EngineDownError
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +62,23 @@ class WorkerProcess:
             EngineDownError: if it does not even start.
         """
         return self._exchange(self._started(), request, timeout=timeout)
+
+    def answer(self, request: dict[str, Any], *, timeout: float) -> dict[str, Any] | Rejection:
+        """Send a request about a case; a child that ends or takes too long is the engine's answer to it.
+
+        Args:
+            request: any JSON object.
+            timeout: seconds to wait.
+
+        Raises:
+            EngineDownError: if the child does not even start.
+        """
+        try:
+            return self.ask(request, timeout=timeout)
+        except WorkerLostError as error:
+            return Rejection(error_class=CRASHED, message=str(error))
+        except WorkerTimeoutError as error:
+            return Rejection(error_class=TIMED_OUT, message=str(error))
 
     def _exchange(self, child: subprocess.Popen[str], request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
         try:

@@ -9,7 +9,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -24,7 +24,7 @@ from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_ME
 from mergecheck.harness.engines.delta_rs.releases import features_off, knows_string_view, requirements
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
-from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.spark.temp_dirs import scratch_directory
@@ -180,7 +180,7 @@ class DeltaRsEngine:
             "stream": calls.stream,
             "clauses": calls.clauses,
         }
-        answer = self._ask(request)
+        answer = self._worker.answer(request, timeout=_TIMEOUT)
         if isinstance(answer, Rejection):
             return replace(answer, unchanged=is_unchanged(case.target, path))
         if "lacks" in answer:
@@ -202,7 +202,7 @@ class DeltaRsEngine:
     def _with_feed(self, outcome: TableOutcome, path: Path, out: Path) -> TableOutcome | Rejection:
         """Read the change feed by ``load_cdf`` too, in the releases that have it."""
         request = {"do": "changes", "path": str(path), "version": newest_version(path), "out": str(out)}
-        answer = self._ask(request)
+        answer = self._worker.answer(request, timeout=_TIMEOUT)
         if isinstance(answer, Rejection) or "lacks" in answer:
             return outcome if isinstance(answer, dict) else answer
         if "error" in answer:
@@ -214,14 +214,6 @@ class DeltaRsEngine:
                 return with_library_feed(outcome, pa.ipc.open_stream(file).read_all())
         except (pa.ArrowException, ValueError) as error:
             return Rejection(error_class=UNREADABLE_FEED, message=f"{type(error).__name__}: {error}")
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any] | Rejection:
-        try:
-            return self._worker.ask(request, timeout=_TIMEOUT)
-        except WorkerLostError as error:
-            return Rejection(error_class="CRASHED", message=str(error))
-        except WorkerTimeoutError as error:
-            return Rejection(error_class="TIMED_OUT", message=str(error))
 
 
 def error_class(name: str, message: str) -> str:

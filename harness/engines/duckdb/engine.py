@@ -18,7 +18,7 @@ from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
 from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
 from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
-from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.spark.temp_dirs import directory_at, scratch_path
 from mergecheck.reference.case.layout import physical_rows
@@ -136,13 +136,8 @@ class DuckDbEngine:
     def _attempt(self, preparation: Preparation, plain: _Merged | None = None) -> _Merged | Rejection | Unsupported:
         """Merge, with RETURNING if the plain merge is done."""
         request = {"steps": preparation.steps(returning=plain is not None)}
-        try:
-            reply = self._worker.ask(request, timeout=_TIMEOUT)
-        except WorkerLostError as error:
-            return Rejection(error_class="CRASHED", message=str(error))
-        except WorkerTimeoutError as error:
-            return Rejection(error_class="TIMED_OUT", message=str(error))
-        return _read(preparation, reply, plain)
+        reply = self._worker.answer(request, timeout=_TIMEOUT)
+        return reply if isinstance(reply, Rejection) else _read(preparation, reply, plain)
 
 
 def _prepare(case: Case) -> Preparation | Unsupported:

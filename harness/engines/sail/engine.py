@@ -6,9 +6,10 @@ import functools
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities
@@ -20,7 +21,7 @@ from mergecheck.harness.engines.sail.settings import (
     lacking,
     passed_on,
 )
-from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.spark.temp_dirs import scratch_directory
@@ -113,25 +114,20 @@ class SailEngine:
                 "conf": passed_on(case),
                 "sql": evolving(case),
             }
-            answer = self._ask(request)
+            answer = self._worker.answer(request, timeout=_TIMEOUT)
+            if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
+                answer = Rejection(error_class=raised["class"], message=raised["message"])
             if isinstance(answer, Rejection):
                 return replace(answer, unchanged=is_unchanged(target, path))
             seen = observe(path, metrics={}, taken=None, conf={})
-            # its commits hold numbers where Delta has texts, and it makes a version of its own where no row changes
-            return replace(seen, commit_faults=(), committed=None) if isinstance(seen, TableOutcome) else seen
+            return _without_what_is_sails_own(seen) if isinstance(seen, TableOutcome) else seen
 
     def close(self) -> None:
         """End the child."""
         self._worker.close()
 
-    def _ask(self, request: dict[str, Any]) -> Rejection | None:
-        try:
-            answer = self._worker.ask(request, timeout=_TIMEOUT)
-        except WorkerLostError as error:
-            return Rejection(error_class="CRASHED", message=str(error))
-        except WorkerTimeoutError as error:
-            return Rejection(error_class="HUNG", message=str(error))
-        if "error" in answer:
-            raised = answer["error"]
-            return Rejection(error_class=raised["class"], message=raised["message"])
-        return None
+
+def _without_what_is_sails_own(seen: TableOutcome) -> TableOutcome:
+    """Leave out what its capabilities say: metrics that are numbers, and versions in which no row changes."""
+    faults = tuple(fault for fault in seen.commit_faults if not fault[1].startswith(NUMBERS))
+    return replace(seen, commit_faults=faults, committed=None)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.compare.outcomes import BREAKDOWNS
 from mergecheck.harness.engines.duckdb.worker import __file__ as duckdb_worker
 from mergecheck.harness.engines.subprocess_worker import WorkerLostError, WorkerProcess, WorkerTimeoutError
 from mergecheck.harness.errors import EngineDownError
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,15 @@ def test_one_child_answers_all_requests(worker: WorkerProcess) -> None:
     second = worker.ask({"do": "echo"}, timeout=10)
     assert first["got"]["text"] == "é\n\u2028"
     assert first["pid"] == second["pid"]
+
+
+def test_a_lost_or_late_child_is_an_answer_that_is_never_right(worker: WorkerProcess) -> None:
+    """Its class is one that even a statement which must be refused does not excuse."""
+    for what, seconds in (("die", 10.0), ("sleep", 0.5)):
+        answer = worker.answer({"do": what}, timeout=seconds)
+        assert isinstance(answer, Rejection)
+        assert answer.error_class in BREAKDOWNS
+    assert isinstance(worker.answer({"do": "echo"}, timeout=10), dict)
 
 
 def test_a_child_that_dies_says_its_last_words_and_is_replaced(worker: WorkerProcess) -> None:
