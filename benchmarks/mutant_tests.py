@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-import signal
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.core.time_limit import raising_after
 from mergecheck.harness.selfcheck.fault import Mutant
 from mergecheck.harness.selfcheck.mutation import find_function
 
@@ -63,7 +63,8 @@ class TestsByFunction:
         with Mutant.of(fault).switched_on():
             _forget_answers(fault)
             try:
-                with _time_limit(_LEAST_SECONDS + _PATIENCE * sum(self.seconds[name] for name in names)):
+                limit = _LEAST_SECONDS + _PATIENCE * sum(self.seconds[name] for name in names)
+                with raising_after(limit, TimeoutError):
                     return not _pass(sorted(names, key=self.seconds.__getitem__))
             finally:
                 _forget_answers(fault)
@@ -117,22 +118,6 @@ class _Watch:
             for code in called:
                 if code.co_filename.startswith(self.folder):
                     self.callers[code.co_filename, code.co_firstlineno].add(item.nodeid)
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Let the running test fail if a mutant never ends."""
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError("the mutant takes too long")
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _places(fault: Fault) -> Iterator[_Place]:

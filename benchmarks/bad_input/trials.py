@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,11 +15,11 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from mergecheck.harness.cli.command_line import main
+from mergecheck.harness.core.time_limit import raising_after
 from mergecheck.harness.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import FrameType
 
     from benchmarks.bad_input.inputs import BadInput
 
@@ -70,7 +69,7 @@ def try_here(given: BadInput, folder: Path) -> Trial:
     begin = time.monotonic()
     code: int | None = None
     with CliRunner().isolation() as (out, err, _):
-        with contextlib.suppress(_HungError), contextlib.chdir(folder), _time_limit():
+        with contextlib.suppress(_HungError), contextlib.chdir(folder), raising_after(MAX_SECONDS, _HungError):
             code = main(arguments)
         written, messages = out.getvalue(), err.getvalue()
     return _judged(given, code, written, messages, time.monotonic() - begin)
@@ -103,20 +102,6 @@ def input_folder(given: BadInput) -> Iterator[Path]:
 
 def _arguments(given: BadInput, folder: Path) -> Sequence[str]:
     return [argument.replace("{folder}", str(folder)) for argument in given.arguments]
-
-
-@contextlib.contextmanager
-def _time_limit() -> Iterator[None]:
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise _HungError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _judged(given: BadInput, code: int | None, written: bytes, messages: bytes, seconds: float) -> Trial:

@@ -27,6 +27,7 @@ GRACE_SECONDS = 10.0
 """What an interrupted engine gets before the next means is taken."""
 _REPEAT_SECONDS = 1.0
 _STDERR = 2
+_AT_ONCE = 0.001
 
 
 class EngineLateError(EngineDownError):
@@ -66,7 +67,7 @@ class TimeLimit:
             if interrupt is not None:
                 stack.enter_context(_called_after(self.seconds, interrupt))
             if interrupt is None and _can_be_signalled():
-                stack.enter_context(_raising_after(self.seconds))
+                stack.enter_context(raising_after(self.seconds, _OutOfTime))
             stack.enter_context(self._ending_after(self.seconds + self.grace_seconds))
             try:
                 yield
@@ -130,14 +131,24 @@ def _can_be_signalled() -> bool:
 
 
 @contextlib.contextmanager
-def _raising_after(seconds: float) -> Iterator[None]:
-    def break_off(_number: int, _frame: FrameType | None) -> None:
-        raise _OutOfTime
+def raising_after(seconds: float, error: type[BaseException]) -> Iterator[None]:
+    """Raise an error in the main thread, by a signal, if the block takes too long; a limit around it goes on.
 
+    Args:
+        seconds: the limit.
+        error: what is raised.
+    """
+
+    def break_off(_number: int, _frame: FrameType | None) -> None:
+        raise error
+
+    started = time.monotonic()
     before = signal.signal(signal.SIGALRM, break_off)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), _AT_ONCE), interval)

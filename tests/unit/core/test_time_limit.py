@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mergecheck.harness.core.time_limit import EngineLateError, TimeLimit
+from mergecheck.harness.core.time_limit import EngineLateError, TimeLimit, raising_after
 
 SHORT = TimeLimit(seconds=0.05)
 # sleeps in C without giving up the interpreter, and no signal wakes it, as in a library that hangs
@@ -40,6 +40,23 @@ def calculating() -> None:
 def test_what_python_does_is_broken_off(hang: object) -> None:
     with pytest.raises(EngineLateError, match=r"no answer within 0.05 s \(--case-timeout\)"), SHORT.over(None):
         hang()  # type: ignore[operator]
+
+
+class Late(BaseException):
+    """What the outer limit raises."""
+
+
+def test_a_limit_inside_another_leaves_that_one_running() -> None:
+    """A test may have a limit of its own, and so may a benchmark that calls the command line."""
+
+    def with_two_limits() -> None:
+        with raising_after(0.2, Late):
+            with TimeLimit(seconds=30).over(None):
+                pass
+            time.sleep(60)
+
+    with pytest.raises(Late):
+        with_two_limits()
 
 
 def test_an_engine_that_can_be_interrupted_is() -> None:
