@@ -13,7 +13,7 @@ from benchmarks.bad_input.attacks import Place, cases
 from benchmarks.bad_input.command_lines import bad_flags
 from benchmarks.bad_input.documents import damaged, damaged_text, written
 from benchmarks.bad_input.hostile_values import PATTERNS, TEXTS, json_value
-from benchmarks.bad_input.logs import damaged_table
+from benchmarks.bad_input.logs import damaged_table, sound_table
 from benchmarks.bad_input.statements import damaged_statement
 from mergecheck.harness.scale.tables.shapes import SHAPES
 from mergecheck.harness.scale.tables.spec import make_spec
@@ -72,6 +72,7 @@ class _Seeds:
     cases: tuple[dict[str, Any], ...]
     sequences: tuple[dict[str, Any], ...]
     specs: tuple[dict[str, Any], ...]
+    table: Mapping[str, bytes]
 
     @classmethod
     def loaded(cls) -> _Seeds:
@@ -87,6 +88,7 @@ class _Seeds:
             cases=(*saved, *cases(_PLACE)),
             sequences=tuple(json.loads(dump_sequence(next(drawn))) for _ in range(20)),
             specs=tuple(map(json.loads, specs)),
+            table=sound_table(),
         )
 
 
@@ -202,14 +204,14 @@ def _flags(_seeds: _Seeds, chance: Random) -> BadInput:
     return BadInput(kind="flag", arguments=bad_flags(chance))
 
 
-def _log(_seeds: _Seeds, chance: Random) -> BadInput:
+def _log(seeds: _Seeds, chance: Random) -> BadInput:
     return BadInput(
         kind="log",
         arguments=(
             *("run", *ENGINE, "--target", "{folder}/table", "--source", "{folder}/source.csv", "--sql"),
             "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v",
         ),
-        files={**damaged_table(chance), "source.csv": b"id,v\n1,x\n"},
+        files={**damaged_table(seeds.table, chance), "source.csv": b"id,v\n1,x\n"},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import tempfile
 from pathlib import Path
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from random import Random
 
 
-def damaged_table(chance: Random) -> dict[str, bytes]:
-    """Give the files of a small table with a checkpoint, one of them damaged or missing."""
-    files = dict(sound_table())
+def damaged_table(sound: Mapping[str, bytes], chance: Random) -> dict[str, bytes]:
+    """Give the files of a table, one of them damaged or missing; ``sound`` are those of ``sound_table``."""
+    files = dict(sound)
     name = chance.choice(sorted(files))
     kind = chance.random()
     if kind < 0.1:
@@ -32,7 +31,6 @@ def damaged_table(chance: Random) -> dict[str, bytes]:
     return files
 
 
-@functools.lru_cache
 def sound_table() -> Mapping[str, bytes]:
     """Make a table of two files and three versions, with a checkpoint at the second one."""
     with tempfile.TemporaryDirectory() as folder:
