@@ -16,7 +16,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlglot.tokens import Token
 
@@ -159,6 +159,19 @@ def renamed_in(sql: str, names: Mapping[str, str], *, qualifiers: Mapping[str, s
         if new is not None and token.token_type is not TokenType.STRING and not is_function:
             sql = sql[: token.start] + new + sql[token.end + 1 :]
     return sql
+
+
+def with_texts_at(sql: str, places: Iterable[tuple[int, int, str]]) -> str:
+    """Write other texts at some places of a text.
+
+    Args:
+        sql: any text.
+        places: offsets of the first and of the last character to replace, and what is written instead, in order.
+    """
+    written, end = "", 0
+    for first, last, text in places:
+        written, end = written + sql[end:first] + text, last + 1
+    return written + sql[end:]
 
 
 def with_operator(sql: str, old: str, new: str) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import sqlglot
 from sqlglot.errors import SqlglotError
 
+from mergecheck.harness.core.merge_text import with_texts_at
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,13 +44,13 @@ def with_fixed_time(case: Case, now: dt.datetime) -> Case | None:
         tokens = sqlglot.tokenize(case.sql, read="databricks")
     except SqlglotError:
         return None
-    text, end = "", 0
+    places = []
     for place, (before, token) in enumerate(pairwise(tokens), start=1):
         found = _meant(before, token, [one.text for one in tokens[place + 1 : place + 3]], columns, literals)
         if found is not None:
             literal, num_tokens = found
-            text, end = text + case.sql[end : token.start] + literal, tokens[place + num_tokens - 1].end + 1
-    return replace(case, sql=text + case.sql[end:]) if end else None
+            places.append((token.start, tokens[place + num_tokens - 1].end, literal))
+    return replace(case, sql=with_texts_at(case.sql, places)) if places else None
 
 
 def _meant(

@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType
 
+from mergecheck.harness.core.merge_text import with_texts_at
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import parse_statement
@@ -101,7 +102,15 @@ def with_stand_ins(case: Case) -> tuple[Case, Case] | None:
             return None
     except (SqlglotError, RejectedError, UnsupportedByReferenceError):
         return None
-    one, other = (replace(case, sql=_replaced(case.sql, calls, number)) for number in range(2))
+    one, other = (
+        replace(
+            case,
+            sql=with_texts_at(
+                case.sql, ((first.start, last.end, _LITERALS[first.text.upper()][number]) for first, last in calls)
+            ),
+        )
+        for number in range(2)
+    )
     return one, other
 
 
@@ -156,13 +165,6 @@ def _is_stored(call: exp.Expr, value: exp.Expr) -> bool:
             return False
         node = node.parent
     return True
-
-
-def _replaced(sql: str, calls: Sequence[tuple[Token, Token]], number: int) -> str:
-    text, end = "", 0
-    for first, last in calls:
-        text, end = text + sql[end : first.start] + _LITERALS[first.text.upper()][number], last.end + 1
-    return text + sql[end:]
 
 
 def _is_stand_in(cell: Value, second: Value) -> bool:

@@ -36,14 +36,7 @@ def event_json(event: events.Event) -> dict[str, Any]:
                 "seconds": round(event.seconds, 3),
             }
         case events.FindingSaved():
-            return {
-                "event": "finding",
-                "id": event.finding.id,
-                "path": str(event.path),
-                "fingerprint": str(event.finding.fingerprint),
-                "cut_short": event.finding.cut_short,
-                "mismatches": mismatches_json(event.finding.report.mismatches),
-            }
+            return {"event": "finding", **finding_json(event)}
         case events.FindingRepeated():
             return {"event": "repeated", "id": event.finding_id, "fingerprint": str(event.fingerprint)}
         case events.CaseSetAside():
@@ -57,6 +50,17 @@ def event_json(event: events.Event) -> dict[str, Any]:
                 "num_cases": counts.num_cases,
                 "findings": dict(counts.findings),
             }
+
+
+def finding_json(event: events.FindingSaved) -> dict[str, Any]:
+    """Write a finding and the place where it is kept."""
+    return {
+        "id": event.finding.id,
+        "path": str(event.path),
+        "fingerprint": str(event.finding.fingerprint),
+        "cut_short": event.finding.cut_short,
+        "mismatches": mismatches_json(event.finding.report.mismatches),
+    }
 
 
 def _case(report: CaseReport) -> dict[str, Any]:

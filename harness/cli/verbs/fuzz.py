@@ -38,7 +38,8 @@ from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report import events
-from mergecheck.harness.report.json import mismatches_json, summary_json
+from mergecheck.harness.report.event_json import finding_json
+from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, run_fuzz
@@ -217,17 +218,7 @@ def _run(
 def _document(
     summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, code: ExitCode
 ) -> dict[str, object]:
-    findings = [
-        {
-            "id": event.finding.id,
-            "path": str(event.path),
-            "fingerprint": str(event.finding.fingerprint),
-            "num_cases": summary.counts.findings[event.finding.id],
-            "cut_short": event.finding.cut_short,
-            "mismatches": mismatches_json(event.finding.report.mismatches),
-        }
-        for event in saved
-    ]
+    findings = [{**finding_json(event), "num_cases": summary.counts.findings[event.finding.id]} for event in saved]
     return {"engine": engine_name, **summary_json(summary), "findings": findings, "exit_code": int(code)}
 
 
