@@ -56,7 +56,7 @@ def test_a_file_of_events_that_cannot_be_written_is_the_user_s_error(mergecheck:
 
 
 def test_a_finding_is_shown_when_it_is_found(mergecheck: Mergecheck) -> None:
-    """Its report stands before anything that the run says later."""
+    """The report of a finding comes before the summary of the run."""
     printed = click.unstyle(mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1").out)
     assert printed.startswith("MISMATCH  rows")
     assert printed.index("Reproduce:") < printed.index("never fired") < printed.index("finding ")

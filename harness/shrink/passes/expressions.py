@@ -183,7 +183,7 @@ def _literal(data_type: DataType, *, first: bool = False) -> str | None:
 
 
 def _parts(tree: exp.Expr, *, is_condition: bool) -> list[str]:
-    """List the parts of an expression that may stand in its place, the smallest first."""
+    """List the parts of an expression that may replace it, the smallest first."""
     parts = {
         node.sql(dialect=_DIALECT)
         for node in tree.walk()
