@@ -3,6 +3,7 @@
 #   make test     the tests, in two processes (JOBS=4 to change)
 #   make check    lint, types, import contract
 #   make specification   docs/specification from harness/specification (SPEC="--draw 2000" draws cases anew)
+#   make docs     the documentation as a site in .site/; it opens without a server and without a network
 #   make corruptions     docs/deviation-corruptions.md (SPEC="--record duckdb" asks an engine anew)
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
 JOBS ?= 2
 
-.PHONY: fuzz test check lint types imports format specification corruptions java setup clean
+.PHONY: fuzz test check lint types imports format docs specification corruptions java setup clean
 
 fuzz: setup java
 	$(BIN)/mergecheck fuzz $(FUZZ)
@@ -35,6 +36,10 @@ imports: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open .site/index.html"
 
 corruptions: setup
 	$(BIN)/python -m mergecheck.harness.corruptions $(SPEC)
@@ -64,4 +69,4 @@ java:
 	fi
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .site .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""The documentation as a site: what MkDocs needs besides mkdocs.yml and docs/."""

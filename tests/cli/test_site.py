@@ -1,0 +1,67 @@
+"""The documentation as a site: every page can be reached, and links lead to pages and headings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from docsite.links import to_site
+from docsite.offline import loads_of_other_sites
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GENERATED = re.compile(r"specification/[PR]-\w+\.md")
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml, which may name Python objects; they do not matter here."""
+
+
+_Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+
+
+def pages_of(nav: Any) -> list[str]:
+    """List the pages of a navigation."""
+    if isinstance(nav, str):
+        return [nav]
+    return [page for part in (nav.values() if isinstance(nav, dict) else nav) for page in pages_of(part)]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """Rules of the specification are in the tables of its first page instead."""
+    configuration = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    listed = pages_of(configuration["nav"])
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    index = (DOCS / "specification" / "README.md").read_text(encoding="utf-8")
+    assert len(listed) == len(set(listed))
+    assert {page for page in listed if not page.startswith("project/")} == {
+        page for page in pages if not GENERATED.fullmatch(page)
+    }
+    assert [page for page in pages if GENERATED.fullmatch(page) and f"({Path(page).name})" not in index] == []
+
+
+def test_links_are_led_to_the_site() -> None:
+    text = "[A](../ARCHITECTURE.md#x) [B](engines.md) [C](../harness/core.py) [D](findings) [E](https://a.b) [F](#g)"
+    assert to_site(text, source="docs/ci.md", page="ci.md") == (
+        "[A](project/architecture.md#x) [B](engines.md) C [D](findings/README.md) [E](https://a.b) [F](#g)"
+    )
+    assert to_site("[B](docs/ci.md)", source="README.md", page="project/a.md") == "[B](../ci.md)"
+    fenced = "```\n[C](../harness/core.py)\n```"
+    assert to_site(fenced, source="docs/ci.md", page="ci.md") == fenced
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<img src="https://a.b/c.png">', ["x.html: https://a.b/c.png"]),
+        ('<link rel="preconnect" href="//fonts.test">', ["x.html: //fonts.test"]),
+        ('<a href="https://a.b">b</a><script src="assets/a.js"></script><img src="data:image/png;base64,AA">', []),
+    ],
+)
+def test_pages_that_need_a_network_are_named(tmp_path: Path, html: str, found: list[str]) -> None:
+    (tmp_path / "x.html").write_text(html, encoding="utf-8")
+    assert list(loads_of_other_sites(tmp_path)) == found
