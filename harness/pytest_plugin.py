@@ -214,7 +214,7 @@ class _FuzzItem(_Item):
         from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
         from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - the same
         from mergecheck.harness.session import FuzzOptions, run_fuzz  # noqa: PLC0415 - the same
-        from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
+        from mergecheck.harness.verdict import Expressions, Verdict  # noqa: PLC0415 - the same
 
         reports: list[str] = []
 
@@ -222,7 +222,11 @@ class _FuzzItem(_Item):
             if isinstance(event, run_events.FindingSaved):
                 reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
 
-        options = FuzzOptions(seed=self.config.stash[_SEED], budget=Budget(max_cases=self.num_cases))
+        options = FuzzOptions(
+            seed=self.config.stash[_SEED],
+            budget=Budget(max_cases=self.num_cases),
+            expressions=Expressions(self.config.getoption("--mergecheck-expressions")),
+        )
         summary = run_fuzz(_checker(self.config), options, listener=keep)
         line = f"{denominator_line(summary)}  seed {summary.seed}"
         self.user_properties.append((DENOMINATOR, line))

@@ -50,6 +50,7 @@ WARM_UP = Case(
 )
 
 
+_FUNCTION_CALLS_PERCENT = 5
 _logger = logging.getLogger(__name__)
 
 
@@ -72,6 +73,12 @@ def open_engine(name: str) -> Iterator[Engine]:
             _logger.warning("The engine %s did not close: %s: %s", engine.name, type(error).__name__, error)
 
 
+def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
+    if expressions is Expressions.AUTO:
+        return isinstance(engine, SparkSessionEngine)
+    return expressions is Expressions.SPARK
+
+
 def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -> MergeReference:
     """Make the reference for an engine: what evaluates expressions for it depends on where the engine runs.
 
@@ -79,8 +86,7 @@ def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -
         engine: the system under test. If it is on Spark in this process, its Spark is used, in sessions of its own.
         expressions: what evaluates expressions.
     """
-    on_spark = isinstance(engine, SparkSessionEngine)
-    if expressions is Expressions.DUCKDB or (expressions is Expressions.AUTO and not on_spark):
+    if not _asks_spark(engine, expressions):
         return MergeReference()
     from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
@@ -100,6 +106,7 @@ class FuzzOptions:
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
         num_jobs: cases that are checked at once.
         findings: where findings are kept.
+        expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
         limits: how much shrinking one finding is worth.
     """
 
@@ -110,6 +117,7 @@ class FuzzOptions:
     batch_size: int = 1
     num_jobs: int = 1
     findings: Path = FINDINGS_DIRECTORY
+    expressions: Expressions = Expressions.DUCKDB
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)
 
 
@@ -139,7 +147,7 @@ def run_fuzz(
         run_limited(engine, WARM_UP, replace(checker.limit, seconds=max(DEFAULT_SECONDS, checker.limit.seconds)))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
-        cases if cases is not None else cases_for(engine),
+        cases if cases is not None else cases_for(engine, options.expressions),
         seed=options.seed,
         first=options.first,
         reference=checker.reference,
@@ -178,8 +186,12 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
             yield kept, "the process was lost while this case ran"
 
 
-def cases_for(engine: Engine) -> SearchStrategy[Case]:
+def cases_for(engine: Engine, expressions: Expressions = Expressions.DUCKDB) -> SearchStrategy[Case]:
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
+
+    Args:
+        engine: the system under test.
+        expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
 
     Raises:
         UserInputError: if the engine's capabilities name an unknown feature.
@@ -191,7 +203,9 @@ def cases_for(engine: Engine) -> SearchStrategy[Case]:
             f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
             f"Its capabilities may name: {', '.join(sorted(known))}"
         )
-    profile = strategies.Profile().without(*(known[name] for name in sorted(engine.capabilities.features_off)))
+    percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
+    profile = strategies.Profile(function_calls_percent=percent)
+    profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off)))
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.strategies.expression.function_calls import draw_function_calls
 from mergecheck.strategies.faults.invalid import draw_broken
 from mergecheck.strategies.labels.labels import labels
 from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
@@ -93,6 +94,11 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         ),
         transactions=draw_transactions(draw, conf),
     )
+    if breaks is None:
+        statement = draw_function_calls(
+            draw, statement, merge.schemas, merge.tables, percent=profile.function_calls_percent
+        )
+        merge = replace(merge, statement=statement)
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
 

@@ -30,6 +30,7 @@ class Profile:
         max_clauses: most clauses of one kind.
         disabled: features that no case uses, for an engine that lacks them.
         percent: how many of a hundred cases may use a feature, in place of its ``probability_percent``.
+        function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
     """
 
     max_rows: int = 20
@@ -37,6 +38,7 @@ class Profile:
     max_clauses: int = 4
     disabled: frozenset[Feature] = frozenset()
     percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
+    function_calls_percent: float = 0
 
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing to draw."""

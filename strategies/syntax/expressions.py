@@ -206,6 +206,14 @@ class ArrayCall:
     arguments: tuple[Expression, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """A call of Spark's function library: the texts before, between and after its operands (docs/expressions.md)."""
+
+    texts: tuple[str, ...]
+    operands: tuple[Expression, ...]
+
+
 Expression: TypeAlias = (
     Literal
     | Reference
@@ -225,6 +233,7 @@ Expression: TypeAlias = (
     | NamedStruct
     | Verbatim
     | ArrayCall
+    | LibraryCall
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, assert_never
 
 from mergecheck.reference.types.data_types import STRING, quote
@@ -87,6 +88,9 @@ def expression_text(expression: e.Expression, aliases: Aliases) -> str:
             return f"NAMED_STRUCT({inside})"
         case e.ArrayCall(function, arguments):
             return f"{function}({', '.join(expression_text(argument, aliases) for argument in arguments)})"
+        case e.LibraryCall(texts, operands):
+            written = (_operand(operand, aliases) for operand in operands)
+            return "".join(part for pair in zip_longest(texts, written, fillvalue="") for part in pair)
         case e.Verbatim(text):
             return text
         case _:

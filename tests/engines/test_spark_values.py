@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from mergecheck.harness.verdict import Expressions, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import parse_cases
 from mergecheck.reference.outcome import Outcome, Unsupported
+from mergecheck.strategies.expression.function_calls import FUNCTION_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +55,25 @@ def case_of(sql: str, *, properties: dict[str, str] | None = None) -> Case:
         "sql": sql,
     }
     return parse_cases(json.dumps(document), name="test", lines=False)[0]
+
+
+def test_spark_gives_every_call_its_type() -> None:
+    """The calls of random cases are valid, and their results need no cast."""
+    constants = {
+        "STRING": "CAST('a b' AS STRING)",
+        "INT": "1",
+        "BIGINT": "2L",
+        "DOUBLE": "1.5D",
+        "BOOLEAN": "true",
+        "DATE": "DATE '2020-01-02'",
+        "TIMESTAMP": "TIMESTAMP '2020-01-01 00:00:00Z'",
+        "BINARY": "X'61'",
+    }
+    values = (re.sub(r"\{([A-Z]+)\}", lambda found: constants[found[1]], call.text) for call in FUNCTION_CALLS)
+    answer = start_session().sql("SELECT " + ", ".join(f"{value} AS c{place}" for place, value in enumerate(values)))
+    types = [field.dataType.simpleString().upper() for field in answer.schema]
+    assert types == [call.result.ddl() for call in FUNCTION_CALLS]
+    assert len(answer.collect()) == 1
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def fuzz(
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
+        expressions=Expressions(expressions_name),
     )
     saved: list[events.FindingSaved] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
