@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from mergecheck.harness.engines import load_engine
-from mergecheck.harness.findings.store import primary_mismatch
+from mergecheck.harness.findings.fingerprint import primary_mismatch
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import load_cases

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.core.time_limit import TimeLimit
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 

@@ -25,6 +25,12 @@ def engine_names() -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
+def engine_name(engine: Engine) -> str:
+    """Return the name that starts an engine: its registered one, or ``package.module:Class``."""
+    path = f"{type(engine).__module__}:{type(engine).__qualname__}"
+    return next((entry.name for entry in entry_points(group=GROUP) if entry.value == path), path)
+
+
 def engines_with(member: str) -> tuple[str, ...]:
     """Return the names of those whose class has a member that not every engine has."""
     return tuple(sorted(entry.name for entry in entry_points(group=GROUP) if _has(entry, member)))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.findings.origin import origin_in
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.case_file import load_cases, parse_cases
+from mergecheck.reference.case.case_file import ORIGIN_KEY, parse_cases
 from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mergecheck.harness.findings.origin import Origin
     from mergecheck.reference.case.model import Case
 
 SUFFIXES = (".json", ".jsonl")
@@ -23,10 +26,15 @@ SUFFIXES = (".json", ".jsonl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedCase:
-    """A case and the file it came from."""
+    """A case and the file it came from.
+
+    Attributes:
+        origin: where the case comes from, if the file says so.
+    """
 
     case: Case
     path: Path
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +129,25 @@ def _existing(name: str, store: FindingsDirectory) -> Path:
 def _load_file(path: Path, unreadable: list[str]) -> Iterator[SavedCase]:
     """Load one file; in a ``.jsonl`` file a bad line does not keep the others from being read."""
     if path.suffix != ".jsonl":
-        yield from (SavedCase(case=case, path=path) for case in load_cases(path))
+        yield saved_case(read_text(path), path=path, where=str(path))
         return
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            case = parse_cases(line, name=f"{path}, line {number}", lines=False)[0]
+            saved = saved_case(line, path=path, where=f"{path}, line {number}")
         except CaseFormatError as error:
             unreadable.append(str(error))
         else:
-            yield SavedCase(case=case, path=path)
+            yield saved
+
+
+def saved_case(text: str, *, path: Path, where: str) -> SavedCase:
+    """Read a case, and where it comes from, out of one JSON document; ``where`` leads messages.
+
+    Raises:
+        CaseFormatError: the text is not in the format.
+    """
+    case = parse_cases(text, name=where, lines=False)[0]
+    origin = origin_in(json.loads(text), where) if f'"{ORIGIN_KEY}"' in text else None
+    return SavedCase(case=case, path=path, origin=origin)

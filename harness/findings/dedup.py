@@ -15,8 +15,8 @@ from mergecheck.harness.findings.signature import minimal_signature, observed_si
 from mergecheck.harness.verdict import Check
 
 if TYPE_CHECKING:
+    from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.signature import MinimalSignature, ObservedSignature
-    from mergecheck.harness.findings.store import Fingerprint
     from mergecheck.harness.verdict import CaseReport
 
 

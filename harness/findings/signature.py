@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.core.merge_text import words_of
-from mergecheck.harness.findings.store import Fingerprint, fingerprint, primary_mismatch
+from mergecheck.harness.findings.fingerprint import Fingerprint, fingerprint, primary_mismatch
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.case.model import CDF_PROPERTY
 from mergecheck.reference.case.storage import SourceLayout, TargetLayout

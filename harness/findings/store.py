@@ -10,56 +10,19 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.processes import is_alive
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.findings.error_signature import error_text
-from mergecheck.harness.verdict import Check, Verdict
+from mergecheck.harness.findings.origin import case_text
 from mergecheck.reference.case.case_file import dump_case
-from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mergecheck.harness.verdict import CaseReport, Mismatch
+    from mergecheck.harness.findings.fingerprint import Fingerprint
+    from mergecheck.harness.findings.origin import Origin
+    from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
 WORK_DIRECTORY = Path(".mergecheck")
 FINDINGS_DIRECTORY = WORK_DIRECTORY / "findings"
-
-# The first of these that differs names the fault: a wrong table usually drags metrics and changes along.
-_PRECEDENCE = (
-    Check.ERROR,
-    Check.UNCHANGED,
-    Check.SCHEMA,
-    Check.ROWS,
-    Check.CDF,
-    Check.METRICS,
-    Check.FILES,
-    Check.TABLE,
-    Check.COMMIT,
-    Check.LOG,
-    Check.RESULT,
-    Check.PATH,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
-    """What makes two mismatches the same one: engine, first differing observable, kind of difference.
-
-    Attributes:
-        detail: the engine's error if it rejected the merge (its class, or the steady words of its message), the
-            reference's class if it alone did, else empty.
-    """
-
-    engine: str
-    check: Check
-    against: str
-    kind: str
-    detail: str = ""
-
-    def __str__(self) -> str:
-        """Spell the fingerprint for a report."""
-        detail = f" ({self.detail})" if self.detail else ""
-        return f"{self.engine}: {self.check.value} {self.kind} against {self.against}{detail}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +32,7 @@ class Finding:
     Attributes:
         report: the check of the minimal case; its case carries the finding's id.
         original: the case as it was drawn.
+        number: of the drawn case in the stream of the seed; None if it was drawn in another way.
         num_cases: cases checked until it was found, this one included.
         num_runs: executions that shrinking took; seconds: the time.
         cut_short: whether a limit ended shrinking before nothing smaller was left to try.
@@ -83,36 +47,13 @@ class Finding:
     num_runs: int
     seconds: float
     cut_short: bool
+    number: int | None = None
     readings: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """The finding's short id."""
         return self.report.case.id
-
-
-def primary_mismatch(report: CaseReport) -> Mismatch:
-    """Return the mismatch that names the fault; the report must have one.
-
-    A broken law tells that two observables contradict each other; if the reference differs too, it tells which.
-    """
-    return min(
-        report.mismatches,
-        key=lambda m: (m.against == "itself", _PRECEDENCE.index(m.check), m.against != "reference", m.kind),
-    )
-
-
-def fingerprint(report: CaseReport) -> Fingerprint | None:
-    """Return the fingerprint of a report, None unless its verdict is a mismatch that no deviation explains."""
-    if report.verdict is not Verdict.MISMATCH or not report.mismatches or report.deviations:
-        return None
-    first = primary_mismatch(report)
-    detail = ""
-    if isinstance(report.result, Rejection):
-        detail = error_text(report.result)
-    elif isinstance(report.reference.answer, Rejection):
-        detail = report.reference.answer.error_class  # the rule that the engine does not know
-    return Fingerprint(engine=report.engine, check=first.check, against=first.against, kind=first.kind, detail=detail)
 
 
 class FindingsDirectory:
@@ -124,13 +65,13 @@ class FindingsDirectory:
     def __init__(self, root: Path = FINDINGS_DIRECTORY) -> None:
         self.root = root
 
-    def save(self, case: Case, report_text: str) -> Path:
-        """Write a case and the text of its report beside it; an existing file is kept.
+    def save(self, case: Case, report_text: str, origin: Origin | None = None) -> Path:
+        """Write a case, with where it comes from, and the text of its report beside it; an existing file is kept.
 
         Raises:
             UserInputError: if the folder cannot be written.
         """
-        return self._write(self.root, case, report_text)
+        return self._write(self.root, case, report_text, origin)
 
     def set_aside(self, kind: str, case: Case, report_text: str) -> Path:
         """Write a case that is no finding into the sub-folder of its kind.
@@ -138,17 +79,17 @@ class FindingsDirectory:
         Raises:
             UserInputError: if the folder cannot be written.
         """
-        return self._write(self.root / kind, case, report_text)
+        return self._write(self.root / kind, case, report_text, None)
 
     def path_of(self, finding_id: str) -> Path:
         """Return the path of the finding with this id, None if there is none."""
         return self.root / f"{finding_id}.json"
 
-    def _write(self, folder: Path, case: Case, report_text: str) -> Path:
+    def _write(self, folder: Path, case: Case, report_text: str, origin: Origin | None) -> Path:
         path = folder / f"{case.id}.json"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _write_new(path, dump_case(case) + "\n")
+            _write_new(path, case_text(case, origin))
             _write_new(folder / f"{case.id}.report.txt", report_text + "\n")
         except OSError as error:
             raise UserInputError(

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.engines import engine_name
 from mergecheck.harness.errors import EngineDownError
-from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.matrix.features import features_of
 from mergecheck.harness.matrix.majority_vote import votes
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
@@ -198,7 +200,9 @@ class MatrixRun:
             return
         smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
-        path = self._findings.save(named, mismatch_report(smallest, readings=self._checker(column).readings(smallest)))
+        origin = origin_of(smallest, found_by="matrix", engine=engine_name(column.engine))
+        text = mismatch_report(smallest, readings=self._checker(column).readings(smallest))
+        path = self._findings.save(named, text, origin)
         self._differences[key] = Difference(
             engine=column.engine.name,
             what=what,

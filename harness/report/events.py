@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.harness.coverage.statistics import Summary
-    from mergecheck.harness.findings.store import Finding, Fingerprint
+    from mergecheck.harness.findings.fingerprint import Fingerprint
+    from mergecheck.harness.findings.store import Finding
     from mergecheck.harness.verdict import CaseReport
 
 

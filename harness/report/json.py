@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.coverage.case_space import possible_pairs
+from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.values import encode_rows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.findings.finding_status import Comparison
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.outcome import Bound, Unsupported
 
@@ -37,16 +39,26 @@ def run_json(report: CaseReport) -> dict[str, Any]:
     return document | _remarks(report)
 
 
-def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dict[str, Any]:
-    """Write the reports of saved cases as ``replay --json`` gives them."""
+def replay_json(
+    reports: Sequence[CaseReport], unreadable: Sequence[str], comparisons: Sequence[Comparison | None]
+) -> dict[str, Any]:
+    """Write the reports of saved cases as ``replay --json`` gives them.
+
+    Args:
+        reports: one for each case.
+        unreadable: a message for each case that was not read or not run.
+        comparisons: for each report what became of the finding, None if the case is none.
+    """
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
     for report in reports:
         counts[report.verdict.value] += not report.deviations  # what is known has a number of its own, "deviating"
     cases = [
         {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
         | _remarks(report)
-        for report in reports
+        | ({} if compared is None else {"finding": comparison_json(compared)})
+        for report, compared in zip(reports, comparisons, strict=True)
     ]
+    findings = Counter(compared.status for compared in comparisons if compared is not None)
     reached = Counter(rule for report in reports if report.is_judged for rule in report.facts.rules)
     return {
         "counts": counts,
@@ -58,8 +70,17 @@ def replay_json(reports: Sequence[CaseReport], unreadable: Sequence[str]) -> dic
         "expressions_by_spark": num_by_spark(reports),
         "partly_judged": num_partly(reports),
         "rules": dict(sorted(reached.items())),
+        "findings": {status.value: findings[status] for status in FindingStatus if findings[status]},
         "cases": cases,
         "unreadable": list(unreadable),
+    }
+
+
+def comparison_json(compared: Comparison) -> dict[str, Any]:
+    """Write what became of a finding."""
+    return {
+        "status": compared.status.value,
+        "checks": {check.value: status.value for check, status in compared.checks.items()},
     }
 
 

@@ -14,6 +14,8 @@ import duckdb
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.case_id import with_content_id
+from mergecheck.harness.engines import engine_name
+from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.store import Finding, FindingsDirectory
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.scale.observed import observe_table
@@ -94,7 +96,8 @@ def _keep(spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path,
     )
     folder = FindingsDirectory(findings)
     text = mismatch_report(finding.report, finding=finding, path=folder.path_of(finding.id))
-    path = folder.save(finding.report.case, text)
+    origin = origin_of(finding.report, found_by="scale", engine=engine_name(checker.engine), seed=spec.seed)
+    path = folder.save(finding.report.case, text, origin)
     return Reduction(path=path, report=finding.report, from_rows=num_rows(attempts.original), num_tried=tried)
 
 

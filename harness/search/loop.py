@@ -11,8 +11,11 @@ from hypothesis.errors import Flaky
 
 from mergecheck.harness.core.case_id import content_digest, with_content_id
 from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
+from mergecheck.harness.engines import engine_name
 from mergecheck.harness.findings.dedup import KnownFindings
-from mergecheck.harness.findings.store import Finding, fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.origin import origin_of
+from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.report import events
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, num_rows, shrink
@@ -21,6 +24,7 @@ from mergecheck.strategies.stream import DoesNotFailError, StopShrinking
 
 if TYPE_CHECKING:
     from mergecheck.harness.checker import Checker
+    from mergecheck.harness.findings.origin import Origin
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.search.prefetch import Finish, Prefetch
     from mergecheck.harness.verdict import CaseReport
@@ -90,6 +94,7 @@ class Search:
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
         self._drawn: CaseReport | None = None
+        self._number: int | None = None
         self._resembled: list[tuple[str, str]] = []
         self._failures_in_a_row = 0
         self._stop = Stop.RUNNING
@@ -134,6 +139,7 @@ class Search:
                 self._stop = Stop.EXHAUSTED
             return
         self._repeats_in_a_row = 0
+        self._number = upcoming.drawn.index
         self._check_new(upcoming.finish, singles=upcoming.drawn.singles)
         if self._attempts is not None:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
@@ -256,6 +262,7 @@ class Search:
             num_runs=attempts.num_runs,
             seconds=attempts.seconds,
             cut_short=is_cut_short,
+            number=self._number,
             readings=self._checker.readings(best),
         )
         self._known.add(
@@ -263,11 +270,15 @@ class Search:
         )
         self._counts.findings[finding.id] += 1
         text = mismatch_report(finding.report, finding=finding, path=self._findings.path_of(finding.id))
-        path = self._findings.save(finding.report.case, text)
+        path = self._findings.save(finding.report.case, text, self._origin(finding))
         self._listener(events.FindingSaved(finding=finding, path=path))
         limit = self._budget.max_findings
         if self._stop is Stop.RUNNING and limit is not None and len(self._known) >= limit:
             self._stop = Stop.FINDINGS
+
+    def _origin(self, finding: Finding) -> Origin:
+        engine = engine_name(self._checker.engine)
+        return origin_of(finding.report, found_by="fuzz", engine=engine, seed=finding.seed, number=finding.number)
 
     def _resembled_by(self, case: Case, *, is_cut_short: bool) -> str | None:
         """Return the known finding that a minimal case shows, but for additions that do not matter.

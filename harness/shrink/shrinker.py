@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mergecheck.harness.core.case_id import content_digest, with_content_id
 from mergecheck.harness.core.merge_text import cut_merge
-from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.shrink.passes.expressions import num_places, simpler_expressions
 from mergecheck.harness.shrink.passes.layout import plainer_layouts
 from mergecheck.harness.shrink.passes.names import plainer_names
@@ -30,7 +30,7 @@ from mergecheck.harness.shrink.passes.values import simpler_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case, Row, Target
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.findings.store import Fingerprint
+    from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.verdict import CaseReport
 

@@ -93,6 +93,7 @@ class VariantChecker:
         deviations: Deviations = NONE_KNOWN,
         reference: Callable[[Case], Reference] | None = None,
     ) -> None:
+        self.engine = engine
         self._engine = _RecordingEngine(engine)
         evaluate = reference or MergeReference().evaluate
         self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate)

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.engines import engine_name
+from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
@@ -23,7 +25,8 @@ from mergecheck.harness.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mergecheck.harness.findings.store import FindingsDirectory, Fingerprint
+    from mergecheck.harness.findings.fingerprint import Fingerprint
+    from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
@@ -208,6 +211,7 @@ class VariantRun:
         if self._findings is not None:
             path = self._findings.path_of(finding.report.case.id)
             text = finding_report(finding, path=path)
-            finding = replace(finding, path=self._findings.save(finding.report.case, text))
+            origin = origin_of(finding.report, found_by="variants", engine=engine_name(self._checker.engine))
+            finding = replace(finding, path=self._findings.save(finding.report.case, text, origin))
         self.found.append(finding)
         self._listener(finding)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 
-_CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect")
+ORIGIN_KEY = "origin"
+"""Where a case comes from: an object that says nothing about the merge, so that no case carries it."""
+
+_CASE_KEYS = ("format_version", "id", "target", "source", "sql", "conf", "expect", ORIGIN_KEY)
 _TARGET_KEYS = ("schema", "partition_by", "files", "rows", "properties", "layout", "transactions")
 _SOURCE_KEYS = ("schema", "rows", "layout")
 _EXPECT_KEYS = ("rows", "schema", "metrics", "cdf", "error", "unchanged")
@@ -69,6 +72,8 @@ def case_from_json(document: object, *, where: str) -> Case:
         )
     case_id = require_text(keys["id"], f"{where}, id")
     where = f"{where} ({case_id})"
+    if not isinstance(keys.get(ORIGIN_KEY, {}), dict):
+        raise CaseFormatError(f"{where}, {ORIGIN_KEY}: must be an object, given {keys[ORIGIN_KEY]!r:.80}")
     target = _target(keys["target"], f"{where}, target")
     return Case(
         id=case_id,
@@ -81,7 +86,7 @@ def case_from_json(document: object, *, where: str) -> Case:
 
 
 def case_to_json(case: Case) -> dict[str, Any]:
-    """Write a case as JSON-ready data; ``case_from_json`` gives an equal case back."""
+    """Write a case as JSON-ready data, without its origin; ``case_from_json`` gives an equal case back."""
     target: dict[str, Any] = {
         "schema": case.target.schema.ddl(),
         "partition_by": list(case.target.partition_by),

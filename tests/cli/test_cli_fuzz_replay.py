@@ -191,3 +191,35 @@ def _corpus(folder: Path) -> None:
     (folder / "corpus" / "a.jsonl").write_text(f"{json.dumps(fine)}\n\n{json.dumps(rejected)}\n")
     write_case(folder / "corpus" / "deep" / "c.json", id="null-key")
     (folder / "corpus" / "notes.txt").write_text("no case")
+
+
+def test_replay_says_what_became_of_a_finding(mergecheck: Mergecheck, folder: Path) -> None:
+    """Fixed, the same or changed, by the difference that the finding's file carries; each partial fix by its check."""
+    mergecheck("fuzz", "--engine", FAULTY, "--max-cases", "60", "--seed", "1", "--max-findings", "1")
+    (path,) = (folder / ".mergecheck" / "findings").glob("*.json")
+    origin = json.loads(path.read_text())["origin"]
+    assert (origin["found_by"], origin["engine"], origin["engine_version"], origin["seed"]) == (
+        "fuzz",
+        FAULTY,
+        "1.0",
+        1,
+    )
+    assert origin["fingerprint"]["check"] == origin["difference"][0]["check"] == "rows"
+
+    still = mergecheck("replay", path.stem, "--engine", FAULTY)
+    assert (still.code, still.out.split("  ")[0]) == (1, "STILL FAILS")
+    fixed = mergecheck("replay", path.stem, "--engine", ECHO)
+    assert (fixed.code, fixed.out.split("  ")[0]) == (0, "FIXED")
+    document = mergecheck("replay", path.stem, "--engine", ECHO, "--json").json
+    assert document["findings"] == {"fixed": 1}
+    assert document["cases"][0]["finding"]["checks"]["rows"] == "fixed"
+    assert mergecheck("replay", path.stem, "--engine", DOWN).out.startswith("NOW ERRORS")
+
+    case = json.loads(path.read_text())
+    case["origin"]["difference"].append({"check": "cdf", "against": "reference", "kind": "missing_rows", "lines": []})
+    path.write_text(json.dumps(case))
+    changed = mergecheck("replay", path.stem, "--engine", FAULTY)
+    assert changed.code == 1
+    assert changed.out.startswith("CHANGED")
+    assert "  changes    fixed\n" in changed.out
+    assert "findings: changed 1" in changed.out

@@ -15,7 +15,7 @@ import pytest
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.selfcheck.catalogue import chosen

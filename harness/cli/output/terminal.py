@@ -39,6 +39,11 @@ _STYLES = {
     "UNSUPPORTED": "bold yellow",
     "ENGINE ERROR": "bold yellow",
     "FLAKY": "bold yellow",
+    "FIXED": "bold green",
+    "STILL FAILS": "bold red",
+    "CHANGED": "bold red",
+    "NOW ERRORS": "bold red",
+    "NOT CHECKED": "bold yellow",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -21,13 +22,16 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.compare.commit_laws import AGAINST
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
+from mergecheck.harness.findings.finding_status import Comparison, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
-from mergecheck.harness.report.mismatch import difference_lines, mismatch_report
+from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
 from mergecheck.harness.session import open_engine, reference_for
 from mergecheck.harness.variants.saved import check_saved
@@ -39,9 +43,22 @@ if TYPE_CHECKING:
     from mergecheck.harness.findings.corpus import Corpus, SavedCase
     from mergecheck.harness.verdict import CaseReport
 
-    Replayed = tuple[SavedCase, CaseReport, tuple[str, ...]]
-
 MAX_SHORT_LINES = 4
+_CHECK_WIDTH = 11
+
+
+@dataclass(frozen=True, slots=True)
+class _Replayed:
+    """A saved case that was checked again.
+
+    Attributes:
+        compared: what became of the finding; None if the case's file carries no difference.
+    """
+
+    saved: SavedCase
+    report: CaseReport
+    readings: tuple[str, ...]
+    compared: Comparison | None
 
 
 @click.command()
@@ -68,7 +85,10 @@ def replay(
     trust: bool,
     as_json: bool,
 ) -> int:
-    """Check saved cases again: case files, folders of them, or ids of findings."""
+    """Check saved cases again: case files, folders of them, or ids of findings.
+
+    Of a finding it says if it is FIXED, STILL FAILS, CHANGED or NOW ERRORS: its file tells how the engine differed.
+    """
     corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings_directory))
     for message in corpus.unreadable:
         notice(f"not read: {message}")
@@ -89,13 +109,13 @@ def replay(
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
     if as_json:
-        emit_json(replay_json([report for _, report, _ in reports], unreadable))
+        emit_json(replay_json([one.report for one in reports], unreadable, [one.compared for one in reports]))
     else:
         _print_result(reports, corpus)
     if interrupted:
         return ExitCode.INTERRUPTED
     # a known deviation does not fail a run
-    verdicts = [Verdict.AGREE if report.deviations else report.verdict for _, report, _ in reports]
+    verdicts = [Verdict.AGREE if one.report.deviations else one.report.verdict for one in reports]
     return exit_code(verdicts, num_unreadable=len(unreadable))
 
 
@@ -112,9 +132,9 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[Replayed], list[str], bool]:
+def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[_Replayed], list[str], bool]:
     """Check all cases; besides the reports, say which cases were refused, and whether Ctrl+C ended the run."""
-    reports: list[Replayed] = []
+    reports: list[_Replayed] = []
     refused: list[str] = []
     try:
         for saved in corpus.cases:
@@ -125,32 +145,71 @@ def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[Replayed], list[s
                 continue
             # of several cases, none is explained
             readings = checker.readings(report) if len(corpus.cases) == 1 else ()
-            reports.append((saved, report, readings))  # no comprehension: reports before Ctrl+C are kept
+            # no comprehension: reports before Ctrl+C are kept
+            reports.append(_Replayed(saved, report, readings, _compared(saved, report, checker.oracle)))
     except KeyboardInterrupt:
         return reports, refused, True
     return reports, refused, False
 
 
-def _print_result(reports: list[Replayed], corpus: Corpus) -> None:
-    if len(reports) == 1 and len(corpus.cases) == 1 and reports[0][1].verdict is Verdict.MISMATCH:
-        saved, report, readings = reports[0]
-        show(mismatch_report(report, path=saved.path, readings=readings) + "\n")
+def _compared(saved: SavedCase, report: CaseReport, oracle: Oracle) -> Comparison | None:
+    if saved.origin is None or not saved.origin.difference:
+        return None
+    relations = {relation.name for relation in RELATIONS}
+    tried = {
+        Oracle.REFERENCE: lambda against: against not in relations,
+        Oracle.METAMORPHIC: lambda against: against in relations or against == AGAINST,
+        Oracle.BOTH: lambda _: True,
+    }
+    return compare(report, saved.origin, is_tried=tried[oracle])
+
+
+def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
+    if len(reports) == 1 and len(corpus.cases) == 1 and reports[0].report.verdict is Verdict.MISMATCH:
+        one = reports[0]
+        if one.compared is not None:
+            show("\n".join([*_status_lines(one), ""]))
+        show(mismatch_report(one.report, path=one.saved.path, readings=one.readings) + "\n")
     else:
-        for saved, report, _ in reports:
-            if report.deviations:
-                show(f"DEVIATES  {printable(report.case.id)}  {saved.path}\n  {', '.join(report.deviations)}")
-            elif report.verdict is Verdict.MISMATCH:
-                show("\n".join(_short(saved, report)))
-            elif report.verdict is Verdict.ENGINE_ERROR:
-                show(f"ENGINE ERROR  {printable(report.case.id)}  {saved.path}\n  {printable(report.reason)}")
-    _print_counts([report for _, report, _ in reports], corpus)
+        for one in reports:
+            lines = _short(one)
+            if lines:
+                show("\n".join(lines))
+    _print_counts([one.report for one in reports], corpus)
+    findings = Counter(one.compared.status for one in reports if one.compared is not None)
+    if findings:
+        counts = [
+            f"{status.value.replace('_', ' ')} {findings[status]}" for status in FindingStatus if findings[status]
+        ]
+        show(f"findings: {', '.join(counts)}")
 
 
-def _short(saved: SavedCase, report: CaseReport) -> list[str]:
-    lines = difference_lines(report)
-    shown = [f"  {line}" for line in lines[:MAX_SHORT_LINES]]
-    more = [f"  ... {len(lines) - MAX_SHORT_LINES} more lines"] if len(lines) > MAX_SHORT_LINES else []
-    return [f"MISMATCH  {printable(report.case.id)}  {saved.path}", *shown, *more]
+def _short(one: _Replayed) -> list[str]:
+    """Say in short what is worth saying of one of several cases: of a finding always, of others if they differ."""
+    report, place = one.report, f"{printable(one.report.case.id)}  {one.saved.path}"
+    head = _status_lines(one) if one.compared is not None else []
+    if report.deviations:
+        return [*head, f"DEVIATES  {place}", f"  {', '.join(report.deviations)}"]
+    if report.verdict is Verdict.MISMATCH:
+        lines = difference_lines(report)
+        more = [f"  ... {len(lines) - MAX_SHORT_LINES} more lines"] if len(lines) > MAX_SHORT_LINES else []
+        return [*(head or [f"MISMATCH  {place}"]), *(f"  {line}" for line in lines[:MAX_SHORT_LINES]), *more]
+    if report.verdict is Verdict.ENGINE_ERROR:
+        return [*(head or [f"ENGINE ERROR  {place}"]), f"  {printable(report.reason)}"]
+    return head
+
+
+def _status_lines(one: _Replayed) -> list[str]:
+    """Say what became of a finding; if it changed, check by check."""
+    if one.compared is None:
+        return []
+    status = one.compared.status
+    lines = [f"{status.value.replace('_', ' ').upper()}  {printable(one.report.case.id)}  {one.saved.path}"]
+    if status in (FindingStatus.CHANGED, FindingStatus.NOW_ERRORS, FindingStatus.NOT_CHECKED):
+        lines += [f"  {check_name(check):<{_CHECK_WIDTH}}{now.value}" for check, now in one.compared.checks.items()]
+    if status is FindingStatus.NOT_CHECKED and one.report.verdict is not Verdict.UNSUPPORTED:
+        lines.append("  this run cannot tell; the oracle that found it, or an engine with this check, can")
+    return lines
 
 
 def _print_counts(reports: list[CaseReport], corpus: Corpus) -> None:

@@ -14,7 +14,7 @@ from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.deviations.registry import Deviations, StaleDeviationError
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.errors import UserInputError
-from mergecheck.harness.findings.store import fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference import evaluate

@@ -11,7 +11,8 @@ from mergecheck.harness.core.case_id import content_digest, with_content_id
 from mergecheck.harness.engines import engine_names, load_engine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.corpus import find_case_file, load_corpus
-from mergecheck.harness.findings.store import FindingsDirectory, fingerprint, primary_mismatch
+from mergecheck.harness.findings.fingerprint import fingerprint, primary_mismatch
+from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference.case.model import Case, Target
 from mergecheck.reference.outcome import Outcome, Reference, Rejection, Unsupported

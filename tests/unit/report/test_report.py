@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mergecheck.harness.findings.store import Finding, fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.mismatch import MAX_LINES, WIDTH, mismatch_report
 from mergecheck.harness.report.render import statement_lines, table_lines
