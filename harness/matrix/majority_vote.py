@@ -60,28 +60,47 @@ class _Party:
     name: str
     answer: Outcome | Prediction | Rejection
     capabilities: Capabilities | None  # None: the reference, which can say everything
+    contradicts: frozenset[Check] | None = None
+    """The checks in which an engine was found to differ from the reference; None if it was not compared with it."""
 
 
-def votes(reports: Sequence[CaseReport], capabilities: Sequence[Capabilities]) -> tuple[Vote, ...]:
+def votes(
+    reports: Sequence[CaseReport], capabilities: Sequence[Capabilities], *, min_parties: int = 3
+) -> tuple[Vote, ...]:
     """Hold the answers of several engines to one case, and the reference's, against each other.
+
+    An engine's own comparison with the reference decides whether the two say the same. So whatever the reference
+    allows is one answer, and a vote never contradicts a verdict.
 
     Args:
         reports: one per engine, of the same case.
         capabilities: of the engines, in the same order.
+        min_parties: how many must have something to say on a check; two can only contradict each other.
 
     Returns:
-        One vote per check on which three or more parties have something to say; none if fewer do.
+        One vote per check.
     """
     parties = [
-        _Party(report.engine, report.result, able)
+        _Party(
+            report.engine,
+            report.result,
+            able,
+            frozenset(mismatch.check for mismatch in report.mismatches) if report.is_judged else None,
+        )
         for report, able in zip(reports, capabilities, strict=True)
         if isinstance(report.result, Outcome | Rejection)
     ]
     answer = reports[0].reference.answer
     if isinstance(answer, Prediction | Rejection):
         parties.insert(0, _Party(REFERENCE, answer, None))
-    found = [_vote(check, parties, able, same) for check, able, same in _CHECKS]
+    found = [_vote(check, parties, able, same, min_parties) for check, able, same in _CHECKS]
     return tuple(vote for vote in found if vote is not None)
+
+
+def silent_lines(reports: Sequence[CaseReport]) -> list[str]:
+    """Show the engines that gave no answer, and so have no vote."""
+    silent = [report for report in reports if not isinstance(report.result, Outcome | Rejection)]
+    return [f"{'no vote':<11}{report.engine} ({report.verdict.value})" for report in silent]
 
 
 def odd_lines(found: Sequence[Vote]) -> list[str]:
@@ -95,20 +114,34 @@ def odd_json(found: Sequence[Vote]) -> dict[str, Any]:
 
 
 def _vote(
-    check: Check, parties: Sequence[_Party], able: Callable[[_Party], bool], same: Callable[[_Party, _Party], bool]
+    check: Check,
+    parties: Sequence[_Party],
+    able: Callable[[_Party], bool],
+    same: Callable[[_Party, _Party], bool],
+    min_parties: int,
 ) -> Vote | None:
     voters = [party for party in parties if able(party)]
-    if len(voters) < 3:  # noqa: PLR2004 - two parties can only contradict each other
+    if len(voters) < min_parties:
         return None
     groups: list[list[_Party]] = []
     for party in voters:
-        home = next((group for group in groups if all(same(party, member) for member in group)), None)
+        home = next((group for group in groups if all(_agree(check, party, one, same) for one in group)), None)
         if home is None:
             groups.append([party])
         else:
             home.append(party)
     groups.sort(key=len, reverse=True)
     return Vote(check=check, groups=tuple(tuple(party.name for party in group) for group in groups))
+
+
+def _agree(check: Check, left: _Party, right: _Party, same: Callable[[_Party, _Party], bool]) -> bool:
+    """Tell whether two parties say the same; what each says of the reference goes before their own answers."""
+    said = [check in party.contradicts for party in (left, right) if party.contradicts is not None]
+    if REFERENCE in (left.name, right.name) and said:
+        return not said[0]
+    if len(said) == 2 and not all(said):  # noqa: PLR2004 - both were compared with the reference
+        return not any(said)
+    return same(left, right)
 
 
 def _has_classes(party: _Party) -> bool:

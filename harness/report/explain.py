@@ -80,8 +80,11 @@ def answer_lines(answer: Outcome | Prediction | Rejection | Unsupported | None, 
     if isinstance(answer, Unsupported):
         return [f"unsupported: {printable(answer.reason)}"]
     if isinstance(answer, Rejection):
-        lines = [f"rejected    {' or '.join(map(printable, [answer.error_class, *sorted(answer.other_classes)]))}"]
-        return [*lines, *(f"            {printable(line)}" for line in answer.message.splitlines()[:3])]
+        head = f"rejected    {' or '.join(map(printable, [answer.error_class, *sorted(answer.other_classes)]))}"
+        said = [
+            part for line in answer.message.splitlines()[:3] for part in textwrap.wrap(printable(line), _TEXT_WIDTH)
+        ]
+        return [head, *(f"            {line}" for line in said)]
     lines = _labelled("schema", schema_lines(before, answer.schema)) + _rows("rows", answer.rows, answer.schema)
     if answer.cdf is not None:
         lines += _labelled("changes", change_lines(answer.cdf[:MAX_ROWS], answer.schema, total=len(answer.cdf)))

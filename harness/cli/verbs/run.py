@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +23,11 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import one_case
+from mergecheck.harness.core.formatting import LINE_WIDTH
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
 from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, votes
+from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
@@ -126,16 +128,20 @@ def _exit_code(report: CaseReport) -> ExitCode:
 
 
 def _votes(checked: list[Checked]) -> tuple[Vote, ...]:
-    return votes([report for report, _, _ in checked], [capabilities for _, capabilities, _ in checked])
+    reports, capabilities = [report for report, _, _ in checked], [each for _, each, _ in checked]
+    return votes(reports, capabilities, min_parties=2)
 
 
 def _print_result(checked: list[Checked], found: tuple[Vote, ...], deviations: Deviations) -> None:
     for number, (report, _, readings) in enumerate(checked):
         show(("\n" if number else "") + "\n".join(explain_lines(report, readings=readings)))
         for deviation in report.deviations:
-            show(f"DEVIATES {deviation}: {deviations.reason(deviation)}")
+            reason = f"DEVIATES {deviation}: {deviations.reason(deviation)}"
+            show(textwrap.fill(reason, LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     if len(checked) > 1:
-        show("\n" + "\n".join(["parties", *(f"  {line}" for line in odd_lines(found) or ["all agree"])]))
+        agree = ["all that answered agree"] if found else ["fewer than two answers"]
+        lines = (odd_lines(found) or agree) + silent_lines([report for report, _, _ in checked])
+        show("\n" + "\n".join(["parties", *(f"  {line}" for line in lines)]))
 
 
 def _run_real(engine_name: str, how: _How, *, target: Path, source: Path, sql: str, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.matrix.majority_vote import REFERENCE, odd_json, odd_lines, votes
+from mergecheck.harness.matrix.majority_vote import REFERENCE, odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Check
 from mergecheck.reference import evaluate
@@ -86,7 +86,7 @@ def test_the_engine_that_differs_is_named_in_the_check_in_which_it_differs() -> 
     found = _votes(Fixed("a", _right()), Fixed("b", _right(rows=((1, 0.0),))))
     assert found[Check.ROWS].odd == ("b",)
     assert found[Check.ROWS].text == f"odd one out: b ({REFERENCE}, a agree)"
-    assert found[Check.CDF].text == "all agree"
+    assert found[Check.SCHEMA].text == "all agree"
 
 
 def test_the_reference_can_be_the_odd_one() -> None:
@@ -131,3 +131,21 @@ def test_a_failure_differs_from_a_merge_and_classes_count_where_there_are_some()
     assert _votes(right, other, reference=rejected)[Check.ERROR].odd == ("b",)
     no_classes = Fixed("c", failed, Capabilities(error_class=False))
     assert _votes(right, no_classes, reference=rejected)[Check.ERROR].text == "all agree"
+
+
+def test_what_an_engine_was_found_to_be_decides_its_vote() -> None:
+    """The reference allows two answers; an engine that gives the other one is no odd one."""
+    answer = evaluate(_CASE)
+    assert isinstance(answer.answer, Prediction)
+    reference = replace(answer, alternative=replace(answer.answer, rows=((1, 0.0),)))
+    found = _votes(Fixed("a", _right()), Fixed("b", _right(rows=((1, 0.0),))), reference=reference)
+    assert found[Check.ROWS].text == "all agree"
+
+
+def test_two_parties_may_contradict_each_other() -> None:
+    """`run` with several engines shows a difference even if all others are silent."""
+    engines = [Fixed("a", _right(rows=())), Fixed("b", Unsupported("no"))]
+    reports = [check_case(_CASE, engine, reference=evaluate) for engine in engines]
+    found = votes(reports, [engine.capabilities for engine in engines], min_parties=2)
+    assert "rows       no majority: the reference | a" in odd_lines(found)
+    assert silent_lines(reports) == ["no vote    b (unsupported)"]
