@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mergecheck.harness.cli.configured.command import configured
 from mergecheck.harness.cli.output.terminal import (
     LogNotices,
     Results,
@@ -62,6 +63,9 @@ VERBS = {
         "selfcheck": "Measure how fast planted faults are found.",
         "doctor": "Check that this machine has what a run needs.",
     },
+    "Set up a project": {
+        "config": "Show the configuration and where each value comes from.",
+    },
 }
 _MODULES = {
     "explain": "explaining.explain",
@@ -69,6 +73,7 @@ _MODULES = {
     "variants": "variants.variants",
     "bisect": "variants.bisect",
     "new-engine": "new_engine",
+    "config": "project.config",
 }
 
 
@@ -85,7 +90,7 @@ class VerbGroup(click.Group):
             return None
         module = importlib.import_module(f"mergecheck.harness.cli.verbs.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        return command
+        return configured(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the verbs by section, without importing them."""

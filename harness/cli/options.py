@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mergecheck.harness.cli.output.terminal import notice
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
@@ -167,7 +168,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
         use_place(spark_place(master=master, remote=remote, table_root=table_root))
         require_place()
         answer = command(**values)
-        if (master or remote or table_root) and not was_used():
+        if _on_command_line("master", "remote", "table_root") and not was_used():
             notice("--master, --remote and --table-root had no effect: no engine of this run uses Spark")
         return answer
 
@@ -189,6 +190,12 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         with_place = option(with_place)
     return with_place
+
+
+def _on_command_line(*names: str) -> bool:
+    """Tell whether one of these options was given for this command, not by the configuration for all."""
+    context = click.get_current_context()
+    return any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 def deviation_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -92,8 +92,15 @@ def test_what_is_wrong_is_seen() -> None:
 
 
 def is_setting(name: str) -> bool:
-    """Tell settings of the merge and of cases, and the group of entry points, from names in Python."""
-    return name in {"mergecheck.engines", "mergecheck.source", "mergecheck.variant"} or name in SETTING_NAMES
+    """Tell settings of the merge and of cases, the group of entry points, and files, from names in Python."""
+    others = {
+        "mergecheck.engines",
+        "mergecheck.source",
+        "mergecheck.variant",
+        "mergecheck.toml",
+        "mergecheck.schema.json",
+    }
+    return name in others or name in SETTING_NAMES
 
 
 def exists(name: str) -> bool:

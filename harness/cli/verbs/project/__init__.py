@@ -1,0 +1,1 @@
+"""Verbs about a project that uses mergecheck: its configuration and its CI."""
