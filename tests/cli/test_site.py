@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from docsite import findings
 from docsite.links import to_site
 from docsite.offline import loads_of_other_sites
 
@@ -65,3 +67,28 @@ def test_links_are_led_to_the_site() -> None:
 def test_pages_that_need_a_network_are_named(tmp_path: Path, html: str, found: list[str]) -> None:
     (tmp_path / "x.html").write_text(html, encoding="utf-8")
     assert list(loads_of_other_sites(tmp_path)) == found
+
+
+def test_every_finding_says_what_upstream_needs() -> None:
+    """Versions, kind, a rule with its page, and the status; the statement is in a block of code."""
+    for page in findings.pages():
+        _, head = findings.head_of(page)
+        assert set(findings.FIELDS) <= set(head), page.name
+        assert re.fullmatch(r"\[([RP]-\w+)\]\(\.\./specification/\1\.md\)(, \[.*)?", head["Rule"]), page.name
+        assert "\n```" in page.read_text(encoding="utf-8"), page.name
+
+
+def test_a_finding_names_its_deviations() -> None:
+    """As many as the packaged deviations file has with a link to the page."""
+    linked: dict[str, set[str]] = {page.name: set() for page in findings.pages()}
+    for entry in tomllib.loads((ROOT / "harness" / "deviations" / "deviations.toml").read_text())["deviation"]:
+        folder, _, name = entry["link"].rpartition("/")
+        if folder == "docs/findings":
+            linked[name].add(entry["id"])
+    named = {page.name: set(re.findall(r"`([^`]+)`", findings.head_of(page)[1]["Status"])) for page in findings.pages()}
+    assert named == linked
+
+
+def test_the_list_of_findings_is_current() -> None:
+    """``python -m docsite.findings`` writes it."""
+    assert (findings.FOLDER / "README.md").read_text(encoding="utf-8") == findings.listing()

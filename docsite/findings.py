@@ -1,0 +1,65 @@
+"""The table of all findings, out of the table at the head of each finding's page.
+
+``python -m docsite.findings`` writes docs/findings/README.md anew.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "docs" / "findings"
+FIELDS = ("Where", "Kind", "Rule", "Status")
+
+_HEAD = """# Findings
+
+Each page of this folder is one difference that mergecheck found in a released engine: the smallest statement that
+shows it, the versions, the rule by which another result is expected, and why it happens as far as we know.
+
+*Deviation* is the name of an entry of the [deviations file](../deviations.md). Known differences do not fail a run.
+Before a run, the case of each entry for the engine runs; an entry that no longer holds fails the run, so the status
+stays true for the releases that are tested.
+
+This page is generated from the others by `python -m docsite.findings`.
+"""
+
+_ENGINES = {
+    "delta-spark": "Delta Lake on Spark",
+    "delta-rs": "delta-rs",
+    "duckdb": "DuckDB",
+}
+_OTHERS = "Spark, and several engines"
+
+_ROW = re.compile(r"^\| (\w[\w ]*) \| (.*) \|$", re.MULTILINE)
+
+
+def pages() -> list[Path]:
+    """Return the pages of the findings, without the page that lists them."""
+    return sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
+
+
+def head_of(page: Path) -> tuple[str, dict[str, str]]:
+    """Return a page's title and the table at its head, by the words of the first column."""
+    text = page.read_text(encoding="utf-8")
+    title, _, rest = text.removeprefix("# ").partition("\n")
+    return title, dict(_ROW.findall(rest.partition("\n```")[0]))
+
+
+def listing() -> str:
+    """Write the page that lists all findings."""
+    parts = [_HEAD]
+    for engine in (*_ENGINES.values(), _OTHERS):
+        parts.append(f"\n## {engine}\n\n| Finding | {' | '.join(FIELDS)} |\n|{'---|' * (len(FIELDS) + 1)}\n")
+        for page in pages():
+            if _engine(page.name) == engine:
+                title, head = head_of(page)
+                parts.append(f"| [{title}]({page.name}) | {' | '.join(head[field] for field in FIELDS)} |\n")
+    return "".join(parts)
+
+
+def _engine(name: str) -> str:
+    return next((title for prefix, title in _ENGINES.items() if name.startswith(f"{prefix}-")), _OTHERS)
+
+
+if __name__ == "__main__":
+    (FOLDER / "README.md").write_text(listing(), encoding="utf-8")
