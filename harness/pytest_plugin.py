@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from _pytest._code.code import TerminalRepr  # has no public name; repr_failure may return it
@@ -134,6 +134,33 @@ def mergecheck_engine(pytestconfig: pytest.Config) -> Engine:
     return _engine(pytestconfig)
 
 
+@pytest.fixture
+def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
+    """Give a function that checks the cases of a file on the engine of ``--mergecheck-engine``.
+
+    A mismatch fails the test with the failure report. A case that the engine or the reference does not support skips
+    it, and a file that cannot be read fails it.
+    """
+
+    def check(path: Path) -> None:
+        from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - the same
+
+        try:
+            corpus = load_corpus([str(path)], trust=pytestconfig.getoption("--mergecheck-trust"))
+        except UserInputError as error:
+            pytest.fail(str(error), pytrace=False)
+        if corpus.unreadable:
+            pytest.fail("\n".join(corpus.unreadable), pytrace=False)
+        for saved in corpus.cases:
+            try:
+                _check_case(saved.case, saved.path, pytestconfig)
+            except CaseFailedError as error:
+                pytest.fail(str(error), pytrace=False)
+
+    return check
+
+
 class _Collector(pytest.Collector):
     """The root of this plugin's items."""
 
@@ -183,20 +210,7 @@ class _CaseItem(_Item):
 
     def runtest(self) -> None:
         """Check the case."""
-        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
-        from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
-        from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
-        from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
-        from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
-
-        checker = _checker(self.config)
-        report: CaseReport = check_saved(self.case, checker)
-        if report.verdict is Verdict.MISMATCH:
-            raise CaseFailedError(mismatch_report(report, path=self.case_path, readings=checker.readings(report)))
-        if report.verdict is Verdict.UNSUPPORTED:
-            pytest.skip(with_titles(report.reason))
-        if report.verdict is Verdict.ENGINE_ERROR:
-            raise EngineDownError(with_titles(report.reason))
+        _check_case(self.case, self.case_path, self.config)
 
 
 class _FuzzItem(_Item):
@@ -240,6 +254,23 @@ class _FuzzItem(_Item):
             raise EngineDownError(f"the engine failed on {failed} cases, which .mergecheck/findings keeps: {line}")
         if summary.counts.verified_share < FLOOR:
             raise CaseFailedError(f"inconclusive: under {FLOOR:.0%} of the cases were verified: {line}")
+
+
+def _check_case(case: Case, path: Path, config: pytest.Config) -> None:
+    from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
+    from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
+    from mergecheck.harness.specification.citations import with_titles  # noqa: PLC0415 - the same
+    from mergecheck.harness.variants.saved import check_saved  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Verdict  # noqa: PLC0415 - the same
+
+    checker = _checker(config)
+    report: CaseReport = check_saved(case, checker)
+    if report.verdict is Verdict.MISMATCH:
+        raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
+    if report.verdict is Verdict.UNSUPPORTED:
+        pytest.skip(with_titles(report.reason))
+    if report.verdict is Verdict.ENGINE_ERROR:
+        raise EngineDownError(with_titles(report.reason))
 
 
 def _in_use(config: pytest.Config) -> bool:

@@ -57,8 +57,12 @@ VERBS = {
         "conform": "Run the fixed conformance suite and write a certificate.",
         "new-engine": "Write the template of an engine of your own.",
     },
+    "Keep cases": {
+        "cases": "List, show, compare and prune saved cases.",
+        "adopt": "Make a finding a test of your project.",
+        "shrink": "Make a failing case smaller.",
+    },
     "Inspect": {
-        "cases": "Show saved cases.",
         "rules": "Count the cases that reach each rule of the specification.",
         "selfcheck": "Measure how fast planted faults are found.",
         "doctor": "Check that this machine has what a run needs.",
@@ -68,6 +72,9 @@ VERBS = {
     },
 }
 _MODULES = {
+    "cases": "saved.cases",
+    "adopt": "saved.adopt",
+    "shrink": "saved.shrink",
     "explain": "explaining.explain",
     "concurrency": "concurrency.concurrency",
     "variants": "variants.variants",
@@ -75,6 +82,7 @@ _MODULES = {
     "new-engine": "new_engine",
     "config": "project.config",
 }
+_FUNCTIONS = {"import": "import_case"}  # a word of Python's
 
 
 class VerbGroup(click.Group):
@@ -89,7 +97,7 @@ class VerbGroup(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"mergecheck.harness.cli.verbs.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_")))
         return configured(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

@@ -142,6 +142,19 @@ def _load_file(path: Path, unreadable: list[str]) -> Iterator[SavedCase]:
             yield saved
 
 
+def read_saved(path: Path) -> tuple[SavedCase, ...]:
+    """Read the cases of one file.
+
+    Raises:
+        CaseFormatError: one of them is not in the format.
+    """
+    unreadable: list[str] = []
+    found = tuple(_load_file(path, unreadable))
+    if unreadable:
+        raise CaseFormatError(unreadable[0])
+    return found
+
+
 def saved_case(text: str, *, path: Path, where: str) -> SavedCase:
     """Read a case, and where it comes from, out of one JSON document; ``where`` leads messages.
 

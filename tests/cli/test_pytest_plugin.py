@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, FAULTY, case_document
 
+from mergecheck.harness.cli import main
+
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
@@ -160,3 +162,16 @@ def test_a_case_without_an_answer_fails_its_test(project: pytest.Pytester) -> No
     )
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*the engine failed on 1 cases*"])
+
+
+def test_an_adopted_case_runs(project: pytest.Pytester) -> None:
+    """The module that adopt writes runs the case files beside it, and fails with the report of the mismatch."""
+    (project.path / "case.json").write_text(json.dumps(case_document(id="null-key")))
+    assert main(("adopt", "case.json")) == 0
+    run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=1)
+    result = run(project, "tests", "--mergecheck-engine", FAULTY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["MISMATCH  rows*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    (project.path / "tests" / "cases" / "bad.json").write_text("{")
+    run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=1, failed=1)

@@ -1,0 +1,1 @@
+"""Verbs about saved cases: show, adopt, export, shrink, import."""

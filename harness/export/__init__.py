@@ -1,0 +1,1 @@
+"""Saved cases in other forms: in a project of tests, as scripts of other systems, anonymised."""
