@@ -60,6 +60,7 @@ VERBS = {
     "Keep cases": {
         "cases": "List, show, compare and prune saved cases.",
         "adopt": "Make a finding a test of your project.",
+        "export": "Write a case as a script for another system.",
         "shrink": "Make a failing case smaller.",
     },
     "Inspect": {
@@ -74,6 +75,7 @@ VERBS = {
 _MODULES = {
     "cases": "saved.cases",
     "adopt": "saved.adopt",
+    "export": "saved.export",
     "shrink": "saved.shrink",
     "explain": "explaining.explain",
     "concurrency": "concurrency.concurrency",

@@ -31,34 +31,36 @@ def sql_script(case: Case) -> str:
     Defaults, generated columns and NOT NULL are in CREATE TABLE. CHECK constraints are added before the rows are
     inserted, as ALTER TABLE, the only way that Delta takes them.
     """
-    lines = [f"-- case {printable(case.id)}"]
-    lines += [
-        f"SET {_setting(name)} = {_setting(value)};" for name, value in case.conf.items() if name not in _OF_THE_MERGE
+    return "\n".join([f"-- case {printable(case.id)}", *(f"{statement};" for statement in sql_statements(case))])
+
+
+def sql_statements(case: Case) -> list[str]:
+    """Write the statements of the script, without semicolons at their ends."""
+    lines = [
+        f"SET {_setting(name)} = {_setting(value)}" for name, value in case.conf.items() if name not in _OF_THE_MERGE
     ]
     columns = f" ({case.target.schema.ddl()})" if case.target.schema.columns else ""
-    lines.append(f"CREATE TABLE target{columns} USING delta{_table_options(case)};")
+    lines.append(f"CREATE TABLE target{columns} USING delta{_table_options(case)}")
     for name, condition in check_constraints(case.target.properties).items():
-        lines.append(f"ALTER TABLE target ADD CONSTRAINT {quote(name)} CHECK ({condition});")
-    for file in case.target.files:
-        if file:
-            lines.append(f"INSERT INTO target VALUES\n{_values(file, case.target.schema)};")
+        lines.append(f"ALTER TABLE target ADD CONSTRAINT {quote(name)} CHECK ({condition})")
+    schema = case.target.schema
+    lines += [f"INSERT INTO target VALUES\n{_values(file, schema)}" for file in case.target.files if file]
     if case.source is not None:
         lines.append(
-            f"CREATE OR REPLACE TEMPORARY VIEW source AS\n{_source_query(case.source.rows, case.source.schema)};"
+            f"CREATE OR REPLACE TEMPORARY VIEW source AS\n{_source_query(case.source.rows, case.source.schema)}"
         )
     lines += _transactions(case)
-    lines.append("\n".join(cut_merge(case.sql).lines()) + ";")
-    return "\n".join(lines)
+    return [*lines, "\n".join(cut_merge(case.sql).lines())]
 
 
 def _transactions(case: Case) -> list[str]:
     """Commit what the applications have committed before, without rows, and set the merge's own transaction."""
     lines = []
     for application, version in case.target.transactions.items():
-        lines += [f"SET {_APP_ID} = {_setting(application)};", f"SET {_APP_VERSION} = {version};"]
-        lines.append("INSERT INTO target SELECT * FROM target WHERE FALSE;")
-    own = [f"SET {name} = {_setting(case.conf[name])};" for name in _OF_THE_MERGE if name in case.conf]
-    return lines + (own or [f"RESET {name};" for name in _OF_THE_MERGE if lines])
+        lines += [f"SET {_APP_ID} = {_setting(application)}", f"SET {_APP_VERSION} = {version}"]
+        lines.append("INSERT INTO target SELECT * FROM target WHERE FALSE")
+    own = [f"SET {name} = {_setting(case.conf[name])}" for name in _OF_THE_MERGE if name in case.conf]
+    return lines + (own or [f"RESET {name}" for name in _OF_THE_MERGE if lines])
 
 
 def literal(value: Value, data_type: DataType) -> str:

@@ -110,8 +110,8 @@ def diff_cases(*, first: str, second: str, findings_directory: Path, as_json: bo
         show("equal")
         return ExitCode.AGREE
     before, after = (_plain_lines(one) for one in saved)
-    names = [printable(str(one.path)) for one in saved]
-    show("\n".join(difflib.unified_diff(before, after, *names, lineterm="")))
+    fromfile, tofile = (printable(str(one.path)) for one in saved)
+    show("\n".join(difflib.unified_diff(before, after, fromfile, tofile, lineterm="")))
     return ExitCode.MISMATCH
 
 
