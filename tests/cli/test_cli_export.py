@@ -84,7 +84,7 @@ def test_duckdb(mergecheck: Mergecheck, folder: Path, name: str) -> None:
     assert (ended.code, ended.out) == (0, "wrote case.sql\n")
     with duckdb.connect() as connection:
         connection.execute((folder / "case.sql").read_text())
-        table = connection.execute('SELECT * FROM "target"').to_arrow_table()
+        table = connection.sql('SELECT * FROM "target"').to_arrow_table()
     found = [tuple(row.values()) for row in table.to_pylist()]
     assert same_texts(found) == same_texts(predicted(case_document(**CASES[name])))
 
