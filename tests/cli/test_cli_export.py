@@ -83,8 +83,9 @@ def test_duckdb(mergecheck: Mergecheck, folder: Path, name: str) -> None:
     ended = mergecheck("export", file, "--format", "duckdb", "-o", "case.sql")
     assert (ended.code, ended.out) == (0, "wrote case.sql\n")
     with duckdb.connect() as connection:
-        connection.execute((folder / "case.sql").read_text())
-        table = connection.sql('SELECT * FROM "target"').to_arrow_table()
+        merge, query = (folder / "case.sql").read_text().rstrip().rsplit("\n", 1)
+        connection.execute(merge).fetchall()
+        table = connection.sql(query).to_arrow_table()
     found = [tuple(row.values()) for row in table.to_pylist()]
     assert same_texts(found) == same_texts(predicted(case_document(**CASES[name])))
 

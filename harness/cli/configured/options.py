@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 NOT_CONFIGURED = frozenset(
     {
         *("help", "version", "json", "config", "profile", "trust", "list"),
-        *("id", "target", "source", "sql", "directory", "into"),
+        *("id", "target", "source", "sql", "directory", "into", "before", "after"),
+        *("name", "diff", "format", "output", "duplicates", "set-aside", "fixed", "yes"),
     }
 )
 

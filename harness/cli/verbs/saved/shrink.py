@@ -63,7 +63,7 @@ _DEFAULTS = ShrinkLimits()
     help="Where to write the smaller case; among the findings if left out.",
 )
 @click.option(
-    "--max-time",
+    "--shrink-time",
     "max_seconds",
     type=FiniteRange(min=0, min_open=True),
     default=_DEFAULTS.max_seconds,
@@ -72,7 +72,8 @@ _DEFAULTS = ShrinkLimits()
     help="Stop after S seconds, with the smallest case so far.",
 )
 @click.option(
-    "--max-runs",
+    "--shrink-runs",
+    "max_runs",
     type=click.IntRange(min=1),
     default=_DEFAULTS.max_runs,
     show_default=True,
