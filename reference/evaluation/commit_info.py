@@ -28,13 +28,13 @@ _RESULT_ROW = {
 }
 
 
-def predict_commit_info(merge: Resolved, *, changes_data: bool, changes_schema: bool) -> dict[str, str]:
+def predict_commit_info(merge: Resolved, *, changes_data: bool, has_other_actions: bool) -> dict[str, str]:
     """Say what ``commitInfo`` must hold.
 
     Args:
         merge: the statement.
         changes_data: whether the commit adds or removes a file.
-        changes_schema: whether evolution changes the schema.
+        has_other_actions: whether the commit has an action that is no file: new metadata, or a transaction number.
     """
     return {
         "operation": "MERGE",
@@ -42,7 +42,7 @@ def predict_commit_info(merge: Resolved, *, changes_data: bool, changes_schema: 
         "predicate": "one condition",
         **{name: _clauses(merge, kind) for kind, name in _PREDICATES.items()},
         "isBlindAppend": "false",
-        "isolationLevel": "Serializable" if changes_data or changes_schema else "SnapshotIsolation",
+        "isolationLevel": "Serializable" if changes_data or has_other_actions else "SnapshotIsolation",
         "dataChange": "true" if changes_data else "false",
         "readVersion": "the version before",
         "engineInfo": "given",

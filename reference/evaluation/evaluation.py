@@ -338,7 +338,7 @@ class Evaluation:
         return predict_commit_info(
             self.merge,
             changes_data=self._changes_data(effects, path),
-            changes_schema=self.merge.final_schema != self.target.schema,
+            has_other_actions=self.merge.final_schema != self.target.schema or self.settings.transaction is not None,
         )
 
 

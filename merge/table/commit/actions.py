@@ -87,20 +87,28 @@ def commit_info(
     *,
     read_version: int,
     changes_data: bool,
-    changes_schema: bool,
+    changes_more: bool,
     metrics: Mapping[str, int] | None,
     user_metadata: str | None = None,
 ) -> Action:
     """Write the ``commitInfo`` (R-710, R-711, R-714); without metrics the map is left out (R-501).
 
-    If a commit changes neither data (R-702) nor the schema, its isolation level is SnapshotIsolation.
+    Its isolation level is SnapshotIsolation if it changes no data (R-702) and has no action but files.
+
+    Args:
+        merge: the statement.
+        read_version: the version that was read.
+        changes_data: whether a file is added or removed.
+        changes_more: whether there is an action beside files: new metadata, or a transaction of the application.
+        metrics: the operation metrics.
+        user_metadata: the user's text.
     """
     info: dict[str, Any] = {
         "timestamp": now_millis(),
         "operation": "MERGE",
         "operationParameters": operation_parameters(merge),
         "readVersion": read_version,
-        "isolationLevel": "Serializable" if changes_data or changes_schema else "SnapshotIsolation",
+        "isolationLevel": "Serializable" if changes_data or changes_more else "SnapshotIsolation",
         "isBlindAppend": False,
         "dataChange": changes_data,
         "engineInfo": engine_info(),

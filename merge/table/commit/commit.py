@@ -68,7 +68,7 @@ class PendingCommit:
             self.merge,
             read_version=snapshot.version,
             changes_data=self.changes_data,
-            changes_schema=bool(schema),
+            changes_more=bool(schema) or self.transaction is not None,
             metrics=self.metrics,
             user_metadata=self.user_metadata,
         )
