@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck.harness.configuration.pytest_options import PytestSettings, add_options, settings_of_pytest
+from mergecheck.harness.errors import UserInputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from _pytest._code.code import TerminalRepr  # has no public name; repr_failure may return it
 
@@ -24,9 +27,10 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
 DENOMINATOR = "mergecheck_denominator"
-FLOOR = 0.6
 _ENGINE = pytest.StashKey["Engine"]()
 _CHECKER = pytest.StashKey["Checker"]()
+_SETTINGS = pytest.StashKey[PytestSettings]()
+_NOTICES = pytest.StashKey[list[str]]()
 _SEED = pytest.StashKey[int]()
 _STDERR = pytest.StashKey[int]()
 
@@ -36,51 +40,28 @@ class CaseFailedError(AssertionError):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
+    """Add the options: those of ``mergecheck fuzz`` by the same names, and the cases that become tests."""
     group = parser.getgroup("mergecheck", "mergecheck: MERGE INTO against the reference")
-    group.addoption(
-        "--mergecheck-case",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a case file, a folder of them, or the id of a finding; every case becomes a test (repeatable)",
-    )
+    add_options(group)
     group.addoption(
         "--mergecheck-trust",
         action="store_true",
         help="run cases that may touch more than their own tables; only for files of your own",
     )
-    group.addoption("--mergecheck-fuzz", type=int, default=0, metavar="N", help="one test that runs N random cases")
-    group.addoption("--mergecheck-seed", type=int, default=None, metavar="N", help="the same seed gives the same cases")
-    group.addoption(
-        "--mergecheck-engine",
-        default="pyspark",
-        metavar="NAME",
-        help="a registered engine, or package.module:Class (default: pyspark)",
-    )
-    group.addoption(
-        "--mergecheck-case-timeout",
-        type=float,
-        default=600.0,
-        metavar="SECONDS",
-        help="how long the engine may take for a case; a longer one is an error (default: 600)",
-    )
-    group.addoption(
-        "--mergecheck-expressions",
-        choices=["auto", "duckdb", "spark"],
-        default="auto",
-        help="what evaluates expressions and source queries for the reference (default: auto, see docs/expressions.md)",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle the seed, so that it is known before anything runs, and keep the stderr that no test captures."""
-    seed = config.getoption("--mergecheck-seed")
+    """Settle the values and the seed, before anything runs, and keep the stderr that no test captures."""
+    try:
+        settings = settings_of_pytest(config)
+    except UserInputError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.stash[_SETTINGS] = settings
+    config.stash[_NOTICES] = []
     # Workers of pytest-xdist take the seed of the process that started them.
     shared = getattr(config, "workerinput", {}).get("mergecheck_seed")
-    config.stash[_SEED] = seed if seed is not None else shared if shared is not None else secrets.randbelow(2**31)
-    if config.getoption("--mergecheck-case-timeout") <= 0:
-        raise pytest.UsageError("--mergecheck-case-timeout must be more than 0 seconds")
+    seeds = (settings.values["seed"], shared, secrets.randbelow(2**31))
+    config.stash[_SEED] = next(seed for seed in seeds if seed is not None)
     config.stash[_STDERR] = os.dup(2)
 
 
@@ -94,7 +75,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """Say engine and seed where this plugin has something to do."""
     if not _in_use(config):
         return None
-    return f"mergecheck: engine {config.getoption('--mergecheck-engine')}, seed {config.stash[_SEED]}"
+    title = config.stash[_SETTINGS].title
+    used = f", {title}" if title else ""
+    return f"mergecheck: engine {_value(config, 'engine')}, seed {config.stash[_SEED]}{used}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,8 +89,10 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     items.extend(collector.collect())
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the random cases covered, also where everything passed."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what the random cases covered, also where everything passed, and which known deviations are due."""
+    for text in config.stash[_NOTICES]:
+        terminalreporter.write_line(f"mergecheck: {text}")
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", []):
@@ -173,7 +158,7 @@ class _Collector(pytest.Collector):
             names[name] = names.get(name, 0) + 1
             unique = name if names[name] == 1 else f"{name}#{names[name]}"
             items.append(_CaseItem.from_parent(self, name=unique, case=case, case_path=path))
-        num_cases = self.config.getoption("--mergecheck-fuzz")
+        num_cases = _value(self.config, "fuzz")
         if num_cases > 0:
             name = f"fuzz::{num_cases}-cases-seed-{self.config.stash[_SEED]}"
             items.append(_FuzzItem.from_parent(self, name=name, num_cases=num_cases))
@@ -189,8 +174,6 @@ class _Item(pytest.Item):
         style: Any = None,  # noqa: ANN401 - pytest's own choice of words, not public
     ) -> str | TerminalRepr:
         """Show the failure report of a mismatch, or what is wrong with an option; anything else as pytest does."""
-        from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
-
         if isinstance(excinfo.value, CaseFailedError | UserInputError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style=style)
@@ -236,11 +219,21 @@ class _FuzzItem(_Item):
             if isinstance(event, run_events.FindingSaved):
                 reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
 
+        values = self.config.stash[_SETTINGS].values
         options = FuzzOptions(
             seed=self.config.stash[_SEED],
-            budget=Budget(max_cases=self.num_cases),
-            expressions=Expressions(self.config.getoption("--mergecheck-expressions")),
+            budget=Budget(
+                max_cases=self.num_cases, max_seconds=values["max-time"], max_findings=values["max-findings"]
+            ),
+            findings=Path(values["findings"]),
+            steer=values["steer"],
+            batch_size=values["batch"],
+            num_jobs=values["jobs"],
+            features_off=frozenset(values["features-off"]),
+            expressions=Expressions(values["expressions"]),
         )
+        if options.steer and options.num_jobs > 1:
+            raise UserInputError("give either --mergecheck-steer or --mergecheck-jobs")
         summary = run_fuzz(_checker(self.config), options, listener=keep)
         line = f"{denominator_line(summary)}  seed {summary.seed}"
         self.user_properties.append((DENOMINATOR, line))
@@ -252,8 +245,8 @@ class _FuzzItem(_Item):
             raise EngineDownError(f"the engine failed on several cases in a row: {line}")
         if failed := summary.counts.verdicts[Verdict.ENGINE_ERROR]:
             raise EngineDownError(f"the engine failed on {failed} cases, which .mergecheck/findings keeps: {line}")
-        if summary.counts.verified_share < FLOOR:
-            raise CaseFailedError(f"inconclusive: under {FLOOR:.0%} of the cases were verified: {line}")
+        if summary.counts.verified_share < values["floor"]:
+            raise CaseFailedError(f"inconclusive: under {values['floor']:.0%} of the cases were verified: {line}")
 
 
 def _check_case(case: Case, path: Path, config: pytest.Config) -> None:
@@ -265,6 +258,8 @@ def _check_case(case: Case, path: Path, config: pytest.Config) -> None:
 
     checker = _checker(config)
     report: CaseReport = check_saved(case, checker)
+    if report.deviations:
+        pytest.xfail(f"known deviation: {', '.join(report.deviations)}")
     if report.verdict is Verdict.MISMATCH:
         raise CaseFailedError(mismatch_report(report, path=path, readings=checker.readings(report)))
     if report.verdict is Verdict.UNSUPPORTED:
@@ -274,17 +269,26 @@ def _check_case(case: Case, path: Path, config: pytest.Config) -> None:
 
 
 def _in_use(config: pytest.Config) -> bool:
-    return bool(config.getoption("--mergecheck-case")) or config.getoption("--mergecheck-fuzz") > 0
+    return config.stash[_SETTINGS].is_in_use
+
+
+def _value(config: pytest.Config, key: str) -> Any:  # noqa: ANN401 - any value of an option
+    return config.stash[_SETTINGS].values[key]
 
 
 def _engine(config: pytest.Config) -> Engine:
     engine = config.stash.get(_ENGINE, None)
     if engine is None:
         from mergecheck.harness.engines import load_engine  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.spark.config import require_place, spark_place, use_place  # noqa: PLC0415 - the same
         from mergecheck.harness.spark.temp_dirs import clear_leftovers  # noqa: PLC0415 - the same
 
         clear_leftovers()
-        engine = config.stash[_ENGINE] = load_engine(config.getoption("--mergecheck-engine"))
+        values = config.stash[_SETTINGS].values
+        if any(values[key] for key in ("master", "remote", "table-root")):
+            use_place(spark_place(master=values["master"], remote=values["remote"], table_root=values["table-root"]))
+            require_place()
+        engine = config.stash[_ENGINE] = load_engine(values["engine"])
     return engine
 
 
@@ -292,23 +296,36 @@ def _checker(config: pytest.Config) -> Checker:
     """Make what checks cases; the reference is made once, with the engine."""
     from mergecheck.harness.checker import Checker  # noqa: PLC0415 - see the module's docstring
     from mergecheck.harness.core.time_limit import TimeLimit  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
+    from mergecheck.harness.deviations.registry import Deviations  # noqa: PLC0415 - the same
     from mergecheck.harness.session import reference_for  # noqa: PLC0415 - the same
-    from mergecheck.harness.verdict import Expressions  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Expressions, Oracle  # noqa: PLC0415 - the same
 
     checker = config.stash.get(_CHECKER, None)
     if checker is None:
-        engine = _engine(config)
-        reference = reference_for(engine, Expressions(config.getoption("--mergecheck-expressions")))
-        limit = TimeLimit(seconds=config.getoption("--mergecheck-case-timeout"), told=config.stash[_STDERR])
-        checker = config.stash[_CHECKER] = Checker(engine=engine, reference=reference.evaluate, limit=limit)
+        engine, values = _engine(config), config.stash[_SETTINGS].values
+        if values["no-deviations"] and values["deviations"]:
+            raise UserInputError("give either --mergecheck-deviations or --mergecheck-no-deviations")
+        files = tuple(map(Path, values["deviations"]))
+        deviations = Deviations() if values["no-deviations"] else load_deviations(files)
+        confirm(deviations, engine, config.stash[_NOTICES].append)
+        checker = config.stash[_CHECKER] = Checker(
+            engine=engine,
+            deviations=deviations,
+            oracle=Oracle(values["oracle"]),
+            reference=reference_for(engine, Expressions(values["expressions"])).evaluate,
+            limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[_STDERR]),
+        )
     return checker
 
 
 def _saved_cases(config: pytest.Config) -> Iterator[tuple[Path, Case]]:
-    names: list[str] = config.getoption("--mergecheck-case")
+    names: list[str] = _value(config, "case")
     if not names:
         return
-    from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - the same
+    here = config.invocation_params.dir
+    names = [str(Path(name).relative_to(here)) if Path(name).is_relative_to(here) else name for name in names]
     from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - see the module's docstring
 
     try:

@@ -116,6 +116,7 @@ class FuzzOptions:
     steer: bool = False
     batch_size: int = 1
     num_jobs: int = 1
+    features_off: frozenset[str] = frozenset()
     findings: Path = FINDINGS_DIRECTORY
     expressions: Expressions = Expressions.DUCKDB
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)

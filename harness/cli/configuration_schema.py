@@ -23,7 +23,10 @@ SHARING = (
 )
 # What an option of the pytest plugin means is said by the option of this verb with the same name.
 _PYTEST_OPTIONS_OF = "fuzz"
-_NOT_OF_PYTEST = frozenset({"events", "quiet", "verbose", "html", "junit", "github", "observations", "max-cases"})
+_OF_PYTEST = (
+    *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "steer", "batch", "jobs"),
+    *("features-off", "oracle", "expressions", "master", "remote", "table-root", "deviations", "no-deviations"),
+)
 _PYTEST_ONLY: dict[str, dict[str, Any]] = {
     "case": {
         "anyOf": [
@@ -32,7 +35,7 @@ _PYTEST_ONLY: dict[str, dict[str, Any]] = {
         ],
         "description": "Case files and folders of them; every case becomes a test.",
     },
-    "fuzz": {"type": "integer", "minimum": 0, "description": "One test that runs N random cases."},
+    "fuzz": {"type": "integer", "minimum": 0, "default": 0, "description": "One test that runs N random cases."},
 }
 
 
@@ -44,7 +47,7 @@ def build_schema() -> dict[str, Any]:
         for name, command in verbs_with_options(group, click.Context(group))
     }
     fuzz = verbs[_PYTEST_OPTIONS_OF]
-    verbs["pytest"] = {key: part for key, part in fuzz.items() if key not in _NOT_OF_PYTEST} | _PYTEST_ONLY
+    verbs["pytest"] = {key: fuzz[key] for key in _OF_PYTEST} | _PYTEST_ONLY
     shared: dict[str, Any] = {}
     for verb in SHARING:
         for key, part in verbs.get(verb, {}).items():

@@ -175,3 +175,43 @@ def test_an_adopted_case_runs(project: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*Traceback*")
     (project.path / "tests" / "cases" / "bad.json").write_text("{")
     run(project, "tests", "--mergecheck-engine", ECHO).assert_outcomes(passed=1, failed=1)
+
+
+def test_it_reads_the_configuration(project: pytest.Pytester) -> None:
+    """Cases, engine, floor and features of the file; the profile wins, and an option over both."""
+    (project.path / "mergecheck.toml").write_text(
+        f"""
+        engine = "{FAULTY}"
+        [pytest]
+        case = "cases.jsonl"
+        [profiles.ci]
+        engine = "echo_engine:KnowsNothing"
+        [profiles.ci.pytest]
+        fuzz = 2
+        seed = 3
+        floor = 0
+        features-off = ["settings", "self-merge"]
+        """
+    )
+    assert run(project).parseoutcomes() == {"passed": 1, "failed": 1}
+    result = run(project, "--mergecheck-profile", "ci")
+    result.assert_outcomes(skipped=2, passed=1)
+    result.stdout.fnmatch_lines(
+        [f"mergecheck: engine echo_engine:KnowsNothing, seed 3, configuration {project.path}*ci"]
+    )
+    assert run(project, "--mergecheck-engine", ECHO).parseoutcomes() == {"passed": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--mergecheck-floor", "2"), "--mergecheck-floor = 2.0. Allowed: a number, at least 0, at most 1."),
+        (("--mergecheck-profile", "nosuch"), "unknown profile 'nosuch'"),
+        (("--mergecheck-case-timeout", "0"), "--mergecheck-case-timeout = 0.0. Allowed: a number, more than 0."),
+        (("--mergecheck-features-off", "selfmerge", "--mergecheck-fuzz", "1"), "Did you mean self-merge?"),
+    ],
+)
+def test_a_bad_option_is_told(project: pytest.Pytester, options: tuple[str, ...], message: str) -> None:
+    result = run(project, "--mergecheck-engine", ECHO, *options)
+    assert message in " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "Traceback" not in result.stdout.str()

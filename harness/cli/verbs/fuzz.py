@@ -82,6 +82,12 @@ DEFAULT_FLOOR = 0.6
     metavar="N",
     help="Check N cases at once; findings and their order do not depend on N.",
 )
+@click.option(
+    "--features-off",
+    multiple=True,
+    metavar="FEATURE",
+    help="Draw no cases with this feature (mergecheck.strategies.Feature); may be repeated.",
+)
 @oracle_option
 @expressions_option
 @spark_options
@@ -103,6 +109,7 @@ def fuzz(
     steer: bool,
     batch_size: int,
     num_jobs: int,
+    features_off: tuple[str, ...],
     oracle_name: str,
     expressions_name: str,
     deviation_files: tuple[Path, ...],
@@ -151,6 +158,7 @@ def fuzz(
         flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
         flags += " --steer" if steer else ""
         flags += f" --batch {batch_size}" if batch_size > 1 else ""
+        flags += "".join(f" --features-off {name}" for name in features_off)
         flags += place_flags()
         _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
     return code
