@@ -128,7 +128,6 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
     """
 
     def check(path: Path) -> None:
-        from mergecheck.harness.errors import UserInputError  # noqa: PLC0415 - see the module's docstring
         from mergecheck.harness.findings.corpus import load_corpus  # noqa: PLC0415 - the same
 
         try:
