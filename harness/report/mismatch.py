@@ -160,14 +160,15 @@ def _with_names(mismatches: tuple[Mismatch, ...]) -> list[tuple[Mismatch, str]]:
 
 
 def _labelled(mismatch: Mismatch, label: str) -> list[str]:
-    return _with_label(_mismatch_lines(mismatch), label)
+    return _with_label(mismatch_texts(mismatch), label)
 
 
 def _with_label(lines: Sequence[str], label: str) -> list[str]:
     return [f"{label if i == 0 else '':<{_LABEL_WIDTH}}{printable(line)}" for i, line in enumerate(lines)]
 
 
-def _mismatch_lines(mismatch: Mismatch) -> tuple[str, ...]:
+def mismatch_texts(mismatch: Mismatch) -> tuple[str, ...]:
+    """Say how an engine differs, and which rule its answer breaks."""
     against = " (against the case's expect)" if mismatch.against == "expect" else ""
     lines = tuple(map(with_titles, mismatch.lines or (mismatch.kind,)))
     broken = tuple(f"breaks {titled([number])}" for number in cited(mismatch.kind))

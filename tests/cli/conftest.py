@@ -12,6 +12,7 @@ import pytest
 from mergecheck.harness.cli import main
 
 sys.path.append(str(Path(__file__).parent))  # import mode importlib adds no folder; echo_engine is loaded by name
+sys.path.append(str(Path(__file__).parents[1] / "unit"))  # parsed_html
 
 from cli_cases import Ended, write_case
 

@@ -22,6 +22,8 @@ DATA = (
     "harness/conformance/templates/engine.py.txt",
     "harness/deviations/cases/duckdb-eager-values.json",
     "harness/deviations/deviations.toml",
+    "harness/html_report/templates/page.html.j2",
+    "harness/html_report/templates/style.css",
     "py.typed",
 )
 BROKEN = "raise ImportError('this package is the user\\'s own; mergecheck must not import it')\n"

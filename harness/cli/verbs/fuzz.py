@@ -30,6 +30,7 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.event_log import event_log
 from mergecheck.harness.cli.output.fuzz_summary import summary_lines
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
@@ -37,6 +38,7 @@ from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.report.json import summary_json
@@ -93,6 +95,7 @@ DEFAULT_FLOOR = 0.6
 @spark_options
 @deviation_options
 @events_option
+@html_option
 @quiet_option
 @verbose_option
 @json_option
@@ -115,6 +118,7 @@ def fuzz(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     events_file: Path | None,
+    html_file: Path | None,
     quiet: bool,
     verbose: bool,
     as_json: bool,
@@ -148,19 +152,25 @@ def fuzz(
         limit=TimeLimit(seconds=case_seconds),
     )
     output = _Output(events_file=events_file, quiet=quiet, verbose=verbose, as_json=as_json)
-    summary = _run(engine_name, options, checks, output, saved=saved)
+    summary, version = _run(engine_name, options, checks, output, saved=saved)
     code = exit_code(summary, floor=floor)
+    flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
+    flags += "" if expressions is Expressions.AUTO else f" --expressions {expressions_name}"
+    flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
+    flags += " --steer" if steer else ""
+    flags += f" --batch {batch_size}" if batch_size > 1 else ""
+    flags += "".join(f" --features-off {name}" for name in features_off)
+    flags += place_flags()
+    again = (
+        f"mergecheck fuzz --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
+    )
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
-        flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
-        flags += "" if expressions is Expressions.AUTO else f" --expressions {expressions_name}"
-        flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
-        flags += " --steer" if steer else ""
-        flags += f" --batch {batch_size}" if batch_size > 1 else ""
-        flags += "".join(f" --features-off {name}" for name in features_off)
-        flags += place_flags()
-        _print_result(summary, saved, engine_name=engine_name, flags=flags, floor=floor)
+        _print_result(summary, saved, floor=floor, again=again)
+    if html_file is not None:
+        about = FuzzRun(engine=f"{engine_name} {version}".rstrip(), floor=floor, again=again)
+        write_html(html_file, fuzz_page(summary, saved, run=about, deviations=deviations, code=code))
     return code
 
 
@@ -197,7 +207,9 @@ class _Output:
 
 def _run(
     engine_name: str, options: FuzzOptions, how: _Checks, output: _Output, *, saved: list[events.FindingSaved]
-) -> Summary:
+) -> tuple[Summary, str]:
+    """Run, and return the counts and the engine's version."""
+
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
             saved.append(event)
@@ -221,7 +233,7 @@ def _run(
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
             if output.verbose:
                 warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
-            return summary
+            return summary, engine.version
 
 
 def _document(
@@ -231,9 +243,7 @@ def _document(
     return {"engine": engine_name, **summary_json(summary), "findings": findings, "exit_code": int(code)}
 
 
-def _print_result(
-    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, flags: str, floor: float
-) -> None:
+def _print_result(summary: Summary, saved: list[events.FindingSaved], *, floor: float, again: str) -> None:
     show("\n".join(summary_lines(summary)))
     for event in saved:
         num_cases = summary.counts.findings[event.finding.id]
@@ -243,7 +253,4 @@ def _print_result(
     verified = summary.counts.verified_share
     if not summary.counts.findings and verified < floor:
         show(f"inconclusive: {verified:.0%} of the cases were verified, below --floor {floor:.0%}")
-    show(
-        f"seed {summary.seed}  same cases again: mergecheck fuzz --engine {engine_name}{flags} --seed {summary.seed} "
-        f"--max-cases {max(1, summary.counts.num_cases)}"
-    )
+    show(f"seed {summary.seed}  same cases again: {again}")

@@ -18,11 +18,13 @@ from mergecheck.harness.cli.options import (
     max_time_option,
     seed_option,
 )
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.engines import engine_names as registered
 from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.html_report.matrix import matrix_page
 from mergecheck.harness.matrix.run import Answer, MatrixRun
 from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
@@ -54,6 +56,7 @@ _EVERY = 25  # cases between two progress lines
 @seed_option
 @findings_option("Where the minimal case of each difference is saved.")
 @markdown_option
+@html_option
 @deviation_options
 @json_option
 def matrix(
@@ -64,6 +67,7 @@ def matrix(
     seed: int | None,
     findings_directory: Path,
     markdown: Path | None,
+    html_file: Path | None,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     as_json: bool,
@@ -96,7 +100,10 @@ def matrix(
     else:
         show_table(rich_table(result))
         show("\n".join(summary_lines(result)))
-    return exit_code(result)
+    code = exit_code(result)
+    if html_file is not None:
+        write_html(html_file, matrix_page(result, deviations=deviations, code=code))
+    return code
 
 
 def exit_code(result: Matrix) -> ExitCode:

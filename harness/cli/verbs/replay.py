@@ -21,6 +21,7 @@ from mergecheck.harness.cli.options import (
     spark_options,
     trust_option,
 )
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.compare.commit_laws import AGAINST
 from mergecheck.harness.core.time_limit import TimeLimit
@@ -29,6 +30,7 @@ from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.finding_status import Comparison, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.html_report.saved_cases import CheckedCase, replay_page
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
@@ -71,6 +73,7 @@ class _Replayed:
 @spark_options
 @deviation_options
 @trust_option
+@html_option
 @json_option
 def replay(
     *,
@@ -83,6 +86,7 @@ def replay(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
+    html_file: Path | None,
     as_json: bool,
 ) -> int:
     """Check saved cases again: case files, folders of them, or ids of findings.
@@ -104,7 +108,7 @@ def replay(
             reference=reference_for(engine, Expressions(expressions_name)).evaluate,
             limit=TimeLimit(seconds=case_seconds),
         )
-        reports, refused, interrupted = _check_all(corpus, checker)
+        reports, refused, interrupted = _check_all(corpus, checker, explaining=html_file is not None)
     for message in refused:
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
@@ -112,11 +116,20 @@ def replay(
         emit_json(replay_json([one.report for one in reports], unreadable, [one.compared for one in reports]))
     else:
         _print_result(reports, corpus)
-    if interrupted:
-        return ExitCode.INTERRUPTED
     # a known deviation does not fail a run
     verdicts = [Verdict.AGREE if one.report.deviations else one.report.verdict for one in reports]
-    return exit_code(verdicts, num_unreadable=len(unreadable))
+    code = ExitCode.INTERRUPTED if interrupted else exit_code(verdicts, num_unreadable=len(unreadable))
+    if html_file is not None:
+        page = replay_page(
+            list(map(_for_page, reports)),
+            engine=engine_name,
+            not_read=unreadable,
+            num_left=len(corpus.cases) - len(reports) - len(refused),
+            deviations=deviations,
+            code=code,
+        )
+        write_html(html_file, page)
+    return code
 
 
 def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
@@ -132,8 +145,19 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[_Replayed], list[str], bool]:
-    """Check all cases; besides the reports, say which cases were refused, and whether Ctrl+C ended the run."""
+def _for_page(one: _Replayed) -> CheckedCase:
+    status = "" if one.compared is None else one.compared.status.value.replace("_", " ").upper()
+    return CheckedCase(report=one.report, where=one.saved.path, readings=one.readings, status=status)
+
+
+def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[list[_Replayed], list[str], bool]:
+    """Check all cases; besides the reports, say which cases were refused, and whether Ctrl+C ended the run.
+
+    Args:
+        corpus: the cases.
+        checker: checks them.
+        explaining: say of every mismatch what the engine's result implies; otherwise, of a single case only.
+    """
     reports: list[_Replayed] = []
     refused: list[str] = []
     try:
@@ -143,8 +167,7 @@ def _check_all(corpus: Corpus, checker: Checker) -> tuple[list[_Replayed], list[
             except UserInputError as error:  # a value of a setting
                 refused.append(f"{saved.path}: case {saved.case.id}: {error}")
                 continue
-            # of several cases, none is explained
-            readings = checker.readings(report) if len(corpus.cases) == 1 else ()
+            readings = checker.readings(report) if explaining or len(corpus.cases) == 1 else ()
             # no comprehension: reports before Ctrl+C are kept
             reports.append(_Replayed(saved, report, readings, _compared(saved, report, checker.oracle)))
     except KeyboardInterrupt:

@@ -21,12 +21,15 @@ from mergecheck.harness.cli.options import (
     spark_options,
     trust_option,
 )
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.explaining.one_case import one_case
 from mergecheck.harness.core.formatting import LINE_WIDTH
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
 from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.html_report.page import Fact
+from mergecheck.harness.html_report.saved_cases import CheckedCase, real_page, run_page
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
@@ -79,6 +82,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
 @spark_options
 @deviation_options
 @trust_option
+@html_option
 @json_option
 def run(
     *,
@@ -93,6 +97,7 @@ def run(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
+    html_file: Path | None,
     as_json: bool,
 ) -> int:
     """Check one case and explain it: tables, statement, the engine's result, the reference's result.
@@ -107,7 +112,9 @@ def run(
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
             raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
-        return _run_real(engine_names[0], how, target=target, source=source, sql=sql, as_json=as_json)
+        return _run_real(
+            engine_names[0], how, target=target, source=source, sql=sql, html_file=html_file, as_json=as_json
+        )
     if case is None:
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
@@ -120,7 +127,11 @@ def run(
     else:
         _print_result(checked, _votes(checked), deviations)
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
-    return max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
+    code = max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
+    if html_file is not None:
+        cases = [CheckedCase(report=report, where=case, readings=readings) for report, _, readings in checked]
+        write_html(html_file, run_page(cases, votes=_votes(checked), deviations=deviations, code=code))
+    return code
 
 
 def _exit_code(report: CaseReport) -> ExitCode:
@@ -144,14 +155,24 @@ def _print_result(checked: list[Checked], found: tuple[Vote, ...], deviations: D
         show("\n" + "\n".join(["parties", *(f"  {line}" for line in lines)]))
 
 
-def _run_real(engine_name: str, how: _How, *, target: Path, source: Path, sql: str, as_json: bool) -> int:
+def _run_real(
+    engine_name: str, how: _How, *, target: Path, source: Path, sql: str, html_file: Path | None, as_json: bool
+) -> int:
     with unchanged(target):
         report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, how)
     if as_json:
         emit_json(real_json(report))
     else:
         show("\n".join(real_lines(report, target=target, source=source)))
-    return EXIT_CODES[report.verdict]
+    code = EXIT_CODES[report.verdict]
+    if html_file is not None:
+        facts = (
+            Fact(name="Target", text=str(target), is_code=True),
+            Fact(name="Source", text=str(source), is_code=True),
+        )
+        lines = real_lines(report, target=target, source=source)
+        write_html(html_file, real_page(report, lines=lines, facts=facts, code=code))
+    return code
 
 
 @dataclass(frozen=True, slots=True)

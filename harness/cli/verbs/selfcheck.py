@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.options import FiniteRange, json_option, markdown_option
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_table, write_page
 from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.html_report.selfcheck import selfcheck_page
 from mergecheck.harness.selfcheck import score_text
 from mergecheck.harness.selfcheck.catalogue import chosen
 from mergecheck.harness.selfcheck.mutation import diff
@@ -90,6 +92,7 @@ DEFAULT_FLOOR = 0.95
     help="Save each seed's result to FILE, and reuse results in it that the same code produced.",
 )
 @markdown_option
+@html_option
 @json_option
 def selfcheck(
     *,
@@ -104,6 +107,7 @@ def selfcheck(
     floor: float,
     results: Path | None,
     markdown: Path | None,
+    html_file: Path | None,
     as_json: bool,
 ) -> int:
     """Plant faults in the PySpark merge, and count the random cases until each is found."""
@@ -122,7 +126,10 @@ def selfcheck(
         path=results,
     )
     _show(found, markdown=markdown, as_json=as_json)
-    return ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
+    code = ExitCode.AGREE if found.solved_share >= floor else ExitCode.INCONCLUSIVE
+    if html_file is not None:
+        write_html(html_file, selfcheck_page(found, floor=floor, code=code))
+    return code
 
 
 def _run(

@@ -21,11 +21,13 @@ from mergecheck.harness.cli.options import (
     seed_option,
     trust_option,
 )
+from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
 from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
+from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.variants.axes.variant import variant_named
 from mergecheck.harness.variants.text import (
     COLUMNS,
@@ -68,6 +70,7 @@ DEFAULT_MAX_CASES = 50
 @findings_option("Where differences are saved, and ids of findings are looked up.")
 @deviation_options
 @trust_option
+@html_option
 @json_option
 def variants(
     *,
@@ -85,6 +88,7 @@ def variants(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     trust: bool,
+    html_file: Path | None,
     as_json: bool,
 ) -> int:
     """Check cases under configurations and layouts that must not change their outcome.
@@ -121,18 +125,23 @@ def variants(
         deviations=deviations,
     )
     code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=required)
+    flags = "".join(f" --variant {name}" for name in names)
+    flags += (f" --first {first}" if first else "") + (f" --batch {batch_size}" if batch_size > 1 else "")
+    again = (
+        f"mergecheck variants --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, run.counts.num_cases)}"
+    )
     if as_json:
         document = run_document(run.counts, run.found, required=required)
         emit_json({"engine": engine_name, "seed": None if paths else seed, **document, "exit_code": int(code)})
     else:
         _show(run, required=required)
         if not paths:
-            flags = "".join(f" --variant {name}" for name in names)
-            flags += (f" --first {first}" if first else "") + (f" --batch {batch_size}" if batch_size > 1 else "")
-            show(
-                f"seed {seed}  same cases again: mergecheck variants --engine {engine_name}{flags} --seed {seed} "
-                f"--max-cases {max(1, run.counts.num_cases)}"
-            )
+            show(f"seed {seed}  same cases again: {again}")
+    if html_file is not None:
+        page = variants_page(
+            run.counts, run.found, engine=engine_name, required=required, again="" if paths else again, code=code
+        )
+        write_html(html_file, page)
     return code
 
 

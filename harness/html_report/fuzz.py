@@ -1,0 +1,167 @@
+"""The HTML report of ``mergecheck fuzz``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.coverage.case_space import possible_pairs
+from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line
+from mergecheck.harness.coverage.statistics import CLAUSES, batch_line
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.html_report.case_view import finding_view
+from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
+from mergecheck.harness.html_report.page import Fact, Note, Page, Part, Tone
+from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, counted, doubt, ended, known
+from mergecheck.harness.specification.citations import titled
+from mergecheck.harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.report.events import FindingSaved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzRun:
+    """What a run was, beside its counts.
+
+    Attributes:
+        engine: name and version. floor: the minimum share of verified cases.
+        again: the command that checks the same cases.
+    """
+
+    engine: str
+    floor: float
+    again: str
+
+
+def fuzz_page(
+    summary: Summary, saved: Sequence[FindingSaved], *, run: FuzzRun, deviations: Deviations, code: ExitCode
+) -> Page:
+    """Show a run of random cases.
+
+    Args:
+        summary: its counts.
+        saved: its findings.
+        run: what it was.
+        deviations: what was known of the engine.
+        code: its exit code.
+    """
+    counts = summary.counts
+    return Page(
+        verb="fuzz",
+        subject=run.engine,
+        verdict=ended(code, _sentence(summary, run, code)),
+        facts=(
+            Fact(name="Engine", text=run.engine),
+            Fact(name="Cases", text=f"{counts.num_cases:,}"),
+            Fact(name="Seed", text=str(summary.seed)),
+            Fact(name="Ended", text=summary.stop.value),
+            Fact(name="Same cases again", text=run.again, is_code=True),
+        ),
+        doubts=Part(notes=tuple(_doubts(summary, run))),
+        findings=Part(
+            empty=NO_FINDINGS,
+            cases=tuple(
+                finding_view(event.finding, where=event.path, num_cases=counts.findings[event.finding.id])
+                for event in saved
+            ),
+        ),
+        deviations=known(counts.deviations, deviations),
+        coverage=_coverage(summary),
+        time=_time(summary, saved),
+    )
+
+
+def _sentence(summary: Summary, run: FuzzRun, code: ExitCode) -> str:
+    counts = summary.counts
+    verified = f"{counts.num_verified:,} of {counted(counts.num_cases, 'case')} verified ({counts.verified_share:.0%})"
+    if counts.findings:
+        return f"{counted(len(counts.findings), 'finding')} on {run.engine}; {verified}."
+    if code is ExitCode.INCONCLUSIVE:
+        return f"Only {verified}; at least {run.floor:.0%} are needed."
+    return f"No unexplained difference on {run.engine}; {verified}."
+
+
+def _doubts(summary: Summary, run: FuzzRun) -> Iterator[Note]:
+    counts, verdicts = summary.counts, summary.counts.verdicts
+    share = f"{counts.verified_share:.0%} of the cases are verified; the floor is {run.floor:.0%}"
+    is_enough = counts.verified_share >= run.floor
+    yield Note(tone=Tone.GOOD if is_enough else Tone.WARN, word="enough" if is_enough else "too few", text=share)
+    yield doubt(
+        verdicts[Verdict.UNSUPPORTED],
+        "cases that the engine or the reference does not support",
+        by_count(counts.unsupported),
+    )
+    lines = (*by_count(counts.not_checked), *(f"metric {line}" for line in by_count(counts.not_checked_metrics)))
+    yield doubt(len(counts.not_checked), "kinds of checks not made, or not in full, in some cases", lines)
+    never = [" ".join(key) for key in CLAUSES if not counts.clauses_fired[key]]
+    yield doubt(len(never), "kinds of clauses that never fired", never)
+    blind = [" and ".join(pair) for pair in possible_pairs() if pair not in counts.space.pairs]
+    yield doubt(len(blind), "blind pairs: possible pairs of values that no case had together", blind)
+    missed = [
+        titled([count.rule.number])
+        for count in rule_counts(known_rules(), counts.rules)
+        if count.state is RuleState.NOT_REACHED
+    ]
+    yield doubt(len(missed), "rules of the specification that no case reached", missed)
+    yield doubt(counts.num_idle, "verified cases in which no clause fired")
+    yield doubt(counts.num_flaky, "flaky mismatches: a second execution did not show them")
+    yield doubt(counts.num_engine_failures, "cases on which the engine, or its adapter, failed")
+    if counts.num_defects:
+        yield doubt(counts.num_defects, "cases on which the reference failed: a defect of mergecheck")
+    if counts.num_partly:
+        yield doubt(counts.num_partly, "cases with values that nobody can know, judged by their form")
+    if counts.num_by_spark:
+        text = "cases whose expressions Spark evaluated for the reference"
+        yield Note(tone=Tone.PLAIN, word=f"{counts.num_by_spark:,}", text=text)
+    rejected = by_count(counts.rejected)
+    number = verdicts[Verdict.BOTH_REJECTED]
+    text = "cases that both sides reject, by error class"
+    yield Note(tone=Tone.PLAIN, word=f"{number:,}", text=text, lines=rejected)
+
+
+def _coverage(summary: Summary) -> Part:
+    counts = summary.counts
+    possible = possible_pairs()
+    reached = sum(pair in counts.space.pairs for pair in possible)
+    return Part(
+        facts=(
+            Fact(name="Rules", text=rules_line(rule_counts(known_rules(), counts.rules))),
+            Fact(name="Case space", text=f"{counted(len(counts.space.cells), 'cell')}"),
+            Fact(name="Pairs of values", text=f"{reached} of {len(possible)}"),
+            Fact(name="A row changed in", text=f"{counts.changed_share:.0%} of the verified cases"),
+            Fact(name="Several matches in", text=counted(counts.num_multi_matched, "case")),
+            Fact(name="Heat maps", text=LEGEND),
+        ),
+        tables=(clause_table(counts), path_table(counts), *pair_maps(counts.space.pairs)),
+    )
+
+
+def _time(summary: Summary, saved: Sequence[FindingSaved]) -> Part:
+    counts = summary.counts
+    facts = [
+        Fact(name="Wall time", text=f"{summary.seconds:.1f} s, start-up not counted"),
+        Fact(name="Throughput", text=throughput(counts.num_cases, summary.seconds)),
+        Fact(name="Repeated draws skipped", text=f"{counts.num_repeated:,}"),
+    ]
+    if counts.num_batched:
+        facts.append(Fact(name="Batches", text=batch_line(summary)))
+    if counts.num_passed_over:
+        facts.append(Fact(name="Draws passed over (--steer)", text=f"{counts.num_passed_over:,}"))
+    facts += [
+        Fact(
+            name=f"Shrinking {event.finding.id}",
+            text=f"{event.finding.seconds:.1f} s, {counted(event.finding.num_runs, 'run')}",
+        )
+        for event in saved
+    ]
+    return Part(facts=tuple(facts))
+
+
+def throughput(num_cases: int, seconds: float) -> str:
+    """Say how many cases a second were checked."""
+    return f"{num_cases / seconds:.1f} cases a second" if seconds else "-"

@@ -1,0 +1,186 @@
+"""What an HTML report shows, as values: the verbs fill a page, the templates draw it.
+
+All texts are plain. The templates escape them and make control characters visible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Tone(Enum):
+    """How something is meant; the value names its colours in the style sheet."""
+
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    PLAIN = "plain"
+
+    @property
+    def glyph(self) -> str:
+        """The sign that says it without colour."""
+        return {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        detail: a second line under the name, such as a type.
+        is_number: its cells are numbers, and are aligned to the right.
+    """
+
+    name: str
+    detail: str = ""
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        glyph: a sign in front of the text.
+        note: what is said to who cannot see the colour, and in the tooltip.
+        is_marked: the cell differs from its counterpart.
+        tone: the colour of the text.
+        level: colour in a heat map, from 0 (never) to ``MAX_LEVEL``; None for no colour.
+        span: number of columns that it covers.
+    """
+
+    text: str
+    glyph: str = ""
+    note: str = ""
+    is_marked: bool = False
+    tone: Tone = Tone.PLAIN
+    level: int | None = None
+    span: int = 1
+
+
+MAX_LEVEL = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table; the first cell of a row is its header.
+
+    Attributes:
+        groups: headers over several columns, with the number of columns of each; they cover all columns.
+        is_data: the cells are values of a case or code, and are set in a fixed-width font.
+        foot: what is left out, or what the signs mean.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    groups: tuple[tuple[str, int], ...] = ()
+    is_data: bool = False
+    foot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A remark with a tone; ``lines`` are behind it."""
+
+    tone: Tone
+    word: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A name and what stands beside it; ``is_code`` for a command."""
+
+    name: str
+    text: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One way in which an engine differs: the observable, and the lines that tell it."""
+
+    check: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """One case on one engine.
+
+    Attributes:
+        id: the case's id. engine: name and version.
+        word: the verdict. title: what it is about, in a line.
+        inputs: the tables before the merge. settings: what else it depends on.
+        statement: the MERGE, clause by clause.
+        answers: the reference and the engine side by side.
+        readings: what the engine's result implies.
+        why: how the reference comes to its answer.
+        commands: how to see it again.
+    """
+
+    id: str
+    engine: str
+    tone: Tone
+    word: str
+    title: str
+    facts: tuple[Fact, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    inputs: tuple[Table, ...] = ()
+    settings: tuple[str, ...] = ()
+    statement: tuple[str, ...] = ()
+    answers: tuple[Table, ...] = ()
+    readings: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    commands: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What stands under one heading.
+
+    Attributes:
+        empty: what is said if there is nothing else.
+        texts: lines in a fixed-width font.
+    """
+
+    empty: str = ""
+    texts: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tables: tuple[Table, ...] = ()
+    cases: tuple[CaseView, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing under the heading."""
+        return not (self.texts or self.notes or self.facts or self.tables or self.cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A report.
+
+    Attributes:
+        verb: the command that ran. subject: the engines, or what else was checked.
+        verdict: how the run ended. facts: what ran.
+        doubts: what could make the verdict meaningless.
+        findings: differences that nobody has explained.
+        deviations: differences that are known.
+        coverage: what the cases reached.
+        time: how long it took.
+    """
+
+    verb: str
+    subject: str
+    verdict: Note
+    facts: tuple[Fact, ...]
+    doubts: Part = field(default_factory=Part)
+    findings: Part = field(default_factory=Part)
+    deviations: Part = field(default_factory=Part)
+    coverage: Part = field(default_factory=Part)
+    time: Part = field(default_factory=Part)
