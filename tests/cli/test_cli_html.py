@@ -62,13 +62,12 @@ def test_run_on_several_engines(mergecheck: Mergecheck, folder: Path, case_file:
 
 
 def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
-    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "1", "--max-cases", "8", "--html", "report.html")
+    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "1", "--max-cases", "4", "--html", "report.html")
     ended = mergecheck("matrix", *arguments, "--json")
     page = page_of(folder)
     (table,) = (one for one in page.all("table") if one.children[0].text.startswith("Features by engines"))
-    last = [cell.text.split()[-1] for cell in table.all("tr")[-1].children]
-    totals = [engine["totals"] for engine in ended.json["engines"]]
-    assert last[1] == str(totals[0]["agree"])
+    last = table.all("tr")[-1].children[1].text.split()
+    assert str(ended.json["engines"][0]["totals"]["agree"]) in last
     assert "mismatch" in table.text
 
 

@@ -43,12 +43,13 @@ def write_html(path: Path, page: Page) -> None:
 
 def _require_writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     """Find out before a run, and not after it, that its report cannot be written."""
-    if path is None or (path.exists() and not path.is_file()):
-        return path
-    new = _beside(path.resolve())
+    if path is None:
+        return None
     try:
-        new.touch(exist_ok=False)
-        new.unlink()
+        if not path.exists() or path.is_file():
+            new = _beside(path.resolve())
+            new.touch(exist_ok=False)
+            new.unlink()
     except OSError as error:
         raise _refused(path, error) from error
     return path

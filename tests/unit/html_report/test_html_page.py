@@ -18,7 +18,8 @@ from parsed_html import check_page
 from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.errors import ExitCode
-from mergecheck.harness.findings.store import Finding, fingerprint
+from mergecheck.harness.findings.fingerprint import fingerprint
+from mergecheck.harness.findings.store import Finding
 from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import MAX_LEVEL
