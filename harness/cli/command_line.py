@@ -62,6 +62,7 @@ VERBS = {
         "adopt": "Make a finding a test of your project.",
         "export": "Write a case as a script for another system.",
         "shrink": "Make a failing case smaller.",
+        "import": "Make a case of two versions of a Delta table.",
     },
     "Inspect": {
         "rules": "Count the cases that reach each rule of the specification.",
@@ -77,6 +78,7 @@ _MODULES = {
     "adopt": "saved.adopt",
     "export": "saved.export",
     "shrink": "saved.shrink",
+    "import": "saved.import_case",
     "explain": "explaining.explain",
     "concurrency": "concurrency.concurrency",
     "variants": "variants.variants",

@@ -97,7 +97,7 @@ def bracketed(text: str, *, start: int = 0) -> tuple[int, int] | None:
     """Return the offsets of the first opening parenthesis from ``start`` on and of the one that closes it."""
     depth, first = 0, None
     try:
-        tokens = _tokens(text)
+        tokens = sql_tokens(text)
     except TokenError:
         return None
     for token in tokens:
@@ -116,7 +116,7 @@ def bracketed(text: str, *, start: int = 0) -> tuple[int, int] | None:
 def words_of(sql: str) -> frozenset[str]:
     """Return the names that occur in a text, unquoted and in lower case."""
     try:
-        return frozenset(token.text.lower() for token in _tokens(sql))
+        return frozenset(token.text.lower() for token in sql_tokens(sql))
     except TokenError:
         return frozenset()
 
@@ -124,7 +124,7 @@ def words_of(sql: str) -> frozenset[str]:
 def num_tokens(text: str) -> int:
     """Count the tokens of a text; its characters, if it cannot be read as tokens."""
     try:
-        return len(_tokens(text))
+        return len(sql_tokens(text))
     except TokenError:
         return len(text)
 
@@ -144,7 +144,7 @@ def renamed_in(sql: str, names: Mapping[str, str], *, qualifiers: Mapping[str, s
         qualifiers: the same of tables, None for a name that stays. Without a dot in front, it is no column's name.
     """
     try:
-        tokens = _tokens(sql)
+        tokens = sql_tokens(sql)
     except TokenError:
         return sql
     tables = qualifiers or {}
@@ -177,7 +177,7 @@ def with_texts_at(sql: str, places: Iterable[tuple[int, int, str]]) -> str:
 def with_operator(sql: str, old: str, new: str) -> str:
     """Write another operator wherever a text has one of them."""
     try:
-        tokens = _tokens(sql)
+        tokens = sql_tokens(sql)
     except TokenError:
         return sql
     for token in reversed(tokens):
@@ -189,7 +189,7 @@ def with_operator(sql: str, old: str, new: str) -> str:
 def without_field(sql: str, column: str, field: str) -> str:
     """Write a column wherever a text names one of its fields: ``c`` for ``c.f``; names are compared without case."""
     try:
-        tokens = _tokens(sql)
+        tokens = sql_tokens(sql)
     except TokenError:
         return sql
     for name, dot, member in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
@@ -221,7 +221,7 @@ def _outer_words(sql: str) -> Iterator[tuple[str, int]]:
     """Yield words and punctuation outside parentheses and CASE ... END, upper-cased, with their offsets."""
     depth = 0
     try:
-        tokens = _tokens(sql)
+        tokens = sql_tokens(sql)
     except TokenError:
         return
     for token in tokens:
@@ -234,7 +234,8 @@ def _outer_words(sql: str) -> Iterator[tuple[str, int]]:
             yield text, token.start
 
 
-def _tokens(sql: str) -> list[Token]:
+def sql_tokens(sql: str) -> list[Token]:
+    """Cut a text of SQL into its tokens; comments are none."""
     return tokenize(sql, read="databricks")
 
 

@@ -59,11 +59,13 @@ class RealInput:
         target: folder of a Delta table.
         source: a Parquet or CSV file, or the folder of a Delta table.
         sql: a MERGE whose tables are called ``target`` and ``source``.
+        version: of the target; None for the newest.
     """
 
     target: Path
     source: Path
     sql: str
+    version: int | None = None
 
 
 def build_case(given: RealInput) -> Case:
@@ -72,7 +74,7 @@ def build_case(given: RealInput) -> Case:
     Raises:
         UserInputError: if a table cannot be read, or uses what a copy would lose.
     """
-    table = open_table(given.target, option="--target")
+    table = open_table(given.target, option="--target", version=given.version)
     _refuse_features(table, given.target)
     schema, files = _files_of(table, given.target)
     properties = dict(table.metadata().configuration)
@@ -98,8 +100,18 @@ def unchanged(folder: Path) -> Iterator[None]:
         raise HarnessBugError(f"{folder} changed while the merge ran on a copy: {', '.join(names[:5])}")
 
 
-def open_table(path: Path, *, option: str) -> DeltaTable:
-    """Open a Delta table for reading.
+def rows_at(path: Path, version: int) -> tuple[Schema, tuple[Row, ...]]:
+    """Read the columns and rows of a version of the target.
+
+    Raises:
+        UserInputError: if there is no such version, or it cannot be read.
+    """
+    schema, files = _files_of(open_table(path, option="--target", version=version), path)
+    return schema, tuple(row for file in files for row in file)
+
+
+def open_table(path: Path, *, option: str, version: int | None = None) -> DeltaTable:
+    """Open a Delta table for reading, at its newest version or at another one.
 
     Raises:
         UserInputError: if there is none.
@@ -107,9 +119,10 @@ def open_table(path: Path, *, option: str) -> DeltaTable:
     if not path.is_dir():
         raise UserInputError(f"{option} {path} is no folder; give the folder of a Delta table (it holds _delta_log)")
     try:
-        return DeltaTable(path)
+        return DeltaTable(path, version=version)
     except (DeltaError, OSError, ValueError) as error:
-        raise UserInputError(f"{option} {path} cannot be read as a Delta table: {error}") from error
+        at = "" if version is None else f" at version {version}"
+        raise UserInputError(f"{option} {path}{at} cannot be read as a Delta table: {error}") from error
 
 
 def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:

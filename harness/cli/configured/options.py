@@ -14,7 +14,7 @@ NOT_CONFIGURED = frozenset(
     {
         *("help", "version", "json", "config", "profile", "trust", "list"),
         *("id", "target", "source", "sql", "directory", "into", "before", "after"),
-        *("name", "diff", "format", "output", "duplicates", "set-aside", "fixed", "yes"),
+        *("name", "diff", "format", "output", "duplicates", "set-aside", "fixed", "yes", "keep"),
     }
 )
 
