@@ -71,6 +71,8 @@ VERBS = {
     },
     "Set up a project": {
         "config": "Show the configuration and where each value comes from.",
+        "ci": "Report results to a CI service, or write its workflows.",
+        "compare": "Tell what a run found that an earlier one did not.",
     },
 }
 _MODULES = {
@@ -85,6 +87,8 @@ _MODULES = {
     "bisect": "variants.bisect",
     "new-engine": "new_engine",
     "config": "project.config",
+    "ci": "project.ci",
+    "compare": "project.compare",
 }
 _FUNCTIONS = {"import": "import_case"}  # a word of Python's
 

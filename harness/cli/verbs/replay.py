@@ -113,7 +113,10 @@ def replay(
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
     if as_json:
-        emit_json(replay_json([one.report for one in reports], unreadable, [one.compared for one in reports]))
+        document = replay_json([one.report for one in reports], unreadable, [one.compared for one in reports])
+        files = [{"path": str(one.saved.path)} for one in reports]
+        document["cases"] = [case | file for case, file in zip(document["cases"], files, strict=True)]
+        emit_json({"engine": engine_name, **document})
     else:
         _print_result(reports, corpus)
     # a known deviation does not fail a run

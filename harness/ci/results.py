@@ -1,0 +1,160 @@
+"""The JSON documents of ``fuzz``, ``replay`` and ``run``, read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.errors import UserInputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ERROR = "engine_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One way in which an engine differed.
+
+    Attributes:
+        check: the observable, such as ``rows``.
+        kind: the kind of difference, with what it was held against.
+        lines: the difference for a person; they hold data of the case.
+    """
+
+    check: str
+    kind: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCase:
+    """A finding, or a saved case.
+
+    Attributes:
+        verdict: in the words of ``--json``; ``deviates`` for a known deviation.
+        path: the case's file, if the document names it.
+        fingerprint: of a finding, without the name of its engine; empty for a saved case.
+        reason: why there is no judgement.
+    """
+
+    id: str
+    verdict: str
+    path: str = ""
+    fingerprint: str = ""
+    reason: str = ""
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def problems(self) -> frozenset[str]:
+        """What a later run is compared by: the same case or kind of case, with the same kind of difference."""
+        if self.verdict == _ERROR:
+            return frozenset({f"{self.id}: {_ERROR}"})
+        if self.verdict != "mismatch":
+            return frozenset()
+        if self.fingerprint:
+            return frozenset({self.fingerprint})
+        return frozenset(f"{self.id}: {one.check} {one.kind}" for one in self.differences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What one run found.
+
+    Attributes:
+        name: the file that it was read from.
+        is_random: whether it is of ``fuzz``, whose agreeing cases are counted only.
+        counts: cases by verdict.
+        is_inconclusive: whether too few cases were verified.
+    """
+
+    name: str
+    engine: str
+    is_random: bool
+    seed: int | None
+    cases: tuple[CheckedCase, ...]
+    counts: dict[str, int]
+    is_inconclusive: bool
+
+    @property
+    def num_engine_errors(self) -> int:
+        """How many cases the engine failed on."""
+        return self.counts.get(_ERROR, 0)
+
+
+def read_result(path: Path) -> Result:
+    """Read what ``fuzz --json``, ``replay --json`` or ``run --json`` wrote.
+
+    Raises:
+        UserInputError: the file cannot be read, or is none of these.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return _result(path.name, document)
+    except OSError as error:
+        raise UserInputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserInputError(
+            f"{path} is no result of mergecheck. Write one by: mergecheck fuzz --json > {path.name} "
+            "(replay and run have --json, too)."
+        ) from error
+
+
+def _result(name: str, document: dict[str, Any]) -> Result:
+    engine = str(document.get("engine", ""))
+    if "seed" in document:
+        found = [_finding(one) for one in document["findings"]]
+        counts = {str(verdict): int(number) for verdict, number in document["counts"].items()}
+        is_inconclusive = document.get("exit_code") == 4  # noqa: PLR2004 - the documented exit code
+        return Result(
+            name=name,
+            engine=engine,
+            is_random=True,
+            seed=document["seed"],
+            cases=tuple(found),
+            counts=counts,
+            is_inconclusive=is_inconclusive,
+        )
+    cases = tuple(_saved(one) for one in document.get("cases", [document]))
+    verdicts = [case.verdict for case in cases]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    judged = {"agree", "both_rejected", "mismatch", "deviates"}
+    return Result(
+        name=name,
+        engine=engine,
+        is_random=False,
+        seed=None,
+        cases=cases,
+        counts=counts,
+        is_inconclusive=not judged.intersection(verdicts),
+    )
+
+
+def _finding(one: dict[str, Any]) -> CheckedCase:
+    fingerprint = str(one["fingerprint"])
+    return CheckedCase(
+        id=str(one["id"]),
+        verdict="mismatch",
+        path=str(one["path"]),
+        fingerprint=fingerprint.partition(": ")[2] or fingerprint,
+        differences=_differences(one),
+    )
+
+
+def _saved(one: dict[str, Any]) -> CheckedCase:
+    return CheckedCase(
+        id=str(one["id"]),
+        verdict="deviates" if one.get("deviation") else str(one["verdict"]),
+        path=str(one.get("path", "")),
+        reason=str(one.get("reason", "")),
+        differences=_differences(one),
+    )
+
+
+def _differences(one: dict[str, Any]) -> tuple[Difference, ...]:
+    return tuple(
+        Difference(check=str(m["check"]), kind=f"{m['kind']} against {m['against']}", lines=tuple(map(str, m["lines"])))
+        for m in one["mismatches"]
+    )

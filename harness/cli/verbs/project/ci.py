@@ -1,0 +1,69 @@
+"""``mergecheck ci``: results for a CI service, and workflows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from mergecheck.harness.ci.github import annotation_lines, step_summary
+from mergecheck.harness.ci.junit import junit_xml
+from mergecheck.harness.ci.results import read_result
+from mergecheck.harness.ci.workflows import write_workflows
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.errors import ExitCode, UserInputError
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+@click.group()
+def ci() -> None:
+    """Report results to a CI service, or write workflows for it."""
+
+
+@ci.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE...")
+@click.option(
+    "--github", is_flag=True, help=f"Print annotations, and append a summary to ${SUMMARY_VARIABLE} if that is set."
+)
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit file.")
+def report(*, results: tuple[Path, ...], github: bool, junit: Path | None) -> int:
+    """Report what fuzz --json, replay --json or run --json wrote. Ends with 0: the run itself had the exit code."""
+    if not github and junit is None:
+        raise click.UsageError("give --github, --junit FILE, or both")
+    found = [read_result(path) for path in results]
+    if github:
+        for line in annotation_lines(found):
+            show(line)
+    try:
+        summary = os.environ.get(SUMMARY_VARIABLE)
+        if github and summary:
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(step_summary(found))
+        if junit is not None:
+            junit.write_text(junit_xml(found), encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write the report: {error}") from error
+    return ExitCode.AGREE
+
+
+@ci.command()
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(".github/workflows"),
+    show_default=True,
+    metavar="DIR",
+    help="Where to write them.",
+)
+@json_option
+def github(*, into: Path, as_json: bool) -> int:
+    """Write workflows for pull requests, nights and new engine versions; what is there is never overwritten."""
+    files = [str(path) for path in write_workflows(into)]
+    if as_json:
+        emit_json({"files": files})
+    else:
+        show("\n".join(f"wrote {file}" for file in files) or "all workflows are there already")
+    return ExitCode.AGREE

@@ -1,0 +1,35 @@
+"""``mergecheck compare``: what a run found that an earlier one on the same cases did not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mergecheck.harness.ci.comparison import compare_results
+from mergecheck.harness.ci.results import read_result
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.report.render import printable
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("old", type=_FILE, metavar="OLD.json")
+@click.argument("new", type=_FILE, metavar="NEW.json")
+@json_option
+def compare(*, old: Path, new: Path, as_json: bool) -> int:
+    """Compare two results of fuzz --json or replay --json by fingerprint; only new differences fail (exit code 1)."""
+    found = compare_results(read_result(old), read_result(new))
+    only_errors = all(problem.endswith(": engine_error") for problem in found.new)
+    code = (ExitCode.ENGINE if only_errors else ExitCode.MISMATCH) if found.new else ExitCode.AGREE
+    if as_json:
+        emit_json({"new": list(found.new), "gone": list(found.gone), "same": list(found.same), "exit_code": int(code)})
+        return code
+    for word, problems in (("NEW", found.new), ("GONE", found.gone), ("SAME", found.same)):
+        for problem in problems:
+            show(f"{word:<5} {printable(problem)}")
+    show(f"{len(found.new)} new, {len(found.gone)} gone, {len(found.same)} the same")
+    return code

@@ -1,0 +1,170 @@
+"""What CI services get: annotations, summaries, JUnit files, workflows whose steps run, and two runs compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from cli_cases import FAULTY, write_case
+
+from mergecheck.harness.ci.github import escape_data, escape_property
+from mergecheck.harness.ci.workflows import WORKFLOWS, workflow_text
+
+if TYPE_CHECKING:
+    from cli_cases import Mergecheck
+
+ACTION = Path(__file__).parents[2] / "ci" / "github" / "action.yml"
+HOSTILE = "a\n::error::x | <b> ``` % \x00\x1b[31m \ud800"
+
+
+def replayed(*cases: tuple[str, str], **changes: Any) -> str:
+    mismatch = {"check": "rows", "against": "reference", "kind": "missing_rows", "lines": ["- (NULL, 'n')"]} | changes
+    return json.dumps(
+        {
+            "counts": {},
+            "cases": [
+                {"id": name, "verdict": verdict, "mismatches": [mismatch] if verdict == "mismatch" else []}
+                for name, verdict in cases
+            ],
+        }
+    )
+
+
+def test_only_new_differences_fail(mergecheck: Mergecheck, folder: Path) -> None:
+    (folder / "old.json").write_text(replayed(("a", "mismatch"), ("b", "agree"), ("c", "mismatch")))
+    (folder / "new.json").write_text(replayed(("a", "mismatch"), ("b", "agree"), ("c", "agree")))
+    ended = mergecheck("compare", "old.json", "new.json")
+    assert ended.code == 0
+    assert ended.out.split("\n")[-2] == "0 new, 1 gone, 1 the same"
+    ended = mergecheck("compare", "new.json", "old.json", "--json")
+    assert ended.code == 1
+    assert ended.json["new"] == ["c: rows missing_rows against reference"]
+    (folder / "down.json").write_text(replayed(("a", "engine_error"), ("b", "agree"), ("c", "agree")))
+    assert mergecheck("compare", "new.json", "down.json").code == 3
+
+
+def test_another_kind_of_difference_is_new(mergecheck: Mergecheck, folder: Path) -> None:
+    (folder / "old.json").write_text(replayed(("a", "mismatch")))
+    (folder / "new.json").write_text(replayed(("a", "mismatch"), kind="extra_rows"))
+    assert mergecheck("compare", "old.json", "new.json").code == 1
+
+
+def finding(engine: str, seed: int) -> str:
+    one = {"id": "f", "path": "f.json", "fingerprint": f"{engine}: rows extra_rows against reference", "mismatches": []}
+    return json.dumps({"engine": engine, "seed": seed, "counts": {"mismatch": 1}, "findings": [one], "exit_code": 1})
+
+
+def test_findings_of_two_versions_are_compared_by_fingerprint(mergecheck: Mergecheck, folder: Path) -> None:
+    """The engine's name does not count, the seed does."""
+    (folder / "old.json").write_text(finding("engine", 1))
+    (folder / "new.json").write_text(finding("engine-two", 1))
+    (folder / "other.json").write_text(finding("engine", 2))
+    assert mergecheck("compare", "old.json", "new.json").code == 0
+    ended = mergecheck("compare", "old.json", "other.json")
+    assert ended.code == 2
+    assert "other seeds draw other cases" in ended.err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"seed": 1}', "[" * 100_000, '{"cases": [{"id": 1}]}'])
+    "text", ["", "[]", "{}", '{"seed": 1, "findings": 3}', "[" * 100_000, '{"cases": [{"id": 1}]}']
+)
+def test_what_is_no_result_is_told(mergecheck: Mergecheck, folder: Path, text: str) -> None:
+    (folder / "bad.json").write_text(text)
+    ended = mergecheck("ci", "report", "bad.json", "--github")
+    assert ended.code == 2
+    assert "is no result of mergecheck" in ended.err
+
+
+def test_a_real_run_is_reported(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_case(folder / "case.json", id="null-key")
+    (folder / "r.json").write_text(mergecheck("replay", "case.json", "--engine", FAULTY, "--json").out)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    ended = mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml")
+    assert ended.code == 0
+    (line,) = ended.out.splitlines()
+    assert line.startswith("::error file=case.json,title=mergecheck mismatch::case null-key: rows missing_rows")
+    suite = ET.parse(folder / "j.xml").getroot()[0]  # noqa: S314 - written by the command under test
+    checks = len(json.loads((folder / "r.json").read_text())["cases"][0]["mismatches"])
+    assert suite.get("failures") == suite.get("tests") == str(checks)
+    summary = (folder / "summary.md").read_text()
+    assert "| mismatch | 1 |" in summary
+    assert "(NULL, 'n')" in summary
+
+
+def test_hostile_texts_stay_texts(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text of a case begins a workflow command, ends a code block, or breaks XML."""
+    (folder / "r.json").write_text(replayed((HOSTILE, "mismatch"), kind=HOSTILE, lines=[HOSTILE]))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    ended = mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml")
+    assert ended.code == 0
+    (line,) = ended.out.splitlines()
+    assert line.startswith("::error title=mergecheck mismatch::case a%0A::error::x | <b>")
+    assert "````text\n" in (folder / "summary.md").read_text()
+    assert ET.parse(folder / "j.xml").getroot()[0].get("failures") == "1"  # noqa: S314 - as above
+
+
+def test_escapes_are_those_that_github_documents() -> None:
+    assert escape_data("a%b\r\nc:d,e") == "a%25b%0D%0Ac:d,e"
+    assert escape_property("a%b\r\nc:d,e") == "a%25b%0D%0Ac%3Ad%2Ce"
+
+
+def test_workflows_are_written_once(mergecheck: Mergecheck, folder: Path) -> None:
+    assert len(mergecheck("ci", "github", "--json").json["files"]) == len(WORKFLOWS)
+    assert "there already" in mergecheck("ci", "github").out
+    changed = folder / ".github" / "workflows" / WORKFLOWS[0]
+    changed.write_text("mine")
+    ended = mergecheck("ci", "github")
+    assert ended.code == 2
+    assert WORKFLOWS[0] in ended.err.replace("\n", "")
+    assert changed.read_text() == "mine"
+
+
+def steps_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    jobs = document["jobs"].values() if "jobs" in document else [document["runs"]]
+    return [step for job in jobs for step in job["steps"]]
+
+
+@pytest.mark.parametrize("text", [*(workflow_text(name) for name in WORKFLOWS), ACTION.read_text(encoding="utf-8")])
+def test_no_step_takes_an_input_as_code(text: str) -> None:
+    """What somebody types into a form is a variable of the shell, never a part of the script."""
+    for step in steps_of(yaml.safe_load(text)):
+        assert "${{" not in step.get("run", "")
+        assert "uses" in step or step["name"]
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "wanted"),
+    [
+        (workflow_text(WORKFLOWS[0]), {"MERGECHECK_PROFILE": "ci"}, "mergecheck-junit.xml"),
+        (
+            workflow_text(WORKFLOWS[2]),
+            {"MERGECHECK_PROFILE": "ci", "OLD_ENGINE": "duckdb", "NEW_ENGINE": "duckdb"},
+            "mergecheck-new.json",
+        ),
+    ],
+    ids=["pull-request", "engine-bump"],
+)
+def test_the_steps_run(tmp_path: Path, text: str, variables: dict[str, str], wanted: str) -> None:
+    """Each step's script in bash, as GitHub calls it, but for the one that installs mergecheck."""
+    (tmp_path / "mergecheck.toml").write_text('engine = "duckdb"\nfloor = 0\n[profiles.ci.fuzz]\nmax-cases = 2\n')
+    environment = {
+        **os.environ,
+        **variables,
+        "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+    for step in steps_of(yaml.safe_load(text)):
+        if "run" not in step or step["name"] == "Install":
+            continue
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - the steps under test
+        assert ended.returncode == 0, (step["name"], ended.stdout, ended.stderr)
+    assert (tmp_path / wanted).stat().st_size > 0
+    assert "mergecheck" in (tmp_path / "summary.md").read_text()
