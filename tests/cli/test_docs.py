@@ -71,7 +71,9 @@ def test_names_in_code_exist() -> None:
 def test_options_of_pytest_exist(pytestconfig: pytest.Config) -> None:
     """The options of the pytest plugin, wherever a page names one."""
     named = {
-        option for page in PAGES for option in re.findall(r"--mergecheck-[a-z]+", page.read_text(encoding="utf-8"))
+        option
+        for page in PAGES
+        for option in re.findall(r"--mergecheck-[a-z]+(?:-[a-z]+)*", page.read_text(encoding="utf-8"))
     }
     known = vars(pytestconfig.option)
     assert named
@@ -137,7 +139,7 @@ def problems(verb: str, rest: str) -> Iterator[str]:
     if command is None:
         yield verb
         return
-    if isinstance(command, click.Group):
+    if isinstance(command, click.Group) and rest.strip():
         name = (rest.split(maxsplit=1) or [""])[0]
         command = command.get_command(click.Context(command), name)
         if command is None:
