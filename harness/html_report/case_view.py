@@ -30,7 +30,6 @@ TONES = {
     Verdict.ENGINE_ERROR: Tone.WARN,
 }
 _WIDTH = 1_000  # the page breaks lines where it has to
-_ABSENT = "not reported"
 
 
 def verdict_word(report: CaseReport) -> str:
@@ -178,7 +177,11 @@ def _outcomes(report: CaseReport) -> Table:
     return Table(
         caption="Outcome and metrics",
         columns=(Column(name="Observable"), Column(name="Reference"), Column(name="Engine")),
-        rows=tuple(_line(*line) for line in lines if line[1] or line[2]),
+        rows=tuple(
+            _line(name, left or _absent(wanted), right or _absent(found), differs)
+            for name, left, right, differs in lines
+            if left or right
+        ),
         is_data=True,
         foot=f"{num_left_out} more metrics are 0 on both sides, or within their bounds" if num_left_out else "",
     )
@@ -188,8 +191,13 @@ def _line(name: str, left: str, right: str, differs: bool) -> tuple[Cell, ...]: 
     glyph, note = (DIFFERS, "differs") if differs else ("", "")
     return (
         Cell(text=name),
-        *(Cell(text=text or _ABSENT, glyph=glyph, note=note, is_marked=differs) for text in (left, right)),
+        *(Cell(text=text, glyph=glyph, note=note, is_marked=differs) for text in (left, right)),
     )
+
+
+def _absent(answer: Answer) -> str:
+    """Say why a side has no value: a merge that succeeds may report it, another one has none."""
+    return "not reported" if isinstance(answer, Outcome | Prediction) else "-"
 
 
 def _end(answer: Answer) -> str:

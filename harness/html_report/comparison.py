@@ -36,7 +36,7 @@ def input_tables(case: Case) -> tuple[Table, ...]:
     """Show the target, file by file, and the source."""
     schema = case.target.schema
     numbered = [(f"file {number}", row) for number, file in enumerate(case.target.files, start=1) for row in file]
-    target = _plain("Target before the merge", schema, numbered)
+    target = _plain("Target", schema, numbered)
     if case.source is None:
         return (target,)
     rows = [(f"row {number}", row) for number, row in enumerate(case.source.rows, start=1)]

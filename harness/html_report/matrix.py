@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.html_report.case_view import case_view
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 _SIGNS = ((Answer.MISMATCH, "✗", "mismatch"), (Answer.ERROR, "!", "engine error"), (Answer.DEVIATES, "≠", "deviates"))
 
 
-def matrix_page(matrix: Matrix, *, deviations: Deviations, code: ExitCode) -> Page:
+def matrix_page(matrix: Matrix, *, deviations: Deviations, again: str, code: ExitCode) -> Page:
     """Show several engines on the same cases.
 
     Args:
         matrix: the result.
         deviations: what is known of the engines.
+        again: the command that checks the same cases.
         code: the exit code.
     """
     engines = [f"{column.engine.name} {column.engine.version}" for column in matrix.columns]
@@ -40,8 +42,11 @@ def matrix_page(matrix: Matrix, *, deviations: Deviations, code: ExitCode) -> Pa
     explained = [difference for difference in matrix.differences if difference.deviations]
     told = f"{counted(matrix.num_cases, 'random case')} on {counted(len(engines), 'engine')}"
     found = f"{counted(len(open_ones), 'unexplained difference')}" if open_ones else "no unexplained difference"
-    counts = Counter({what: column.seen[what] for column in matrix.columns for what in column.seen})
-    known_names = Counter({name: number for name, number in counts.items() for d in explained if d.what == name})
+    seen = {column.engine.name: column.seen for column in matrix.columns}
+    deviating = Counter[str]()
+    for difference in explained:
+        for name in difference.deviations:
+            deviating[name] += seen[difference.engine][difference.what]
     return Page(
         verb="matrix",
         subject=", ".join(engines),
@@ -49,16 +54,11 @@ def matrix_page(matrix: Matrix, *, deviations: Deviations, code: ExitCode) -> Pa
         facts=(
             Fact(name="Engines", text=", ".join(engines)),
             Fact(name="Seed", text=str(matrix.seed)),
-            Fact(
-                name="Same cases again",
-                text=f"mergecheck matrix --seed {matrix.seed} --max-cases {max(1, matrix.num_cases)}"
-                + "".join(f" --engine {column.engine.name}" for column in matrix.columns),
-                is_code=True,
-            ),
+            Fact(name="Same cases again", text=again, is_code=True),
         ),
         doubts=Part(notes=tuple(_doubts(matrix))),
         findings=Part(empty=NO_FINDINGS, cases=tuple(_views(matrix, open_ones))),
-        deviations=known(known_names, deviations, tuple(_views(matrix, explained))),
+        deviations=known(deviating, deviations, tuple(_views(matrix, explained))),
         coverage=Part(facts=(Fact(name="Cells", text=LEGEND),), tables=(_features(matrix),)),
         time=Part(
             facts=(
@@ -101,7 +101,8 @@ def _views(matrix: Matrix, differences: list[Difference]) -> Iterator[CaseView]:
         ]
         facts += [Fact(name="Parties", text=" ".join(line.split())) for line in odd_lines(difference.votes)]
         yield case_view(
-            difference.report,
+            replace(difference.report, deviations=difference.deviations),  # shrinking took them away
+            readings=difference.readings,
             where=difference.path or difference.report.case.id,
             title=difference.what,
             facts=facts,

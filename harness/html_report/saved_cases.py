@@ -69,7 +69,7 @@ def replay_page(
     named = next((f"{report.engine} {report.engine_version}".rstrip() for report in reports), engine)
     num_found = sum(_is_finding(report) for report in reports)
     num_agree = sum(report.verdict in (Verdict.AGREE, Verdict.BOTH_REJECTED) for report in reports)
-    told = f"{num_agree:,} of {counted(len(reports), 'saved case')} agree on {named}"
+    told = f"{num_agree:,} of {len(reports):,} saved cases agree on {named}"
     found = f"{counted(num_found, 'case differs', 'cases differ')}; " if num_found else ""
     doubts = [
         doubt(len(not_read), "cases that could not be read, or were refused", not_read),

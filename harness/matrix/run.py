@@ -55,6 +55,7 @@ class Difference:
 
     Attributes:
         deviations: ids of known deviations; empty if it is not explained.
+        readings: what the engine's result implies.
         votes: who stands where on the minimal case; empty where fewer than three parties answered.
     """
 
@@ -64,6 +65,7 @@ class Difference:
     deviations: tuple[str, ...]
     votes: tuple[Vote, ...]
     path: Path | None
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -201,7 +203,8 @@ class MatrixRun:
         smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
         origin = origin_of(smallest, found_by="matrix", engine=engine_name(column.engine))
-        text = mismatch_report(smallest, readings=self._checker(column).readings(smallest))
+        readings = self._checker(column).readings(smallest)
+        text = mismatch_report(smallest, readings=readings)
         path = self._findings.save(named, text, origin)
         self._differences[key] = Difference(
             engine=column.engine.name,
@@ -210,6 +213,7 @@ class MatrixRun:
             deviations=report.deviations,
             votes=self._votes(named),
             path=path,
+            readings=readings,
         )
 
     def _smallest(self, checker: Checker, report: CaseReport) -> CaseReport:

@@ -102,7 +102,9 @@ def matrix(
         show("\n".join(summary_lines(result)))
     code = exit_code(result)
     if html_file is not None:
-        write_html(html_file, matrix_page(result, deviations=deviations, code=code))
+        again = f"mergecheck matrix --seed {seed} --max-cases {max(1, result.num_cases)}"
+        again += "".join(f" --engine {name}" for name in names)
+        write_html(html_file, matrix_page(result, deviations=deviations, again=again, code=code))
     return code
 
 

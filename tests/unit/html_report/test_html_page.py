@@ -25,7 +25,18 @@ from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import MAX_LEVEL
 from mergecheck.harness.html_report.rendering import MAX_TEXT, page_html
 from mergecheck.harness.html_report.saved_cases import CheckedCase, replay_page
+from mergecheck.harness.html_report.selfcheck import selfcheck_page
+from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.report.events import FindingSaved
+from mergecheck.harness.selfcheck.catalogue import load_catalogue
+from mergecheck.harness.selfcheck.score import score
+from mergecheck.harness.selfcheck.shrinking import Shrunk
+from mergecheck.harness.selfcheck.trial import Kill, SeedResult
+from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
+from mergecheck.harness.variants.axes.plans import PlanFingerprint
+from mergecheck.harness.variants.axes.variant import variant_named
+from mergecheck.harness.variants.counts import Counts as VariantCounts
+from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.model import Case, Source, Target
@@ -280,3 +291,41 @@ def test_every_colour_of_text_is_a_pair_above() -> None:
     assert re.findall(r"#[0-9a-fA-F]{3,8}\b", rules) == []
     used = set(re.findall(r"[^-]color: var\(--([\w-]+)\)", rules))
     assert used <= {first for first, _ in PAIRS}
+
+
+def test_selfcheck() -> None:
+    """Solved and missed faults, the check that saw each, minimal cases."""
+    faults = load_catalogue()[:3]
+    kill = Kill(num_cases=4, checks=("rows",), num_runs=2)
+    results = [
+        SeedResult(seed=1, kills={faults[0].id: kill, faults[1].id: kill}, num_cases=10, seconds=5.0),
+        SeedResult(seed=2, kills={faults[0].id: kill}, num_cases=10, seconds=5.0),
+    ]
+    small = Shrunk(
+        fault=faults[0].id, index=3, num_target_rows=1, num_source_rows=2, num_clauses=1, num_runs=9, seconds=2, sql=SQL
+    )
+    found = score(faults, results, max_cases=10, shrunk=[small])
+    page = check_page(page_html(selfcheck_page(found, floor=0.95, code=ExitCode.INCONCLUSIVE)))
+    assert "1 of 3 planted faults found by every seed (33%; the floor is 95%)" in page.all("h1")[0].text
+    said = page.all("main")[0].text
+    for text in (f"{faults[1].id} (found by 1 of 2 seeds)", "solved: 1 of 3 faults", "2.0 cases a second", SQL):
+        assert text in said
+
+
+def test_variants() -> None:
+    """A difference under a variant, and one of the base."""
+    found = report()
+    mark = fingerprint(found)
+    assert mark is not None
+    variant = variant_named(str(AXIS_VALUES[0]))
+    counts = VariantCounts()
+    counts.add_base(found, PlanFingerprint())
+    findings = [VariantFinding(fingerprint=mark, report=found, variant=one, found_with=one) for one in (variant, None)]
+    page = check_page(
+        page_html(
+            variants_page(counts, findings, engine="fake", required=("X",), again="again", code=ExitCode.MISMATCH)
+        )
+    )
+    said = page.all("main")[0].text
+    for text in ("1 case under 0 variants: 2 differences", variant.lines()[0].split()[0], "the base itself differs"):
+        assert text in said
