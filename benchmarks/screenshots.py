@@ -4,7 +4,8 @@
     python -m benchmarks.screenshots FOLDER report.html   reports of your own
     python -m benchmarks.screenshots --docs               the pictures in docs/images
 
-Run it in the root of the repository, with Chromium or Chrome on the PATH. A picture's name says page, width and scheme: ``mismatch-360-dark.png``.
+Run it in the root of the repository, with Chromium or Chrome on the PATH. The name of a picture says
+page, width and scheme: ``mismatch-360-dark.png``.
 """
 
 from __future__ import annotations
