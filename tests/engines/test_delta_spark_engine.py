@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,10 @@ from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.deviations.deviation_file import load_deviations
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
+from mergecheck.harness.export.formats import Format, exported
+from mergecheck.harness.findings.corpus import SavedCase
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.report.sql_script import sql_statements
 from mergecheck.harness.session import WARM_UP
 from mergecheck.harness.spark.session import start_session
 from mergecheck.harness.verdict import Check, Verdict
@@ -142,3 +146,27 @@ def test_known_deviations_still_describe_this_release(engine: DeltaSparkEngine) 
     deviations = load_deviations()
     assert deviations.of(engine)
     confirm(deviations, engine, pytest.fail)
+
+
+def test_exported_scripts_run_on_spark(engine: DeltaSparkEngine) -> None:
+    """The statements of delta-sql, and the script for PySpark in the active session, come to the reference's rows."""
+    case = _case(
+        _UPSERT,
+        target={
+            "schema": "id INT, `a'b\"\\c` STRING",
+            "files": [[[1, "it's \\ \n"], [2, "\U0001f600"]], [[3, None]]],
+        },
+        source={"schema": "id INT, `a'b\"\\c` STRING", "rows": [[1, "x'\"`"], [9, "y"]]},
+    )
+    wanted = [(1, "x'\"`"), (2, "\U0001f600"), (3, None), (9, "y")]
+    session = engine.session().newSession()
+    for statement in sql_statements(case):
+        session.sql(statement)
+    assert sorted(map(tuple, session.table("target").collect())) == wanted
+    session.sql("DROP TABLE target")
+    script = exported(SavedCase(case=case, path=Path("case.json")), Format.PYSPARK)
+    body = script[script.index("spark.sql(") :]
+    names = {"spark": session}
+    exec(compile(body, "case.py", "exec"), names)  # noqa: S102 - what was exported
+    assert sorted(map(tuple, names["rows"])) == wanted
+    session.sql("DROP TABLE target")
