@@ -45,7 +45,7 @@ def selfcheck_page(found: Score, *, floor: float, code: ExitCode) -> Page:
         ),
         time=Part(
             facts=(
-                Fact(name="Processor time of the seeds together", text=f"{found.seconds:.0f} s"),
+                Fact(name="Time of all seeds together", text=f"{found.seconds:.0f} s"),
                 Fact(name="Cases", text=f"{found.num_cases:,}"),
                 Fact(name="Runs of a faulty merge", text=f"{found.num_runs:,}"),
                 Fact(name="Throughput", text=throughput(found.num_cases, found.seconds)),
