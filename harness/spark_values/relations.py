@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.reference.case.arrow import arrow_type, rows_to_table, table_to_rows
 from mergecheck.reference.types.data_types import ArrayType, Field, MapType, Schema, StructType
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from mergecheck.reference.case.model import Value
     from mergecheck.reference.expressions.names import Relation
     from mergecheck.reference.types.data_types import DataType
 
@@ -48,6 +50,7 @@ def show_rows(session: SparkSession, relations: Sequence[Relation], rows: pa.Tab
         arrays = [pa.nulls(0, arrow_type(field.type)) for field in fields]
         numbers = pa.nulls(0, pa.int64())
     else:
+        fields = [_fitting(field, rows.column(i)) for i, field in enumerate(fields)]
         arrays = [_as_type(rows.column(i), field.type) for i, field in enumerate(fields)]
         numbers = pa.array(range(rows.num_rows), type=pa.int64())
     names = [*(field.name for field in fields), ROW_NUMBER]
@@ -66,6 +69,34 @@ def _as_type(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
         return column.cast(wanted)
     schema = Schema((Field("c", data_type),))
     return rows_to_table(table_to_rows(pa.table([column], names=["c"]), schema), schema).column(0)
+
+
+def _fitting(field: Field, column: pa.ChunkedArray) -> Field:
+    """Let a column be NULL where its rows are: a new row may break NOT NULL, and its other values are asked for.
+
+    The same for a NULL struct with a field that is NOT NULL: PyArrow takes the field for NULL as well.
+    """
+    (nullable,) = as_nullable(Schema((field,))).columns
+    if field == nullable:
+        return field
+    rows = table_to_rows(pa.table([_as_type(column, nullable.type)], names=["c"]), Schema((nullable,)))
+    return nullable if any(_breaks(value, field) for (value,) in rows) else field
+
+
+def _breaks(value: Value, field: Field) -> bool:
+    """Tell whether a value is NULL, or has a NULL inside, where its field says NOT NULL."""
+    if value is None:
+        inner_fields = field.type.fields if isinstance(field.type, StructType) else ()
+        return not field.nullable or any(_breaks(None, inner) for inner in inner_fields)
+    if isinstance(field.type, StructType):
+        return any(_breaks(part, inner) for part, inner in zip(value, field.type.fields, strict=True))
+    if isinstance(field.type, ArrayType):
+        return any(_breaks(part, Field("element", field.type.element)) for part in value)
+    if isinstance(field.type, MapType):
+        parts = ((Field("key", field.type.key), key) for key, _ in value)
+        values = ((Field("value", field.type.value), part) for _, part in value)
+        return any(_breaks(part, inner) for inner, part in (*parts, *values))
+    return False
 
 
 def _column(place: int) -> str:
