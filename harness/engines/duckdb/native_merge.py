@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
-    from mergecheck.harness.engines.duckdb.written_statement import WrittenClause, WrittenStatement
+    from mergecheck.harness.engines.written_statement import WrittenClause, WrittenStatement
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.expressions.names import Scope
 

@@ -15,7 +15,7 @@ from mergecheck.reference.types.data_types import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mergecheck.harness.engines.duckdb.written_statement import WrittenClause
+    from mergecheck.harness.engines.written_statement import WrittenClause
     from mergecheck.reference.analysis.clause_names import ClauseNames, Left
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.expressions.translation import Translator

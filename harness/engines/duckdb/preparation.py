@@ -20,7 +20,7 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     run,
     setting,
 )
-from mergecheck.harness.engines.duckdb.written_statement import extension, read_statement
+from mergecheck.harness.engines.written_statement import extension, read_statement
 from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
 from mergecheck.reference.analysis.settings import read_settings
 from mergecheck.reference.case.layout import physical_rows
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.engines.duckdb.native_tables import Step
     from mergecheck.harness.engines.duckdb.options import DuckDbOptions
-    from mergecheck.harness.engines.duckdb.written_statement import WrittenStatement
+    from mergecheck.harness.engines.written_statement import WrittenStatement
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.query_reader import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from mergecheck.harness.engines.duckdb.written_statement import read_statement
+from mergecheck.harness.engines.written_statement import read_statement
 from mergecheck.reference.errors import UnsupportedByReferenceError
 
 

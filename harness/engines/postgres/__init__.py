@@ -1,0 +1,1 @@
+"""The engine ``postgres``: the MERGE of a PostgreSQL server that the harness starts."""
