@@ -337,4 +337,10 @@ def test_an_id_that_stands_twice_stops_the_run(tmp_path: Path) -> None:
 
 
 def test_the_packaged_entries_can_be_read() -> None:
-    assert {entry.engine for entry in load_deviations().entries} <= {"pyspark", "delta-spark", "delta-rs", "duckdb"}
+    assert {entry.engine for entry in load_deviations().entries} <= {
+        "pyspark",
+        "delta-spark",
+        "delta-rs",
+        "duckdb",
+        "postgres",
+    }
