@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
 import logging
 from dataclasses import dataclass, field, replace
@@ -105,6 +106,7 @@ class FuzzOptions:
         steer: prefer cases that reach new cells of the case space.
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
         num_jobs: cases that are checked at once.
+        features_off: names of features that no case has, besides those that the engine lacks.
         findings: where findings are kept.
         expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
         limits: how much shrinking one finding is worth.
@@ -148,7 +150,7 @@ def run_fuzz(
         run_limited(engine, WARM_UP, replace(checker.limit, seconds=max(DEFAULT_SECONDS, checker.limit.seconds)))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
-        cases if cases is not None else cases_for(engine, options.expressions),
+        cases if cases is not None else cases_for(engine, options.expressions, features_off=options.features_off),
         seed=options.seed,
         first=options.first,
         reference=checker.reference,
@@ -187,15 +189,18 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
             yield kept, "the process was lost while this case ran"
 
 
-def cases_for(engine: Engine, expressions: Expressions = Expressions.DUCKDB) -> SearchStrategy[Case]:
+def cases_for(
+    engine: Engine, expressions: Expressions = Expressions.DUCKDB, *, features_off: frozenset[str] = frozenset()
+) -> SearchStrategy[Case]:
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
 
     Args:
         engine: the system under test.
         expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
+        features_off: more features to leave out, by their names.
 
     Raises:
-        UserInputError: if the engine's capabilities name an unknown feature.
+        UserInputError: if the engine's capabilities, or ``features_off``, name an unknown feature.
     """
     known = {feature.value: feature for feature in strategies.Feature}
     unknown = sorted(engine.capabilities.features_off - known.keys())
@@ -204,9 +209,13 @@ def cases_for(engine: Engine, expressions: Expressions = Expressions.DUCKDB) -> 
             f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
             f"Its capabilities may name: {', '.join(sorted(known))}"
         )
+    if wrong := sorted(features_off - known.keys()):
+        close = difflib.get_close_matches(wrong[0], known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UserInputError(f"unknown feature {wrong[0]!r}.{hint} There are: {', '.join(sorted(known))}")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
     profile = strategies.Profile(function_calls_percent=percent)
-    profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off)))
+    profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off | features_off)))
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
 
 

@@ -140,6 +140,7 @@ def fuzz(
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
+        features_off=frozenset(features_off),
         expressions=Expressions(expressions_name),
     )
     saved: list[events.FindingSaved] = []
@@ -160,6 +161,10 @@ def fuzz(
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
+    flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
+    flags += "".join(f" --deviations {path}" for path in deviation_files) + (
+        " --no-deviations" if no_deviations else ""
+    )
     flags += place_flags()
     again = (
         f"mergecheck fuzz --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
