@@ -6,6 +6,7 @@ Options start with ``--mergecheck-``. Nothing of Spark, DuckDB or Hypothesis is 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,6 +142,37 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
                 _check_case(saved.case, saved.path, pytestconfig)
             except CaseFailedError as error:
                 pytest.fail(str(error), pytrace=False)
+
+    return check
+
+
+@pytest.fixture
+def mergecheck_check_case(request: pytest.FixtureRequest) -> Callable[[Case], None]:
+    """Give a function that checks a case that ``@given(cases())`` drew on the engine of ``--mergecheck-engine``.
+
+    A mismatch fails the test with the failure report, so that Hypothesis shrinks the case. The folder of findings keeps
+    the last case that failed, by the name of the test. A case that the engine or the reference does not support, or
+    that has a known deviation, does not count as an example.
+    """
+
+    def check(case: Case) -> None:
+        from hypothesis import reject  # noqa: PLC0415 - see the module's docstring
+
+        from mergecheck.reference.case.case_file import dump_case  # noqa: PLC0415 - the same
+
+        folder = Path(_value(request.config, "findings"))
+        path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', request.node.name)}.json"
+        failure = ""
+        try:
+            _check_case(case, path, request.config)
+        except (pytest.skip.Exception, pytest.xfail.Exception):
+            reject()
+        except CaseFailedError as error:
+            failure = str(error)
+        if failure:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(dump_case(case), encoding="utf-8")
+            pytest.fail(failure, pytrace=False)
 
     return check
 

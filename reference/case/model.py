@@ -21,7 +21,7 @@ NULL of any type       ``None``
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mergecheck.reference.case.storage import SourceLayout, TargetLayout
 
@@ -83,6 +83,13 @@ class Expectation:
     unchanged: bool | None = None
 
 
+class _Printer(Protocol):
+    """What IPython and Hypothesis print values with."""
+
+    def text(self, text: str, /) -> None:
+        """Print a text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One MERGE with everything it depends on. ``source`` is None if the target is merged into itself."""
@@ -93,6 +100,11 @@ class Case:
     sql: str
     conf: Mapping[str, str] = field(default_factory=dict)
     expect: Expectation | None = None
+
+    def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:  # noqa: FBT001 - the protocol of IPython and Hypothesis
+        """Name the case and its statement where Hypothesis prints an example; the report shows the tables."""
+        del cycle  # a case does not hold itself
+        printer.text(f"Case({self.id}: {self.sql})")
 
     def is_same_merge(self, other: Case) -> bool:
         """Tell whether another case has these very tables, this statement and these settings, whatever its name."""

@@ -209,7 +209,7 @@ def test_it_reads_the_configuration(project: pytest.Pytester) -> None:
         (("--mergecheck-floor", "2"), "--mergecheck-floor = 2.0. Allowed: a number, at least 0, at most 1."),
         (("--mergecheck-profile", "nosuch"), "unknown profile 'nosuch'"),
         (("--mergecheck-case-timeout", "0"), "--mergecheck-case-timeout = 0.0. Allowed: a number, more than 0."),
-        (("--mergecheck-features-off", "selfmerge", "--mergecheck-fuzz", "1"), "Did you mean self-merge?"),
+        (("--mergecheck-features-off", "selfmerge", "--mergecheck-fuzz", "1"), "Did you mean 'self-merge'?"),
     ],
 )
 def test_a_bad_option_is_told(project: pytest.Pytester, options: tuple[str, ...], message: str) -> None:
