@@ -93,9 +93,9 @@ _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
             ),
         ),
     ),
-    (3, "R-257", (assignments.value_of("CAST('x' AS INT)"), assignments.value_of("1 DIV 0"))),
+    (2, "R-257", (assignments.value_of("CAST('x' AS INT)"), assignments.value_of("1 DIV 0"))),
     (1, "R-251", (assignments.assigned("ARRAY(1)", to=lambda column: not column.nested),)),
-    (1, "R-106", (conditions.no_clause,)),
+    (2, "R-106", (conditions.no_clause,)),
 )
 """Faults by rule, with a weight: high for those that few statements allow and that no other fault can replace."""
 

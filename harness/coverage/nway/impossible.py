@@ -95,13 +95,14 @@ PAIRS: tuple[Impossible, ...] = (
     _never("it deletes only", ("assignment", ("none",)), ("order", ("delete before update", "update before delete"))),
     _never("it deletes only", ("assignment", ("none",)), ("assigned type", _TYPES)),
     _never("it deletes only", ("assignment", ("none",)), ("change", ("updates", "inserts"))),
-    _never("it deletes only", ("assignment", ("none",)), ("written", (*_INSERTED, *_UPDATED, "partition=NULL"))),
+    _never(
+        "it deletes only", ("assignment", ("none",)), ("written", (*_INSERTED, *_UPDATED, *_VIOLATED, "partition=NULL"))
+    ),
     _never("it deletes only", ("assignment", ("none",)), ("evolved type", _EVOLVED)),
     _never("it deletes only", ("assignment", ("none",)), ("condition of source rows", _ANY)),
     _never("it deletes only", ("assignment", ("none",)), ("result", ("path A", "path B"))),
     _never("a star reads the source only", ("assignment", ("star",)), ("clauses", ("by source",))),
     _never("without evolution the schema stays", ("evolution", ("off",)), ("evolved type", _EVOLVED)),
-    _never("drawn with evolution only, where it matters", ("evolution", ("off",)), ("setting", ("null structs",))),
     _never("it is a setting", ("evolution", ("by session",)), ("setting", ("none",))),
     _never("the schemas are the same", ("source", ("target",)), ("evolved type", _EVOLVED)),
     _never("a target is read as a table", ("source", ("target",)), ("layout", ("source batches",))),
@@ -133,6 +134,11 @@ PAIRS: tuple[Impossible, ...] = (
         "a sole DELETE without a condition allows it, or path A",
         ("match", ("ambiguous, allowed",)),
         ("action", ("matched update",)),
+    ),
+    _never(
+        "a sole DELETE without a condition allows it, or path A",
+        ("match", ("ambiguous, allowed",)),
+        ("clauses", ("by source", "insert, by source")),
     ),
     _never(
         "a sole DELETE without a condition allows it, or path A",
@@ -214,7 +220,7 @@ PAIRS: tuple[Impossible, ...] = (
         ("result", ("path B",)),
         ("match", ("one to one", "source row with several targets", "all")),
     ),
-    _never("a matched pair touches a file", ("result", ("path B",)), ("condition of pairs", _ANY)),
+    _never("a matched pair touches a file", ("result", ("path B", "only inserts")), ("condition of pairs", _ANY)),
     _never("a matched pair touches a file", ("result", ("path B",)), ("condition of ambiguous rows", _ANY)),
     _never(
         "a pair on which a clause acts touches a file",
