@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,15 @@ def test_commands_run(
     """They end with the exit codes, and print the lines, that the page tells."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)  # an edit within a second would not be seen
     monkeypatch.setenv("COLUMNS", "100")
-    assert run_page(page.read_text(encoding="utf-8"), mergecheck, folder) > 0
+    monkeypatch.setattr(sys, "path", list(sys.path))  # the engine's folder is put there
+    known = set(sys.modules)
+    try:
+        assert run_page(page.read_text(encoding="utf-8"), mergecheck, folder) > 0
+    finally:
+        for name in set(sys.modules) - known:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder):
+                del sys.modules[name]  # another page may write a module of this name
 
 
 def test_blocks_that_do_not_run_say_why() -> None:

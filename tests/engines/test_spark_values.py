@@ -76,6 +76,25 @@ def test_spark_gives_every_call_its_type() -> None:
     assert len(answer.collect()) == 1
 
 
+def test_a_new_row_may_break_not_null_inside_a_struct(engine: Engine) -> None:
+    """Spark is shown the row for the generated column all the same."""
+    document = {
+        "format_version": 1,
+        "id": "required-field",
+        "target": {
+            "schema": "k INT, n STRUCT<a: INT, e: ARRAY<INT> NOT NULL>, "
+            "g BIGINT GENERATED ALWAYS AS (CAST(k AS BIGINT))",
+            "files": [],
+        },
+        "source": {"schema": "k INT, n STRUCT<a: INT>", "rows": [[1, {"a": 1}]]},
+        "sql": "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *",
+        "conf": {"spark.sql.ansi.enabled": "false"},
+    }
+    (case,) = parse_cases(json.dumps(document), name="test", lines=False)
+    reference = reference_for(engine).evaluate
+    assert check_case(case, engine, reference=reference).verdict is Verdict.BOTH_REJECTED
+
+
 @pytest.mark.parametrize(
     ("sql", "properties", "verdict"),
     [
