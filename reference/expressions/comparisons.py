@@ -39,7 +39,7 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
-"""Spark's comparisons and their operators in DuckDB."""
+"""Spark's comparisons and their operators in DuckDB, which are those of standard SQL."""
 _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 

