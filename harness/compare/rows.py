@@ -95,6 +95,19 @@ def unmatched_rows(
     return tuple(missing), tuple(extra)
 
 
+def rows_without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> list[Row]:
+    """Take rows from others, occurrence by occurrence; what is not among them takes nothing."""
+    left = Counter(row_identity(row, schema) for row in taken)
+    kept = []
+    for row in rows:
+        identity = row_identity(row, schema)
+        if left[identity] > 0:
+            left[identity] -= 1
+        else:
+            kept.append(row)
+    return kept
+
+
 def in_columns_of(wanted: Schema, found: Sequence[Row], schema: Schema) -> tuple[tuple[Row, ...], Schema]:
     """Put rows into the order of the wanted columns, if their own are the same in another order."""
     names, own = wanted.names, schema.names

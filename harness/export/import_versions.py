@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.outcomes import compare_outcome
-from mergecheck.harness.compare.rows import difference
+from mergecheck.harness.compare.rows import difference, rows_without
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.schema_json import check_constraints
 from mergecheck.harness.engine import Capabilities
@@ -137,7 +137,7 @@ def imported(case: Case, schema: Schema, after: Sequence[Row], *, keep: frozense
     final, final_effects = _evaluated(reference, anonymous)
     places = _places(effects, found.missing, found.schema)
     lost = [_row_at(final_effects, place) for place in places]
-    became = [*_without(final.rows, lost, final.schema), *extra]
+    became = [*rows_without(final.rows, lost, final.schema), *extra]
     compared = compare_outcome(final, Outcome(schema=final.schema, rows=tuple(became)), capabilities=_ROWS_ONLY)
     expect = Expectation(rows=final.rows, schema=None if final.schema == anonymous.target.schema else final.schema)
     named = with_content_id(replace(anonymous, expect=expect))
@@ -280,18 +280,6 @@ def _places(effects: Effects, missing: Sequence[Row], schema: Schema) -> list[tu
 def _row_at(effects: Effects, place: tuple[str, int]) -> Row:
     kind, number = place
     return {"updated": effects.updated, "inserted": effects.inserted, "unchanged": effects.unchanged}[kind][number]
-
-
-def _without(rows: Sequence[Row], lost: Sequence[Row], schema: Schema) -> list[Row]:
-    left = _counted(lost, schema)
-    kept: list[Row] = []
-    for row in rows:
-        identity = row_identity(row, schema)
-        if left[identity] > 0:
-            left[identity] -= 1
-        else:
-            kept.append(row)
-    return kept
 
 
 def _counted(rows: Iterable[Row], schema: Schema) -> Counter[tuple[Hashable, ...]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
+from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
@@ -272,15 +273,8 @@ def _surplus_copies(sides: _Sides, filled: Collection[str] = ()) -> list[Row]:
 
 def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:
     """Take rows away; None if one is not there."""
-    left = Counter(row_identity(row, schema) for row in taken)
-    kept = []
-    for row in rows:
-        key = row_identity(row, schema)
-        if left[key]:
-            left[key] -= 1
-        else:
-            kept.append(row)
-    return tuple(kept) if not left.total() else None
+    kept = rows_without(rows, taken, schema)
+    return tuple(kept) if len(kept) + len(taken) == len(rows) else None
 
 
 def _colliding_rows_lost(now: Judged) -> Judged | None:

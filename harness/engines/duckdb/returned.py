@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.rows import rows_without
 from mergecheck.reference.case.arrow import table_to_rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Returned:
         tables, these rows do not fit either.
         """
         given = [(_CHANGES.get(action, action), row) for action, row in self.rows]
-        images = _difference(
+        images = rows_without(
             [*before, *(row for change, row in given if change in ("insert", "update_postimage"))],
             [*after, *(row for change, row in given if change == "delete")],
             schema,
@@ -63,16 +63,3 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
     """
     rows = table_to_rows(table.select(range(1, table.num_columns)), schema)
     return Returned(rows=tuple(zip(table.column(0).to_pylist(), rows, strict=True)))
-
-
-def _difference(more: Sequence[Row], less: Sequence[Row], schema: Schema) -> list[Row]:
-    """Take one multiset of rows from another."""
-    taken = Counter(row_identity(row, schema) for row in less)
-    left = []
-    for row in more:
-        identity = row_identity(row, schema)
-        if taken[identity] > 0:
-            taken[identity] -= 1
-        else:
-            left.append(row)
-    return left
