@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.errors import ExitCode, UserInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
     if "seed" in document:
         found = [_finding(one) for one in document["findings"]]
         counts = {str(verdict): int(number) for verdict, number in document["counts"].items()}
-        is_inconclusive = document.get("exit_code") == 4  # noqa: PLR2004 - the documented exit code
+        is_inconclusive = document.get("exit_code") == ExitCode.INCONCLUSIVE
         return Result(
             name=name,
             engine=engine,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.core.schema_json import check_constraints
 from mergecheck.harness.engines.delta_rs.statement import merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
-from mergecheck.harness.export.python_literals import arrow_schema_source, rows_source
-from mergecheck.harness.report.render import printable
+from mergecheck.harness.export.python_literals import arrow_schema_source, in_docstring, rows_source
 from mergecheck.reference import MergeReference
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def delta_rs_script(case: Case) -> str:
     calls = merge_calls(case, MergeReference())
     parts = [
         _HEAD.format(
-            name=printable(case.id).replace("\\", "\\\\").replace('"', "'"),
+            name=in_docstring(case.id),
             schema=arrow_schema_source(case.target.schema),
             partition_by=list(case.target.partition_by),
             configuration=dict(case.target.properties),

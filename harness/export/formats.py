@@ -10,8 +10,9 @@ from mergecheck.harness.engines.delta_rs.types import UnsayableError
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.export.delta_rs_script import delta_rs_script
 from mergecheck.harness.export.duckdb_script import duckdb_script, sqllogictest
+from mergecheck.harness.export.python_literals import in_docstring
 from mergecheck.harness.findings.origin import case_text
-from mergecheck.harness.report.render import escape, printable
+from mergecheck.harness.report.render import printable, with_escapes
 from mergecheck.harness.report.sql_script import sql_statements
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -106,7 +107,7 @@ def _written(saved: SavedCase, wanted: Format) -> str:
             lines = "\n".join(
                 f"    {line + chr(10)!r}" for line in case_text(case, saved.origin).rstrip("\n").split("\n")
             )
-            return _PYTEST.format(name=_in_docstring(case), lines=lines)
+            return _PYTEST.format(name=in_docstring(case.id), lines=lines)
 
 
 def _delta_sql(case: Case) -> str:
@@ -117,7 +118,7 @@ def _delta_sql(case: Case) -> str:
 def _pyspark(case: Case) -> str:
     calls = [f"spark.sql({statement!r})" for statement in _spark_statements(case)]
     end = ["rows = spark.table('target').collect()", "for row in rows:", "    print(row)", ""]
-    return _PYSPARK_HEAD.format(name=_in_docstring(case)) + "\n".join([*calls, *end])
+    return _PYSPARK_HEAD.format(name=in_docstring(case.id)) + "\n".join([*calls, *end])
 
 
 def _spark_statements(case: Case) -> list[str]:
@@ -126,8 +127,4 @@ def _spark_statements(case: Case) -> list[str]:
         raise UnsupportedByReferenceError("a column of type VOID in the target")
     if not case.target.schema.columns and case.target.rows:
         raise UnsupportedByReferenceError("rows without columns")
-    return ["".join(c if c.isprintable() or c in "\n\t" else escape(c) for c in each) for each in sql_statements(case)]
-
-
-def _in_docstring(case: Case) -> str:
-    return printable(case.id).replace("\\", "\\\\").replace('"', "'")
+    return list(map(with_escapes, sql_statements(case)))

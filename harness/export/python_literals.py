@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.report.render import printable
 from mergecheck.reference.types.data_types import (
     ArrayType,
     AtomicName,
@@ -75,6 +76,11 @@ def value_source(value: Value, data_type: DataType) -> str:
     if isinstance(value, dt.date):
         return f"datetime.date({value.year}, {value.month}, {value.day})"
     return repr(value)
+
+
+def in_docstring(text: str) -> str:
+    """Write a text for the docstring of a script."""
+    return printable(text).replace("\\", "\\\\").replace('"', "'")
 
 
 def _field(field: Field) -> str:

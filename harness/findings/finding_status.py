@@ -34,6 +34,11 @@ class FindingStatus(Enum):
     NOT_CHECKED = "not_checked"
     """this run cannot tell: the engine does not support the case or the check, or another oracle found it"""
 
+    @property
+    def words(self) -> str:
+        """The status in words, for reports."""
+        return self.value.replace("_", " ")
+
 
 class CheckStatus(Enum):
     """What became of one observable of a finding; the value is what reports say."""

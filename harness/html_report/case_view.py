@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.explanation.text import MAX_READINGS, why_lines
 from mergecheck.harness.html_report.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
 from mergecheck.harness.html_report.page import CaseView, Cell, Column, Difference, Fact, Table, Tone
-from mergecheck.harness.report.mismatch import check_name, mismatch_texts, reproduce_lines
+from mergecheck.harness.report.mismatch import check_name, mismatch_texts, reproduce_lines, verdict_word
 from mergecheck.harness.report.render import settings_lines, statement_lines
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference.case.case_file import change_schema
@@ -30,11 +30,6 @@ TONES = {
     Verdict.ENGINE_ERROR: Tone.WARN,
 }
 _WIDTH = 1_000  # the page breaks lines where it has to
-
-
-def verdict_word(report: CaseReport) -> str:
-    """Name the verdict as every report does."""
-    return "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
 
 
 def case_view(

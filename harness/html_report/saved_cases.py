@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import Counts
-from mergecheck.harness.html_report.case_view import TONES, case_view, verdict_word
+from mergecheck.harness.html_report.case_view import TONES, case_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
 from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, counted, doubt, ended, known
 from mergecheck.harness.report.json import checks_not_made, num_by_spark, num_partly, unsupported_reasons
+from mergecheck.harness.report.mismatch import verdict_word
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:

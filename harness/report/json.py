@@ -15,6 +15,7 @@ from mergecheck.reference.outcome import Outcome, Prediction, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.coverage.statistics import Summary
@@ -40,15 +41,15 @@ def run_json(report: CaseReport) -> dict[str, Any]:
 
 
 def replay_json(
-    reports: Sequence[CaseReport], unreadable: Sequence[str], comparisons: Sequence[Comparison | None]
+    replayed: Sequence[tuple[CaseReport, Comparison | None, Path]], unreadable: Sequence[str]
 ) -> dict[str, Any]:
     """Write the reports of saved cases as ``replay --json`` gives them.
 
     Args:
-        reports: one for each case.
+        replayed: the check of each case, what became of the finding (None if the case is none), and its file.
         unreadable: a message for each case that was not read or not run.
-        comparisons: for each report what became of the finding, None if the case is none.
     """
+    reports = [report for report, _, _ in replayed]
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
     for report in reports:
         counts[report.verdict.value] += not report.deviations  # what is known has a number of its own, "deviating"
@@ -56,9 +57,10 @@ def replay_json(
         {"id": report.case.id, "verdict": report.verdict.value, "mismatches": mismatches_json(report.mismatches)}
         | _remarks(report)
         | ({} if compared is None else {"finding": comparison_json(compared)})
-        for report, compared in zip(reports, comparisons, strict=True)
+        | {"path": str(path)}
+        for report, compared, path in replayed
     ]
-    findings = Counter(compared.status for compared in comparisons if compared is not None)
+    findings = Counter(compared.status for _, compared, _ in replayed if compared is not None)
     reached = Counter(rule for report in reports if report.is_judged for rule in report.facts.rules)
     return {
         "counts": counts,

@@ -115,11 +115,15 @@ def set_aside_report(report: CaseReport, *, kind: str, reason: str) -> str:
     return "\n".join(_cut(line.rstrip()) for line in [*lines, *_indented(difference_lines(report))])
 
 
+def verdict_word(report: CaseReport) -> str:
+    """Name the verdict as every report does."""
+    return "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
+
+
 def headline(report: CaseReport) -> str:
     """Say the verdict in one line: what differs, on which engine, in which case."""
     checks = dict.fromkeys(check_name(m.check) for m in report.mismatches)
-    verdict = "DEVIATES" if report.deviations else report.verdict.value.upper().replace("_", " ")
-    parts = [f"{verdict}  {', '.join(checks)}".rstrip()]
+    parts = [f"{verdict_word(report)}  {', '.join(checks)}".rstrip()]
     parts += [
         f"engine {report.engine} {report.engine_version}".rstrip(),
         _judge(report),

@@ -34,6 +34,11 @@ def escape(character: str) -> str:
     return _ESCAPES.get(character) or (f"\\U{code:08X}" if code > _LAST_OF_PLANE else f"\\u{code:04X}")
 
 
+def with_escapes(text: str) -> str:
+    """Escape control characters but the ends of lines and tabs, which a statement may have between its words."""
+    return "".join(c if c.isprintable() or c in "\n\t" else escape(c) for c in text)
+
+
 def table_lines(case: Case, *, max_rows: int = MAX_ROWS, width: int = 98) -> list[str]:
     """Show both tables, side by side if that fits, with at most ``max_rows`` rows each."""
     left = _target_lines(case, max_rows)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mergecheck.harness.errors import OutputError, UserInputError
-from mergecheck.harness.report.render import escape
+from mergecheck.harness.report.render import with_escapes
 from mergecheck.harness.specification.citations import with_titles
 from mergecheck.reference.errors import shortened
 
@@ -179,8 +179,7 @@ def _brief(message: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Escape control characters but the ends of lines and tabs, which a statement may have between its words."""
-    return "".join(c if c.isprintable() or c in "\n\t" else escape(c) for c in text.replace("\r\n", "\n"))
+    return with_escapes(text.replace("\r\n", "\n"))
 
 
 def _styled_line(line: str) -> Text:

@@ -133,6 +133,7 @@ def fuzz(
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
         seed = secrets.randbelow(2**31)
+    expressions = Expressions(expressions_name)
     options = FuzzOptions(
         seed=seed,
         budget=Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings),
@@ -141,15 +142,13 @@ def fuzz(
         batch_size=batch_size,
         num_jobs=num_jobs,
         features_off=frozenset(features_off),
-        expressions=Expressions(expressions_name),
+        expressions=expressions,
     )
     saved: list[events.FindingSaved] = []
     deviations = known_deviations(deviation_files, none=no_deviations)
-    oracle, expressions = Oracle(oracle_name), Expressions(expressions_name)
     checks = _Checks(
         deviations=deviations,
-        oracle=oracle,
-        expressions=expressions,
+        oracle=Oracle(oracle_name),
         limit=TimeLimit(seconds=case_seconds),
     )
     output = _Output(events_file=events_file, quiet=quiet, verbose=verbose, as_json=as_json)
@@ -161,10 +160,6 @@ def fuzz(
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
-    flags += "" if floor == DEFAULT_FLOOR else f" --floor {floor:g}"
-    flags += "".join(f" --deviations {path}" for path in deviation_files) + (
-        " --no-deviations" if no_deviations else ""
-    )
     flags += place_flags()
     again = (
         f"mergecheck fuzz --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
@@ -196,7 +191,6 @@ class _Checks:
 
     deviations: Deviations
     oracle: Oracle
-    expressions: Expressions
     limit: TimeLimit
 
 
@@ -232,7 +226,7 @@ def _run(
                 engine=engine,
                 deviations=how.deviations,
                 oracle=how.oracle,
-                reference=reference_for(engine, how.expressions).evaluate,
+                reference=reference_for(engine, options.expressions).evaluate,
                 limit=how.limit,
             )
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))

@@ -113,10 +113,8 @@ def replay(
         notice(f"not run: {message}")
     unreadable = (*corpus.unreadable, *refused)
     if as_json:
-        document = replay_json([one.report for one in reports], unreadable, [one.compared for one in reports])
-        files = [{"path": str(one.saved.path)} for one in reports]
-        document["cases"] = [case | file for case, file in zip(document["cases"], files, strict=True)]
-        emit_json({"engine": engine_name, **document})
+        replayed = [(one.report, one.compared, one.saved.path) for one in reports]
+        emit_json({"engine": engine_name, **replay_json(replayed, unreadable)})
     else:
         _print_result(reports, corpus)
     # a known deviation does not fail a run
@@ -149,7 +147,7 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
 
 
 def _for_page(one: _Replayed) -> CheckedCase:
-    status = "" if one.compared is None else one.compared.status.value.replace("_", " ").upper()
+    status = "" if one.compared is None else one.compared.status.words.upper()
     return CheckedCase(report=one.report, where=one.saved.path, readings=one.readings, status=status)
 
 
@@ -204,9 +202,7 @@ def _print_result(reports: list[_Replayed], corpus: Corpus) -> None:
     _print_counts([one.report for one in reports], corpus)
     findings = Counter(one.compared.status for one in reports if one.compared is not None)
     if findings:
-        counts = [
-            f"{status.value.replace('_', ' ')} {findings[status]}" for status in FindingStatus if findings[status]
-        ]
+        counts = [f"{status.words} {findings[status]}" for status in FindingStatus if findings[status]]
         show(f"findings: {', '.join(counts)}")
 
 
@@ -230,7 +226,7 @@ def _status_lines(one: _Replayed) -> list[str]:
     if one.compared is None:
         return []
     status = one.compared.status
-    lines = [f"{status.value.replace('_', ' ').upper()}  {printable(one.report.case.id)}  {one.saved.path}"]
+    lines = [f"{status.words.upper()}  {printable(one.report.case.id)}  {one.saved.path}"]
     if status in (FindingStatus.CHANGED, FindingStatus.NOW_ERRORS, FindingStatus.NOT_CHECKED):
         lines += [f"  {check_name(check):<{_CHECK_WIDTH}}{now.value}" for check, now in one.compared.checks.items()]
     if status is FindingStatus.NOT_CHECKED and one.report.verdict is not Verdict.UNSUPPORTED:

@@ -119,18 +119,18 @@ def run(
         raise click.UsageError("give CASE, or all of --target, --source and --sql")
     deviations = known_deviations(deviation_files, none=no_deviations)
     checked = _check_all(one_case(case, case_id, trust=trust, verb="run"), engine_names, how, deviations)
-    reports = [report for report, _, _ in checked]
+    reports, found = [report for report, _, _ in checked], _votes(checked)
     if as_json and len(reports) == 1:
         emit_json(run_json(reports[0]))
     elif as_json:
-        emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(_votes(checked))})
+        emit_json({"engines": [run_json(report) for report in reports], "majority_vote": odd_json(found)})
     else:
-        _print_result(checked, _votes(checked), deviations)
+        _print_result(checked, found, deviations)
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     code = max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
     if html_file is not None:
         cases = [CheckedCase(report=report, where=case, readings=readings) for report, _, readings in checked]
-        write_html(html_file, run_page(cases, votes=_votes(checked), deviations=deviations, code=code))
+        write_html(html_file, run_page(cases, votes=found, deviations=deviations, code=code))
     return code
 
 
@@ -160,17 +160,17 @@ def _run_real(
 ) -> int:
     with unchanged(target):
         report = _check(build_case(RealInput(target=target, source=source, sql=sql)), engine_name, how)
+    lines = real_lines(report, target=target, source=source)
     if as_json:
         emit_json(real_json(report))
     else:
-        show("\n".join(real_lines(report, target=target, source=source)))
+        show("\n".join(lines))
     code = EXIT_CODES[report.verdict]
     if html_file is not None:
         facts = (
             Fact(name="Target", text=str(target), is_code=True),
             Fact(name="Source", text=str(source), is_code=True),
         )
-        lines = real_lines(report, target=target, source=source)
         write_html(html_file, real_page(report, lines=lines, facts=facts, code=code))
     return code
 
