@@ -1,7 +1,7 @@
 """Values from Spark's function library, which the reference knows from Spark only (docs/expressions.md).
 
-The calls are deterministic and fail on few values. They are written with a place for each operand, whose type stands
-in it: ``left({STRING}, 2)``.
+The calls are deterministic and fail on few values. They are written with a place for each operand, named by its type:
+``left({STRING}, 2)``.
 """
 
 from __future__ import annotations

@@ -96,6 +96,29 @@ def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
     assert list((project.path / ".mergecheck" / "findings").glob("*.json"))
 
 
+def test_a_drawn_case_fails_with_a_report_and_is_kept(project: pytest.Pytester) -> None:
+    """Hypothesis draws the cases; the one that fails is kept by the name of the test. Shrinking takes minutes."""
+    project.makepyfile(
+        test_drawn="""
+        from hypothesis import HealthCheck, Phase, given, settings
+        from mergecheck.strategies import Profile, cases
+
+        @settings(phases=[Phase.generate], deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @given(case=cases(profile=Profile(max_rows=4, max_files=1, max_clauses=1)))
+        def test_merge(mergecheck_check_case, case):
+            mergecheck_check_case(case)
+        """
+    )
+    result = run(project, "--mergecheck-engine", FAULTY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["MISMATCH  rows*", "*Reproduce:   mergecheck replay .mergecheck/findings/test_merge.json"]
+    )
+    (project.path / "test_drawn.py").unlink()
+    again = run(project, "--mergecheck-case", ".mergecheck/findings/test_merge.json", "--mergecheck-engine", FAULTY)
+    again.assert_outcomes(failed=1)
+
+
 def test_the_engine_is_a_fixture(project: pytest.Pytester) -> None:
     """Own tests may use the engine; it is closed at the end."""
     project.makepyfile(
