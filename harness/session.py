@@ -64,7 +64,8 @@ def open_engine(name: str) -> Iterator[Engine]:
         EngineDownError: if it does not start.
     """
     clear_leftovers()
-    engine = load_engine(name)
+    with interrupts_kept():
+        engine = load_engine(name)
     try:
         yield engine
     finally:

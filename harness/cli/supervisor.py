@@ -42,9 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mergecheck.harness.cli.command_line import main as run  # noqa: PLC0415 - the parent needs none of it
+    from mergecheck.harness.core.interrupts import interrupts_kept, lost_interrupts_repeated  # noqa: PLC0415 - as below
 
-    return run(arguments)
+    # a library that is interrupted while it is imported may raise an ImportError
+    with lost_interrupts_repeated(), interrupts_kept(also_swallowed=False):
+        from mergecheck.harness.cli.command_line import main as run  # noqa: PLC0415 - the parent needs none of it
+
+        return run(arguments)
 
 
 def _supervise() -> int:
@@ -73,7 +77,8 @@ def _be_child(watched: int, said: int) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
             stream.flush()
-    os.write(said, bytes([code]))
+    with contextlib.suppress(BrokenPipeError):  # the parent was killed
+        os.write(said, bytes([code]))
     ending = threading.Timer(_EXIT_SECONDS, os._exit, [code])
     ending.daemon = True
     ending.start()

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
+
+_REPEAT_SECONDS = 0.05
+"""After this time the code that lost an interrupt has most likely ended."""
 
 
 @contextlib.contextmanager
@@ -50,3 +54,29 @@ def interrupts_kept(*, also_swallowed: bool = True) -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
     if was_seen and also_swallowed:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def lost_interrupts_repeated() -> Iterator[None]:
+    """Repeat Ctrl+C if it met the main thread in a finalizer or in a callback of a weak reference.
+
+    Python prints the errors of such code and goes on, so that the interrupt would be lost.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_kill"):
+        yield  # Windows has no such call
+        return
+    main, before = threading.get_ident(), sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            timer = threading.Timer(_REPEAT_SECONDS, signal.pthread_kill, [main, signal.SIGINT])
+            timer.daemon = True
+            timer.start()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

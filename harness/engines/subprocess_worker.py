@@ -41,10 +41,11 @@ class WorkerProcess:
         script: what it runs, isolated: neither the script's folder nor ``PYTHONPATH`` can hide an installed package.
             The script reads requests from its input and writes answers to its output; it must answer ``{"do":
             "version"}``.
+        arguments: of the script.
     """
 
-    def __init__(self, python: Path, script: Path) -> None:
-        self._command = [str(python), "-I", str(script)]
+    def __init__(self, python: Path, script: Path, *arguments: str) -> None:
+        self._command = [str(python), "-I", str(script), *arguments]
         self._child: subprocess.Popen[str] | None = None
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: IO[bytes] | None = None

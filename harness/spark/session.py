@@ -25,7 +25,7 @@ from mergecheck.harness.spark.config import current_place, note_use
 from mergecheck.harness.spark.connect import another_remote, is_remote, start_remote
 from mergecheck.harness.spark.java_home import check_java
 from mergecheck.harness.spark.packages import extra_settings, give_secrets
-from mergecheck.harness.spark.temp_dirs import owned_prefix
+from mergecheck.harness.spark.temp_dirs import owned_prefix, temporary_files_option
 from mergecheck.harness.spark.workers import package_of_merge, require_answer, require_workers
 
 if TYPE_CHECKING:
@@ -103,9 +103,10 @@ _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=512m -XX:+UseSerialGC -XX:-UsePerfData "
     "-Xss4m -Duser.timezone=UTC"
 )
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 JVM_FOR_SMALL_DATA: Mapping[str, str] = {
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
+    _JVM_OPTIONS: f"{_JAVA_OPTIONS} -Xmn512m",  # a quarter of the memory above
     "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
     # Every sort allocates a page and every broadcast a block, by default of 32 MiB and 4 MiB.
     "spark.buffer.pageSize": "1m",
@@ -159,6 +160,7 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     builder = SparkSession.builder.appName("mergecheck").master(place.master)
     all_settings = {
         **jvm,
+        _JVM_OPTIONS: f"{jvm.get(_JVM_OPTIONS, '')} {temporary_files_option(scratch)}".strip(),
         **_FIXED_SETTINGS,
         **(_LOOPBACK_SETTINGS if place.is_loopback else {}),
         **PROFILE_SETTINGS[profile],

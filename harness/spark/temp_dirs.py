@@ -28,6 +28,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - everything below it is in a directory 
 """Linux' file system in memory."""
 LEAST_FREE = 2**30
 """Bytes that must be free there: a large case could fill a container's 64 MiB."""
+_MOST_BYTES_OF_SOCKET_FOLDER = 61
+"""The longest value of ``spark.python.unix.domain.socket.dir`` that Spark takes."""
 _CHOICES = ("TMPDIR", "TEMP", "TMP")
 _OWNED = re.compile(r"mergecheck-(?P<place>[0-9a-f]{8})-(?P<pid>[0-9]+)-.+")
 
@@ -63,6 +65,16 @@ def directory_in(parent: Path | None) -> Iterator[Path]:
 def owned_prefix() -> str:
     """Return how the names of this process' temporary directories begin."""
     return f"mergecheck-{_place()}-{os.getpid()}-"
+
+
+def temporary_files_option(folder: Path) -> str:
+    """Return the JVM's option for its temporary files: libraries, sockets, and what it leaves if it is killed.
+
+    Args:
+        folder: where they go. If the path is too long for Spark's sockets, the option is empty.
+    """
+    is_too_long = len(os.fsencode(folder)) > _MOST_BYTES_OF_SOCKET_FOLDER
+    return "" if is_too_long else f'"-Djava.io.tmpdir={folder.as_posix()}"'
 
 
 def clear_leftovers(folders: Iterable[Path] | None = None) -> tuple[Path, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,21 +14,25 @@ import pytest
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.engines import postgres
 from mergecheck.harness.engines.postgres.engine import PostgresEngine
 from mergecheck.harness.engines.postgres.statement import translate
+from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.session import stream_for
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.outcome import Outcome, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mergecheck.reference.case.model import Case
 
+WORKER = Path(postgres.__file__).with_name("worker.py")
 SCHEMA = (
     "id INT, b TINYINT, s STRING, d DECIMAL(5,2), x DOUBLE, f FLOAT, t BOOLEAN, y BINARY, day DATE, at TIMESTAMP, "
     "local TIMESTAMP_NTZ"
@@ -103,28 +110,59 @@ def test_random_cases_are_explained(engine: PostgresEngine) -> None:
 
 
 @pytest.mark.packaging
-def test_the_server_ends_with_the_engine() -> None:
+def test_the_server_and_its_directory_go_with_the_engine() -> None:
     engine = PostgresEngine()
-    before = set(servers())
+    before = directories()
     assert isinstance(engine.run(UPSERT), Outcome)
-    started = set(servers()) - before
-    assert started
+    (directory,) = directories() - before
+    assert servers(directory)
     engine.close()
-    end = time.monotonic() + 30
-    while started & set(servers()) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert not started & set(servers())
+    wait_until_gone(directory)
 
 
-def servers() -> Iterator[str]:
-    """Name the processes that serve a directory of this engine."""
+@pytest.mark.packaging
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0])
+def test_a_server_whose_parent_is_killed_as_it_starts(engine: PostgresEngine, seconds: float, tmp_path: Path) -> None:
+    """The directory is there, and the server may be."""
+    python = environment_python("postgres", engine.version, ())
+    command = [str(python), "-I", str(WORKER), str(tmp_path / "server-")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:  # noqa: S603 - ours
+        wait_until(lambda: any(tmp_path.iterdir()))
+        (directory,) = tmp_path.iterdir()
+        time.sleep(seconds)
+        process.kill()
+    wait_until_gone(directory)
+
+
+def directories() -> set[Path]:
+    """List the directories of this process' servers."""
+    return set(Path(tempfile.gettempdir()).glob(f"{owned_prefix()}postgres-*"))
+
+
+def servers(directory: Path) -> list[str]:
+    """List the processes that serve a directory."""
+    found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if "postgres" in command and "mergecheck-postgres-" in command and "-D" in command:
-            yield path.parent.name
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().decode(errors="replace").split("\0")
+            if str(directory) in words and "-D" in words:
+                found.append(path.parent.name)
+    return found
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def wait_until_gone(directory: Path) -> None:
+    """Wait for the end of a server, and that its directory stays away."""
+    wait_until(lambda: not directory.exists() and not servers(directory))
+    time.sleep(2)
+    assert not directory.exists()
+    assert not servers(directory)
 
 
 @pytest.mark.parametrize(

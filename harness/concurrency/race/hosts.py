@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.concurrency.race.engines import open_client
 from mergecheck.harness.errors import EngineDownError, MergecheckError
+from mergecheck.harness.spark.temp_dirs import clear_leftovers
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -66,6 +67,7 @@ class Host:
         """
         if self._process is not None:
             return
+        clear_leftovers()  # of those that were killed
         # A new interpreter: a JVM and its threads cannot be forked.
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()

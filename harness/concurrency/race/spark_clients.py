@@ -22,6 +22,7 @@ from mergecheck.harness.spark.session import (
     settings_of,
     start_session,
 )
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.spark_values.error_classes import error_class_of
 from mergecheck.merge import merge_sql
 from mergecheck.merge.errors import ConcurrentModificationError, MergeError
@@ -131,7 +132,7 @@ def _source_table(source: Source | None) -> Iterator[Path | None]:
     if source is None or not source.schema.columns:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="mergecheck-source-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{owned_prefix()}source-") as folder:
         path = Path(folder) / "source"
         write_source(source, path)
         yield path

@@ -15,6 +15,7 @@ from mergecheck.harness.engines.postgres.tables import cells
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
@@ -78,7 +79,8 @@ class PostgresEngine:
 
     def __init__(self, *, version: str = RELEASE) -> None:
         self.version = version
-        self._worker = WorkerProcess(environment_python("postgres", version, [_WHEELS[version], _CLIENT]), _WORKER)
+        python = environment_python("postgres", version, [_WHEELS[version], _CLIENT])
+        self._worker = WorkerProcess(python, _WORKER, f"{owned_prefix()}postgres-")
 
     @classmethod
     def at_version(cls, version: str) -> Self:

