@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.explanation.implied import implied
@@ -49,6 +50,7 @@ class Checker:
         work_directory: where the case under way is kept on disk, so that a lost process leaves it behind; None keeps
             none.
         limit: how long the engine may take for a case.
+        rerun: the options that give such a checker; reports carry them.
         job: distinguishes the checkers of one process that work at the same time.
     """
 
@@ -60,6 +62,7 @@ class Checker:
     about: Fingerprint | None = None
     work_directory: Path | None = None
     limit: TimeLimit = DEFAULT_LIMIT
+    rerun: Rerun = field(default_factory=Rerun)
     job: int = 0
 
     def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
@@ -85,7 +88,8 @@ class Checker:
     def check(self, prepared: PreparedCase) -> CaseReport:
         """Run a case on the engine, compare, and report everything known afterwards."""
         with interrupts_kept(), self._kept_on_disk(prepared.case):
-            return self.deviations.annotated(self._judged(prepared), self.engine.capabilities)
+            report = self.deviations.annotated(self._judged(prepared), self.engine.capabilities)
+            return replace(report, rerun=self.rerun)
 
     def check_case(self, case: Case) -> CaseReport:
         """Prepare a case and check it."""

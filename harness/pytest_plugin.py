@@ -138,10 +138,13 @@ def mergecheck_check(pytestconfig: pytest.Config) -> Callable[[Path], None]:
         if corpus.unreadable:
             pytest.fail("\n".join(corpus.unreadable), pytrace=False)
         for saved in corpus.cases:
+            failure = ""
             try:
                 _check_case(saved.case, saved.path, pytestconfig)
             except CaseFailedError as error:
-                pytest.fail(str(error), pytrace=False)
+                failure = str(error)
+            if failure:  # outside of the handler: pytest would show the report of its cause as well
+                pytest.fail(failure, pytrace=False)
 
     return check
 
@@ -330,7 +333,7 @@ def _checker(config: pytest.Config) -> Checker:
     from mergecheck.harness.deviations.audit import confirm  # noqa: PLC0415 - the same
     from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
     from mergecheck.harness.deviations.registry import Deviations  # noqa: PLC0415 - the same
-    from mergecheck.harness.session import reference_for  # noqa: PLC0415 - the same
+    from mergecheck.harness.session import reference_for, rerun_on  # noqa: PLC0415 - the same
     from mergecheck.harness.verdict import Expressions, Oracle  # noqa: PLC0415 - the same
 
     checker = config.stash.get(_CHECKER, None)
@@ -341,11 +344,13 @@ def _checker(config: pytest.Config) -> Checker:
         files = tuple(map(Path, values["deviations"]))
         deviations = Deviations() if values["no-deviations"] else load_deviations(files)
         confirm(deviations, engine, config.stash[_NOTICES].append)
+        expressions = Expressions(values["expressions"])
         checker = config.stash[_CHECKER] = Checker(
             engine=engine,
             deviations=deviations,
             oracle=Oracle(values["oracle"]),
-            reference=reference_for(engine, Expressions(values["expressions"])).evaluate,
+            reference=reference_for(engine, expressions).evaluate,
+            rerun=rerun_on(values["engine"], expressions=expressions, deviations=deviations),
             limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[_STDERR]),
         )
     return checker

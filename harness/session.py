@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import logging
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 from mergecheck import strategies
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.interrupts import interrupts_kept
+from mergecheck.harness.core.rerun import Rerun
+from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS
 from mergecheck.harness.engine import SparkSessionEngine
 from mergecheck.harness.engines import load_engine
@@ -22,6 +23,7 @@ from mergecheck.harness.search.loop import Budget, Search
 from mergecheck.harness.search.prefetch import prefetching
 from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
+from mergecheck.harness.spark.config import place_options
 from mergecheck.harness.spark.temp_dirs import clear_leftovers
 from mergecheck.harness.verdict import Expressions
 from mergecheck.reference import MergeReference
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.report.events import Listener
 
@@ -94,6 +97,21 @@ def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -
 
     evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()
     return MergeReference(evaluator, expressions is Expressions.SPARK)
+
+
+def rerun_on(
+    engine_name: str, *, expressions: Expressions = Expressions.AUTO, deviations: Deviations | None = None
+) -> Rerun:
+    """Return the options that check a case again as a run of these does.
+
+    Args:
+        engine_name: what ``--engine`` was.
+        expressions: what ``--expressions`` was.
+        deviations: what the run knows; nothing stands for ``--no-deviations``, None for a verb without that option.
+    """
+    options = () if expressions is Expressions.AUTO else (("expressions", expressions.value),)
+    none_known = () if deviations is None or deviations.entries else (("no-deviations", ""),)
+    return Rerun(engine=engine_name, options=(*options, *none_known, *place_options()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,9 +229,8 @@ def cases_for(
             f"Its capabilities may name: {', '.join(sorted(known))}"
         )
     if wrong := sorted(features_off - known.keys()):
-        close = difflib.get_close_matches(wrong[0], known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise UserInputError(f"unknown feature {wrong[0]!r}.{hint} There are: {', '.join(sorted(known))}")
+        told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
+        raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
     profile = strategies.Profile(function_calls_percent=percent)
     profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off | features_off)))

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.facts import Facts
+from mergecheck.harness.core.rerun import Rerun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,6 +110,7 @@ class CaseReport:
         is_lost: the engine took too long for the case, or its process was lost with it; the verdict is
             ``engine_error``, and every such case is kept.
         is_defect: the reference failed, so that ``engine_error`` is a defect of mergecheck and not of the engine.
+        rerun: how to check the case again as it was checked.
         seconds: wall time of the whole check. phase_seconds: the same by ``reference``, ``engine`` and ``compare``.
     """
 
@@ -128,6 +130,7 @@ class CaseReport:
     deviations: tuple[str, ...] = ()
     is_defect: bool = False
     is_lost: bool = False
+    rerun: Rerun = field(default_factory=Rerun)
     seconds: float = 0.0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RunComparison:
     """The problems of two runs: fingerprints of findings, and kinds of difference of saved cases."""
 
     new: tuple[str, ...]
@@ -20,7 +20,7 @@ class Comparison:
     same: tuple[str, ...]
 
 
-def compare_results(old: Result, new: Result) -> Comparison:
+def compare_results(old: Result, new: Result) -> RunComparison:
     """Compare what two runs of the same cases found.
 
     Raises:
@@ -37,6 +37,6 @@ def compare_results(old: Result, new: Result) -> Comparison:
         )
     before = frozenset(problem for case in old.cases for problem in case.problems)
     after = frozenset(problem for case in new.cases for problem in case.problems)
-    return Comparison(
+    return RunComparison(
         new=tuple(sorted(after - before)), gone=tuple(sorted(before - after)), same=tuple(sorted(before & after))
     )

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.ci.results import CheckedCase, Result
 
@@ -21,7 +21,7 @@ def annotation_lines(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         for case in result.cases:
             if case.verdict in _FAILURES:
-                yield _command(case, engine=result.engine)
+                yield _command(case, result)
         if result.is_inconclusive:
             yield f"::warning title=mergecheck::{escape_data(f'{result.name}: too few cases were verified')}"
 
@@ -42,11 +42,12 @@ def escape_property(text: str) -> str:
     return escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _command(case: CheckedCase, *, engine: str) -> str:
+def _command(case: CheckedCase, result: Result) -> str:
     what = case.fingerprint or ", ".join(f"{one.check} {one.kind}" for one in case.differences) or case.reason
     file = f"file={escape_property(case.path)}," if case.path else ""
-    title = escape_property(f"mergecheck {case.verdict.replace('_', ' ')} {engine}".rstrip())
-    again = f" Again: mergecheck replay {case.path}" if case.path else ""
+    title = escape_property(f"mergecheck {case.verdict.replace('_', ' ')} {result.engine}".rstrip())
+    command = result.command_for(case)
+    again = f" Again: {command}" if command else ""
     return f"::error {file}title={title}::{escape_data(f'case {case.id}: {what}.{again}')}"
 
 
@@ -54,8 +55,9 @@ def _summary(result: Result) -> Iterator[str]:
     engine = f" on {_plain(result.engine)}" if result.engine else ""
     yield f"### mergecheck: {_plain(result.name)}{engine}\n"
     counts = {verdict: number for verdict, number in result.counts.items() if number}
-    yield "| verdict | cases |\n|---|---:|"
-    yield "\n".join(f"| {_plain(verdict.replace('_', ' '))} | {number} |" for verdict, number in counts.items()) + "\n"
+    yield _table("verdict", {verdict.replace("_", " "): number for verdict, number in counts.items()})
+    if result.deviations:
+        yield _table("known deviation", result.deviations)
     if result.is_inconclusive:
         yield "**Inconclusive:** too few cases were verified.\n"
     for case in result.cases:
@@ -63,6 +65,11 @@ def _summary(result: Result) -> Iterator[str]:
             yield f"**{_plain(case.verdict)}** case `{_code(case.id)}` {_plain(case.fingerprint or case.reason)}\n"
             lines = [f"{one.check}: {line}" for one in case.differences for line in one.lines]
             yield _fenced(lines[:_MAX_LINES])
+
+
+def _table(title: str, counts: Mapping[str, int]) -> str:
+    rows = [f"| {_plain(name)} | {number} |" for name, number in counts.items()]
+    return "\n".join([f"| {title} | cases |", "|---|---:|", *rows]) + "\n"
 
 
 def _fenced(lines: Sequence[str]) -> str:

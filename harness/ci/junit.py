@@ -23,7 +23,7 @@ def junit_xml(results: Sequence[Result]) -> str:
         if result.is_random:
             _add_run(suite, result)
         for case in result.cases:
-            _add_case(suite, case, name=result.engine or "replay")
+            _add_case(suite, case, result)
         tests = suite.findall("testcase")
         suite.set("tests", str(len(tests)))
         for kind, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -42,20 +42,19 @@ def _add_run(suite: ET.Element, result: Result) -> None:
     ET.SubElement(test, "system-out").text = _text(counted)
 
 
-def _add_case(suite: ET.Element, case: CheckedCase, *, name: str) -> None:
-    classname = _text(f"mergecheck.{name}")
+def _add_case(suite: ET.Element, case: CheckedCase, result: Result) -> None:
+    classname = _text(f"mergecheck.{result.engine or 'replay'}")
     for difference in case.differences if case.verdict == "mismatch" else ():
         test = ET.SubElement(suite, "testcase", classname=classname, name=_text(f"{case.id} {difference.check}"))
         failure = ET.SubElement(test, "failure", message=_text(f"{difference.check} {difference.kind}"))
-        again = [f"mergecheck replay {case.path}"] if case.path else []
-        failure.text = _text("\n".join([*difference.lines, *again]))
+        failure.text = _text("\n".join([*difference.lines, result.command_for(case)]).rstrip("\n"))
     if case.verdict == "mismatch" and case.differences:
         return
     test = ET.SubElement(suite, "testcase", classname=classname, name=_text(case.id))
     if case.verdict == "engine_error":
         ET.SubElement(test, "error", message=_text(case.reason))
     elif case.verdict in ("unsupported", "deviates"):
-        ET.SubElement(test, "skipped", message=_text(case.reason or case.verdict))
+        ET.SubElement(test, "skipped", message=_text(case.reason or ", ".join([case.verdict, *case.deviations])))
 
 
 def _text(text: str) -> str:

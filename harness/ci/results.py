@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ class CheckedCase:
         path: the case's file, if the document names it.
         fingerprint: of a finding, without the name of its engine; empty for a saved case.
         reason: why there is no judgement.
+        deviations: the known deviations that explain every difference.
     """
 
     id: str
@@ -46,6 +49,7 @@ class CheckedCase:
     fingerprint: str = ""
     reason: str = ""
     differences: tuple[Difference, ...] = ()
+    deviations: tuple[str, ...] = ()
 
     @property
     def problems(self) -> frozenset[str]:
@@ -66,7 +70,8 @@ class Result:
     Attributes:
         name: the file that it was read from.
         is_random: whether it is of ``fuzz``, whose agreeing cases are counted only.
-        counts: cases by verdict.
+        counts: cases by verdict; known deviations count as ``deviates``.
+        deviations: cases by known deviation.
         is_inconclusive: whether too few cases were verified.
     """
 
@@ -76,7 +81,13 @@ class Result:
     seed: int | None
     cases: tuple[CheckedCase, ...]
     counts: dict[str, int]
+    deviations: dict[str, int]
     is_inconclusive: bool
+
+    def command_for(self, case: CheckedCase) -> str:
+        """Write the command that checks a case again; empty if the document does not name its file."""
+        engine = f" --engine {shlex.quote(self.engine)}" if self.engine else ""
+        return f"mergecheck replay{engine} {shlex.quote(case.path)}" if case.path else ""
 
     @property
     def num_engine_errors(self) -> int:
@@ -106,7 +117,8 @@ def _result(name: str, document: dict[str, Any]) -> Result:
     engine = str(document.get("engine", ""))
     if "seed" in document:
         found = [_finding(one) for one in document["findings"]]
-        counts = {str(verdict): int(number) for verdict, number in document["counts"].items()}
+        counts = _numbers(document["counts"])
+        counts |= {"deviates": int(document.get("deviating", 0)), "flaky": int(document.get("flaky", 0))}
         is_inconclusive = document.get("exit_code") == ExitCode.INCONCLUSIVE
         return Result(
             name=name,
@@ -115,6 +127,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
             seed=document["seed"],
             cases=tuple(found),
             counts=counts,
+            deviations=_numbers(document.get("deviations", {})),
             is_inconclusive=is_inconclusive,
         )
     cases = tuple(_saved(one) for one in document.get("cases", [document]))
@@ -128,6 +141,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
         seed=None,
         cases=cases,
         counts=counts,
+        deviations=dict(Counter(name for one in cases for name in one.deviations)),
         is_inconclusive=not judged.intersection(verdicts),
     )
 
@@ -144,13 +158,19 @@ def _finding(one: dict[str, Any]) -> CheckedCase:
 
 
 def _saved(one: dict[str, Any]) -> CheckedCase:
+    deviations = tuple(map(str, one.get("deviation", ())))
     return CheckedCase(
         id=str(one["id"]),
-        verdict="deviates" if one.get("deviation") else str(one["verdict"]),
+        verdict="deviates" if deviations else str(one["verdict"]),
         path=str(one.get("path", "")),
         reason=str(one.get("reason", "")),
         differences=_differences(one),
+        deviations=deviations,
     )
+
+
+def _numbers(counts: dict[str, Any]) -> dict[str, int]:
+    return {str(name): int(number) for name, number in counts.items()}
 
 
 def _differences(one: dict[str, Any]) -> tuple[Difference, ...]:

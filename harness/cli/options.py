@@ -58,6 +58,14 @@ events_option = click.option(
     help="Write every event of the run as a line of JSON, as it happens (docs/commands.md).",
 )
 
+observations_option = click.option(
+    "--observations",
+    "observations_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every case as a line of JSON for viewers of Hypothesis' observations, such as Tyche.",
+)
+
 engine_option = click.option(
     "--engine",
     "engine_name",

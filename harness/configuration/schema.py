@@ -6,12 +6,12 @@ file, so that reading a configuration imports no verb.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.errors import UserInputError
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def check(table: Mapping[str, Any], schema: Mapping[str, Any], *, where: str, pr
 def closest(name: str, known: Iterable[str]) -> str:
     """Return a question that names the most similar words, or what is known if nothing is similar."""
     names = sorted(known)
-    similar = difflib.get_close_matches(name.replace("_", "-"), names, n=2)
-    return f"Did you mean {' or '.join(similar)}?" if similar else f"Known are: {', '.join(names) or 'none'}."
+    return did_you_mean(name.replace("_", "-"), names, most=2) or f"Known are: {', '.join(names) or 'none'}."
 
 
 def _check_table(

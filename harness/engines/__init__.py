@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.engine import Engine
 from mergecheck.harness.errors import UserInputError
 
@@ -87,11 +87,9 @@ def _from_entry_point(name: str) -> Callable[[], object]:
     found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
     if not found:
         names = engine_names()
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        told = f"unknown engine {name!r}. {did_you_mean(name, names)}".rstrip()
         raise UserInputError(
-            f"unknown engine {name!r}.{hint} Installed: {', '.join(names) or 'none'}. "
-            "Any other class can be given as package.module:Class."
+            f"{told} Installed: {', '.join(names) or 'none'}. Any other class can be given as package.module:Class."
         )
     return _load(found[0], name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.origin import origin_in
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.trust.case import require_harmless
-from mergecheck.reference.case.case_file import ORIGIN_KEY, parse_cases
+from mergecheck.reference.case.case_file import case_from_json, parse_document
 from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
@@ -161,6 +160,6 @@ def saved_case(text: str, *, path: Path, where: str) -> SavedCase:
     Raises:
         CaseFormatError: the text is not in the format.
     """
-    case = parse_cases(text, name=where, lines=False)[0]
-    origin = origin_in(json.loads(text), where) if f'"{ORIGIN_KEY}"' in text else None
-    return SavedCase(case=case, path=path, origin=origin)
+    document = parse_document(text, where=where)
+    case = case_from_json(document, where=where)
+    return SavedCase(case=case, path=path, origin=origin_in(document, where))

@@ -51,7 +51,7 @@ class CheckStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class FindingChange:
     """A finding then and now.
 
     Attributes:
@@ -62,7 +62,7 @@ class Comparison:
     checks: Mapping[Check, CheckStatus] = field(default_factory=dict)
 
 
-def compare(report: CaseReport, origin: Origin, *, is_tried: Callable[[str], bool] = lambda _: True) -> Comparison:
+def compare(report: CaseReport, origin: Origin, *, is_tried: Callable[[str], bool] = lambda _: True) -> FindingChange:
     """Say what became of a finding.
 
     Args:
@@ -71,15 +71,15 @@ def compare(report: CaseReport, origin: Origin, *, is_tried: Callable[[str], boo
         is_tried: whether this run holds the engine against what a mismatch names (``Mismatch.against``).
     """
     if report.verdict is Verdict.ENGINE_ERROR:
-        return Comparison(status=FindingStatus.NOW_ERRORS)
+        return FindingChange(status=FindingStatus.NOW_ERRORS)
     if report.verdict is Verdict.UNSUPPORTED:
-        return Comparison(status=FindingStatus.NOT_CHECKED)
+        return FindingChange(status=FindingStatus.NOT_CHECKED)
     then, now = _by_check(origin.difference), _by_check(report.mismatches)
     if not any(each.against == _EXPECT for each in origin.difference):  # an expectation was added to the case
         now = _by_check(each for each in report.mismatches if each.against != _EXPECT) or now
     untried = {each.check for each in origin.difference if not _is_made(report, each, is_tried)}
     checks = {check: _status(check, then, now, untried) for check in Check if check in then or check in now}
-    return Comparison(status=_overall(checks, report), checks=checks)
+    return FindingChange(status=_overall(checks, report), checks=checks)
 
 
 def _is_made(report: CaseReport, mismatch: Mismatch, is_tried: Callable[[str], bool]) -> bool:

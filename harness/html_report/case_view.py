@@ -35,7 +35,7 @@ _WIDTH = 1_000  # the page breaks lines where it has to
 def case_view(
     report: CaseReport,
     *,
-    where: Path | str,
+    where: Path | str | None,
     readings: Sequence[str] = (),
     title: str = "",
     facts: Sequence[Fact] = (),
@@ -45,7 +45,7 @@ def case_view(
 
     Args:
         report: the check of the case.
-        where: the case file, or the id under which it is kept.
+        where: the case file, or the id under which it is kept; None if there is none.
         readings: what the engine's result implies.
         title: what the case shows; without one, the observables that differ.
         facts: how it was found.
@@ -72,7 +72,7 @@ def case_view(
         readings=(*readings[:MAX_READINGS], *more),
         why=tuple(why_lines(report.case, report.reference, width=_WIDTH)) if is_evaluated else (),
         remarks=tuple(_remarks(report)),
-        commands=tuple(_commands(report, str(where)) if commands is None else commands),
+        commands=tuple(_commands(report, where) if commands is None else commands),
     )
 
 
@@ -94,8 +94,8 @@ def finding_view(finding: Finding, *, where: Path, num_cases: int) -> CaseView:
     return case_view(finding.report, where=where, readings=finding.readings, facts=facts)
 
 
-def _commands(report: CaseReport, where: str) -> list[Fact]:
-    parts = [line.partition(":") for line in reproduce_lines(report, where)]
+def _commands(report: CaseReport, where: Path | str | None) -> list[Fact]:
+    parts = [] if where is None else [line.partition(":") for line in reproduce_lines(report, str(where))]
     return [Fact(name=name, text=command.strip(), is_code=True) for name, _, command in parts]
 
 

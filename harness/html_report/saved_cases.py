@@ -33,22 +33,22 @@ MAX_LISTED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedCase:
+class ShownCase:
     """A case that was checked.
 
     Attributes:
-        where: its file. readings: what the engine's result implies.
+        where: its file; None if it came from standard input. readings: what the engine's result implies.
         status: what became of the finding that it was; empty if it was none.
     """
 
     report: CaseReport
-    where: Path | str
+    where: Path | str | None
     readings: tuple[str, ...] = ()
     status: str = ""
 
 
 def replay_page(
-    checked: Sequence[CheckedCase],
+    checked: Sequence[ShownCase],
     *,
     engine: str,
     not_read: Sequence[str],
@@ -90,7 +90,7 @@ def replay_page(
     )
 
 
-def run_page(checked: Sequence[CheckedCase], *, votes: Sequence[Vote], deviations: Deviations, code: ExitCode) -> Page:
+def run_page(checked: Sequence[ShownCase], *, votes: Sequence[Vote], deviations: Deviations, code: ExitCode) -> Page:
     """Show one case on one or several engines.
 
     Args:
@@ -144,17 +144,17 @@ def _is_finding(report: CaseReport) -> bool:
     return report.verdict is Verdict.MISMATCH and not report.deviations
 
 
-def _findings(checked: Sequence[CheckedCase]) -> Part:
+def _findings(checked: Sequence[ShownCase]) -> Part:
     shown = [one for one in checked if _is_finding(one.report) or one.report.verdict is Verdict.ENGINE_ERROR]
     return Part(empty=NO_FINDINGS, notes=_left_out(shown), cases=_views(shown))
 
 
-def _deviations(checked: Sequence[CheckedCase], deviations: Deviations) -> Part:
+def _deviations(checked: Sequence[ShownCase], deviations: Deviations) -> Part:
     shown = [one for one in checked if one.report.deviations]
     return known(_known([one.report for one in shown]), deviations, _views(shown))
 
 
-def _views(checked: Sequence[CheckedCase]) -> tuple[CaseView, ...]:
+def _views(checked: Sequence[ShownCase]) -> tuple[CaseView, ...]:
     return tuple(
         case_view(
             one.report,
@@ -167,7 +167,7 @@ def _views(checked: Sequence[CheckedCase]) -> tuple[CaseView, ...]:
     )
 
 
-def _left_out(shown: Sequence[CheckedCase]) -> tuple[Note, ...]:
+def _left_out(shown: Sequence[ShownCase]) -> tuple[Note, ...]:
     num_more = len(shown) - MAX_VIEWS
     text = "more cases differ; the table of verdicts names them"
     return (Note(tone=Tone.WARN, word=f"{num_more:,}", text=text),) if num_more > 0 else ()
@@ -191,7 +191,7 @@ def _doubts(reports: Sequence[CaseReport]) -> Iterator[Note]:
         yield Note(tone=Tone.PLAIN, word=f"{asked:,}", text=text)
 
 
-def _verdicts(checked: Sequence[CheckedCase]) -> Table:
+def _verdicts(checked: Sequence[ShownCase]) -> Table:
     num_more = len(checked) - MAX_LISTED
     return Table(
         caption="Verdicts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.html_report.case_view import case_view
@@ -110,7 +111,7 @@ def _view(finding: VariantFinding) -> CaseView:
             facts.append(Fact(name="Found with", text=finding.found_with.name))
     where = str(finding.path or f"{report.case.id}.json")
     verb = "replay" if finding.variant is None else "variants"
-    command = f"mergecheck {verb} --engine {report.engine} {where}"
+    command = f"mergecheck {verb}{report.rerun.flags()} {shlex.quote(where)}"
     return case_view(report, where=where, facts=facts, commands=[Fact(name="Reproduce", text=command, is_code=True)])
 
 

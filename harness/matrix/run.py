@@ -20,7 +20,7 @@ from mergecheck.harness.matrix.majority_vote import votes
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.session import WARM_UP, rerun_on
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import Verdict
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.store import FindingsDirectory
@@ -76,10 +77,12 @@ class Column:
         cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
         unsupported: cases by reason.
         seen: cases by difference.
+        rerun: the options that check a case on this engine again.
         down: why the engine ended before the stream, empty if it did not.
     """
 
     engine: Engine
+    rerun: Rerun
     cells: dict[str, Counter[Answer]] = field(default_factory=dict)
     totals: Counter[Answer] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
@@ -124,18 +127,29 @@ def answer_of(report: CaseReport) -> Answer:
 
 
 class MatrixRun:
-    """One stream of cases on several engines."""
+    """One stream of cases on several engines.
+
+    Args:
+        engines: they are up.
+        names: what starts each of them; None for the names of their classes.
+        deviations: what is known of them.
+        findings: where minimal cases are kept.
+        evaluate: the reference.
+        listener: told how many cases were checked.
+    """
 
     def __init__(
         self,
         engines: Sequence[Engine],
         *,
+        names: Sequence[str] | None = None,
         deviations: Deviations,
         findings: FindingsDirectory,
         evaluate: Callable[[Case], Reference],
         listener: Callable[[int, tuple[Column, ...]], None] = lambda _number, _columns: None,
     ) -> None:
-        self._columns = tuple(Column(engine) for engine in engines)
+        named = zip(engines, names or map(engine_name, engines), strict=True)
+        self._columns = tuple(Column(engine, rerun_on(name, deviations=deviations)) for engine, name in named)
         self._deviations = deviations
         self._findings = findings
         self._evaluate = evaluate
@@ -204,7 +218,7 @@ class MatrixRun:
         named = with_content_id(smallest.case)
         origin = origin_of(smallest, found_by="matrix", engine=engine_name(column.engine))
         readings = self._checker(column).readings(smallest)
-        text = mismatch_report(smallest, readings=readings)
+        text = mismatch_report(smallest, path=self._findings.path_of(named.id), readings=readings)
         path = self._findings.save(named, text, origin)
         self._differences[key] = Difference(
             engine=column.engine.name,
@@ -233,7 +247,7 @@ class MatrixRun:
         return votes(reports, [checker.engine.capabilities for checker in up]) if reports else ()
 
     def _checker(self, column: Column) -> Checker:
-        return Checker(engine=column.engine, deviations=self._deviations, reference=self._evaluate)
+        return Checker(engine=column.engine, deviations=self._deviations, reference=self._evaluate, rerun=column.rerun)
 
     def _guarded(self, column: Column, run: Callable[[], object]) -> None:
         """Find out whether an engine is up; the others go on without one that is not."""

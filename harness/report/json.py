@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.harness.coverage.statistics import Summary
-    from mergecheck.harness.findings.finding_status import Comparison
+    from mergecheck.harness.findings.finding_status import FindingChange
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.outcome import Bound, Unsupported
 
@@ -41,7 +41,7 @@ def run_json(report: CaseReport) -> dict[str, Any]:
 
 
 def replay_json(
-    replayed: Sequence[tuple[CaseReport, Comparison | None, Path]], unreadable: Sequence[str]
+    replayed: Sequence[tuple[CaseReport, FindingChange | None, Path]], unreadable: Sequence[str]
 ) -> dict[str, Any]:
     """Write the reports of saved cases as ``replay --json`` gives them.
 
@@ -78,7 +78,7 @@ def replay_json(
     }
 
 
-def comparison_json(compared: Comparison) -> dict[str, Any]:
+def comparison_json(compared: FindingChange) -> dict[str, Any]:
     """Write what became of a finding."""
     return {
         "status": compared.status.value,

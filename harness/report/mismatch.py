@@ -6,6 +6,8 @@ have more than 100 columns.
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.commit_laws import AGAINST
@@ -15,7 +17,7 @@ from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
 from mergecheck.harness.shrink.shrinker import num_rows
 from mergecheck.harness.specification.citations import cited, titled, with_titles
-from mergecheck.harness.verdict import Check
+from mergecheck.harness.verdict import Check, Oracle
 from mergecheck.reference.outcome import Unsupported
 
 if TYPE_CHECKING:
@@ -77,12 +79,14 @@ def reproduce_lines(report: CaseReport, where: str, *, case_id: str | None = Non
         where: the case file, or the id of a finding.
         case_id: the case's id, if the file holds several.
     """
-    chosen = "" if case_id is None else f" --id {case_id}"
-    oracle = " --oracle metamorphic" if _judge(report).startswith("relation") else ""
+    chosen = "" if case_id is None else f" --id {shlex.quote(case_id)}"
+    rerun, place = report.rerun, shlex.quote(where)
+    if _judge(report).startswith("relation"):
+        rerun = replace(rerun, options=(("oracle", Oracle.METAMORPHIC.value), *rerun.options))
     return [
-        f"Reproduce:   mergecheck replay{oracle} {where}",
-        f"In pytest:   pytest --mergecheck-case {where}",
-        f"As SQL:      mergecheck cases show {where}{chosen} --sql",
+        f"Reproduce:   mergecheck replay{rerun.flags()} {place}",
+        f"In pytest:   pytest{rerun.flags('--mergecheck-')} --mergecheck-case {place}",
+        f"As SQL:      mergecheck cases show {place}{chosen} --sql",
     ]
 
 

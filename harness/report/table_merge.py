@@ -34,7 +34,7 @@ class Changes:
         origin: the table's change data feed or, if the table records none, the difference of its rows before and
             after: ``removed`` and ``added``.
         counts: number of rows by change type.
-        first: the first rows.
+        first: the first rows; of a difference in the order of their texts, as tables have no order of their own.
     """
 
     origin: str
@@ -50,8 +50,8 @@ def changes_of(case: Case, outcome: Outcome) -> Changes:
     evolved = row_converter(case.target.schema, outcome.schema) or _as_it_is
     before, after = Counter(_Keyed(evolved(row)) for row in case.target.rows), Counter(map(_Keyed, outcome.rows))
     removed, added = before - after, after - before
-    rows = [(*keyed.row, "removed") for keyed in removed.elements()]
-    rows += [(*keyed.row, "added") for keyed in added.elements()]
+    rows = [(*row, "removed") for row in sorted((keyed.row for keyed in removed.elements()), key=repr)]
+    rows += [(*row, "added") for row in sorted((keyed.row for keyed in added.elements()), key=repr)]
     counts = {"removed": removed.total(), "added": added.total()}
     return Changes(origin=ROW_DIFFERENCE, counts=counts, first=tuple(rows[:MAX_CHANGES]))
 

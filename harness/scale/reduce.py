@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from mergecheck.harness.checker import Checker
+from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.engines import engine_name
 from mergecheck.harness.findings.origin import origin_of
@@ -21,6 +21,7 @@ from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.scale.observed import observe_table
 from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.scale.tables.spec import KEY, SCHEMA
+from mergecheck.harness.session import rerun_on
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows, shrink
 from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import Verdict
@@ -71,7 +72,7 @@ def reduce_mismatch(
         engine: the same engine for small cases.
         findings: where findings are kept.
     """
-    checker, tried = Checker(engine=engine), 0
+    checker, tried = Checker(engine=engine, rerun=rerun_on(engine_name(engine), deviations=NONE_KNOWN)), 0
     for case in _candidates(spec, tables, keys):
         tried += 1
         report = checker.check_case(with_content_id(case))

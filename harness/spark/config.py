@@ -34,6 +34,7 @@ DEFAULT_REMOTE_PORT = 15002
 
 _LOCAL_MASTER = re.compile(r"local(\[[\d*]+(, *\d+)?\])?")
 _STANDALONE_MASTER = re.compile(r"spark://(?P<hosts>[^\s/,]+:\d+(,[^\s/,]+:\d+)*)")
+_TOKEN = re.compile(r"\btoken=[^;]*")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
@@ -168,13 +169,18 @@ def was_used() -> bool:
     return _Chosen.used
 
 
-def place_flags() -> str:
-    """Write the command line options that choose the current place; empty for the default."""
+def place_options() -> tuple[tuple[str, str], ...]:
+    """Return the options, by their names without dashes, that choose the current place; none for the default.
+
+    They are printed and kept in files, so the token of a Spark Connect server is not among them.
+    """
     place = current_place()
-    default = SparkPlace()
-    flags = f" --master {place.master}" if place.master != default.master else ""
-    flags += f" --remote '{place.remote}'" if place.remote is not None else ""
-    return flags + (f" --table-root '{place.table_root}'" if place.table_root is not None else "")
+    given = (
+        ("master", place.master if place.master != SparkPlace().master else None),
+        ("remote", None if place.remote is None else _TOKEN.sub("token=TOKEN", place.remote)),
+        ("table-root", None if place.table_root is None else str(place.table_root)),
+    )
+    return tuple((name, value) for name, value in given if value is not None)
 
 
 class _Chosen:

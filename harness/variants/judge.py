@@ -15,6 +15,7 @@ from mergecheck.harness.compare.outcomes import (
     same_error_class,
     spurious_error,
 )
+from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.engine import InterruptibleEngine
 from mergecheck.harness.variants.axes.axis_values import OWN_BASE_SETTINGS
 from mergecheck.harness.variants.axes.plans import PlanFingerprint, fingerprint_of
@@ -84,6 +85,7 @@ class VariantChecker:
         engine: the system under test.
         deviations: what is known of it.
         reference: evaluates a case; None for the reference itself.
+        rerun: the options that give such a checker.
     """
 
     def __init__(
@@ -92,11 +94,12 @@ class VariantChecker:
         *,
         deviations: Deviations = NONE_KNOWN,
         reference: Callable[[Case], Reference] | None = None,
+        rerun: Rerun | None = None,
     ) -> None:
         self.engine = engine
         self._engine = _RecordingEngine(engine)
         evaluate = reference or MergeReference().evaluate
-        self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate)
+        self._checker = Checker(engine=self._engine, deviations=deviations, reference=evaluate, rerun=rerun or Rerun())
 
     @property
     def capabilities(self) -> Capabilities:

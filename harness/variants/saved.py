@@ -41,7 +41,7 @@ def _check_variant(case: Case, checker: Checker) -> CaseReport:
     if not isinstance(engine, ConfigurableEngine):
         reason = f"variant {variant.name}: {engine.name} takes no settings"
         return _unsupported(case, engine, checker.reference(plain), reason)
-    variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference)
+    variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference, rerun=checker.rerun)
     base = variants.check_base(plain)
     if not is_comparable(base):
         return replace(base, case=case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.report.json import mismatches_json
@@ -41,7 +42,7 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
         *_shown(difference_lines(report, max_lines=_MAX_LINES)),
     ]
     verb = "replay" if finding.variant is None else "variants"
-    return "\n".join([*lines, "", f"  Reproduce:   mergecheck {verb} --engine {report.engine} {path}"])
+    return "\n".join([*lines, "", f"  Reproduce:   mergecheck {verb}{report.rerun.flags()} {shlex.quote(str(path))}"])
 
 
 def _shown(lines: list[str]) -> list[str]:

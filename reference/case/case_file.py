@@ -57,13 +57,38 @@ def parse_cases(text: str, *, name: str, lines: bool) -> tuple[Case, ...]:
     return tuple(_parse_one(line, f"{name}, line {number}") for number, line in numbered if line.strip())
 
 
+def parse_document(text: str, *, where: str) -> dict[str, Any]:
+    """Read the JSON object of one case; ``where`` leads messages.
+
+    Raises:
+        CaseFormatError: the text is no JSON object, or has a key twice.
+    """
+    try:
+        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise CaseFormatError(f"{where}: is not JSON: {error}") from error
+    except ValueError as error:
+        raise CaseFormatError(f"{where}: {error}") from error
+    return _object(document, where)
+
+
 def case_from_json(document: object, *, where: str) -> Case:
     """Build a case from parsed JSON; ``where`` leads messages.
 
     Raises:
         CaseFormatError: if the document is not in the format.
     """
-    keys = require_object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
+    try:
+        return _case(_object(document, where), where)
+    except RecursionError as error:
+        raise CaseFormatError(f"{where}: is nested too deeply") from error
+
+
+def _object(document: object, where: str) -> dict[str, Any]:
+    return require_object(document, _CASE_KEYS, ("format_version", "id", "target", "sql"), where)
+
+
+def _case(keys: dict[str, Any], where: str) -> Case:
     version = keys["format_version"]
     if version != FORMAT_VERSION or isinstance(version, bool):
         raise CaseFormatError(
@@ -118,16 +143,7 @@ def dump_case(case: Case) -> str:
 
 
 def _parse_one(text: str, where: str) -> Case:
-    try:
-        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise CaseFormatError(f"{where}: is not JSON: {error}") from error
-    except ValueError as error:
-        raise CaseFormatError(f"{where}: {error}") from error
-    try:
-        return case_from_json(document, where=where)
-    except RecursionError as error:
-        raise CaseFormatError(f"{where}: is nested too deeply") from error
+    return case_from_json(parse_document(text, where=where), where=where)
 
 
 def _no_constant(word: str) -> object:

@@ -87,6 +87,7 @@ def test_a_real_run_is_reported(mergecheck: Mergecheck, folder: Path, monkeypatc
     ended = mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml")
     assert ended.code == 0
     (line,) = ended.out.splitlines()
+    assert line.endswith(f"Again: mergecheck replay --engine {FAULTY} case.json")
     assert line.startswith(
         "::error file=case.json,title=mergecheck mismatch echo_engine%3ALosesNullKeys::case null-key: rows missing_rows"
     )
@@ -96,6 +97,21 @@ def test_a_real_run_is_reported(mergecheck: Mergecheck, folder: Path, monkeypatc
     summary = (folder / "summary.md").read_text()
     assert "| mismatch | 1 |" in summary
     assert "(NULL, 'n')" in summary
+
+
+def test_known_deviations_of_a_run_are_counted_by_entry(
+    mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose differences are all known has an empty list of findings, and says what it left out."""
+    run = ("fuzz", "--engine", "duckdb", "--seed", "1", "--max-cases", "30", "--floor", "0", "--json")
+    document = mergecheck(*run).json
+    (name,) = document["deviations"]
+    (folder / "r.json").write_text(json.dumps(document))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    assert mergecheck("ci", "report", "r.json", "--github").code == 0
+    summary = (folder / "summary.md").read_text()
+    assert f"| deviates | {document['deviating']} |" in summary
+    assert f"| known deviation | cases |\n|---|---:|\n| {name} | {document['deviations'][name]} |" in summary
 
 
 def test_hostile_texts_stay_texts(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

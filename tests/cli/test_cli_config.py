@@ -83,8 +83,8 @@ def test_the_environment_wins_over_the_file(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("flor = 0.5", "unknown key flor. Did you mean floor?"),
-        ("max_cases = 5", "unknown key max_cases. Did you mean max-cases"),
+        ("flor = 0.5", "unknown key flor. Did you mean 'floor'?"),
+        ("max_cases = 5", "unknown key max_cases. Did you mean 'max-cases'"),
         ("trust = true", "unknown key trust."),
         ('[fuzz]\nmax-cases = "many"', 'fuzz.max-cases = "many". Allowed: a whole number, at least 1.'),
         ("[profiles.ci]\nfloor = 7", "profiles.ci.floor = 7. Allowed: a number, at least 0, at most 1."),
@@ -107,7 +107,7 @@ def test_an_unknown_profile_is_told(mergecheck: Mergecheck) -> None:
     ended = mergecheck("fuzz", "--profile", "nightli")
     assert ended.code == 2
     assert "unknown profile 'nightli'" in ended.err
-    assert "Did you mean nightly?" in ended.err
+    assert "Did you mean 'nightly'?" in ended.err
 
 
 def test_a_project_file_is_found_upwards_and_its_paths_start_there(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from cli_cases import ECHO, FAULTY
 
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import event_json
+from mergecheck.reference.case.case_file import case_from_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +40,37 @@ def test_events_are_lines_of_json(mergecheck: Mergecheck, folder: Path) -> None:
         "num_cases": len(cases),
         "findings": {finding["id"]: 1},
     }
+
+
+TEST_CASE = {
+    "type", "status", "status_reason", "representation", "arguments", "how_generated", "features", "coverage",
+    "timing", "metadata", "property", "run_start",
+}  # fmt: skip
+INFORMATION = {"type", "title", "content", "property", "run_start"}
+
+
+def test_observations_have_the_form_that_hypothesis_documents(mergecheck: Mergecheck, folder: Path) -> None:
+    """Exactly the keys of its JSON schema, one line for each case, and a line for a finding and for the end."""
+    before = time.time()
+    ended = mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1", "--observations", "seen.jsonl")
+    found = [json.loads(line) for line in (folder / "seen.jsonl").read_text(encoding="utf-8").splitlines()]
+    cases = [one for one in found if one["type"] == "test_case"]
+    assert [one["type"] for one in found] == [*["test_case"] * (len(found) - 2), "alert", "info"]
+    assert all(set(one) == (TEST_CASE if one["type"] == "test_case" else INFORMATION) for one in found)
+    assert {one["property"] for one in found} == {f"mergecheck fuzz --engine {FAULTY}"}
+    assert len({one["run_start"] for one in found}) == 1
+    assert before <= found[0]["run_start"] <= time.time()
+    assert f"{len(cases)} cases in" in ended.out
+    for one in cases:
+        assert one["status"] in {"passed", "failed", "gave_up"}
+        assert bool(one["status_reason"]) == (one["status"] != "passed")
+        assert "MERGE " in one["representation"]
+        assert all(isinstance(value, str | int | bool) for value in one["features"].values())
+        assert all(seconds >= 0 for seconds in one["timing"].values())
+    failed = next(one for one in cases if one["status"] == "failed")
+    assert failed["status_reason"].startswith("loses-null-keys: rows missing_rows")
+    assert case_from_json(failed["arguments"]["case"], where="observation").id == failed["metadata"]["id"]
+    assert found[-2]["content"]["id"] in found[-2]["title"]
 
 
 def test_every_event_has_a_form() -> None:

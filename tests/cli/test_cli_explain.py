@@ -19,6 +19,8 @@ SQL = (
     "WHEN NOT MATCHED THEN INSERT *"
 )
 
+REPRODUCE = ("Reproduce: ", "In pytest: ", "As SQL: ")
+
 
 @pytest.fixture
 def name(folder: Path) -> str:
@@ -35,7 +37,8 @@ def test_a_mismatch_is_explained(
     ended = mergecheck("explain", name, "--engine", WRONG)
     assert ended.code == 1
     assert ended.out == snapshot
-    assert max(map(len, ended.out.splitlines())) <= int(columns)
+    lines = [line for line in ended.out.splitlines() if not line.startswith(REPRODUCE)]  # commands stay whole
+    assert max(map(len, lines)) <= int(columns)
 
 
 def test_a_case_is_explained_without_an_engine(mergecheck: Mergecheck, name: str) -> None:

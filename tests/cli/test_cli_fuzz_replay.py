@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
@@ -56,7 +57,10 @@ def test_a_finding_goes_all_the_way(mergecheck: Mergecheck, folder: Path) -> Non
     assert ended.code == 1
     assert ended.out.startswith("MISMATCH  rows")
     (path,) = (folder / ".mergecheck" / "findings").glob("*.json")
-    assert f"Reproduce:   mergecheck replay .mergecheck/findings/{path.name}" in ended.out
+    (line,) = (line for line in ended.out.splitlines() if "Reproduce:" in line)
+    assert line.endswith(f"mergecheck replay --engine {FAULTY} .mergecheck/findings/{path.name}")
+    again = mergecheck(*shlex.split(line.partition("mergecheck ")[2]))
+    assert (again.code, again.out.splitlines()[0]) == (1, f"STILL FAILS  {path.stem}  .mergecheck/findings/{path.name}")
     case = load_cases(path)[0]
     assert case.source is not None
     assert len(case.target.rows) + len(case.source.rows) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,8 @@ def test_a_finding_fails_and_is_kept(project: pytest.Pytester) -> None:
     """Random cases under a faulty engine fail with the report of a minimal case that is on disk."""
     result = run(project, "--mergecheck-fuzz", "40", "--mergecheck-seed", "1", "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["MISMATCH  rows*", "*Reproduce:   mergecheck replay .mergecheck/findings/*.json"])
+    wanted = f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/*.json"
+    result.stdout.fnmatch_lines(["MISMATCH  rows*", wanted])
     assert list((project.path / ".mergecheck" / "findings").glob("*.json"))
 
 
@@ -112,10 +114,11 @@ def test_a_drawn_case_fails_with_a_report_and_is_kept(project: pytest.Pytester) 
     result = run(project, "--mergecheck-engine", FAULTY)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["MISMATCH  rows*", "*Reproduce:   mergecheck replay .mergecheck/findings/test_merge.json"]
+        ["MISMATCH  rows*", f"*Reproduce:   mergecheck replay --engine {FAULTY} .mergecheck/findings/test_merge.json"]
     )
     (project.path / "test_drawn.py").unlink()
-    again = run(project, "--mergecheck-case", ".mergecheck/findings/test_merge.json", "--mergecheck-engine", FAULTY)
+    (line,) = (line for line in result.outlines if "In pytest:" in line)
+    again = run(project, *shlex.split(line.partition(": ")[2])[1:])
     again.assert_outcomes(failed=1)
 
 

@@ -1,27 +1,60 @@
-"""``--events FILE``: the events of a run as lines of JSON, written as they happen."""
+"""Files of a run that others follow: a line of JSON for each event, written as it happens."""
 
 from __future__ import annotations
 
 import json
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.report.event_json import event_json
+from mergecheck.harness.report.events import broadcast
+from mergecheck.harness.report.observations import Observations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from mergecheck.harness.report.events import Event, Listener
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFiles:
+    """The files that a run was asked for; None for none."""
+
+    events: Path | None
+    observations: Path | None
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Listener]:
+        """Open them for a run, and give what takes its events.
+
+        Args:
+            name: what runs.
+
+        Raises:
+            UserInputError: one of them cannot be written.
+        """
+        observed = Observations(name=name, run_start=time.time())
+        with (
+            _event_log(self.events, lambda event: [event_json(event)], option="--events") as events,
+            _event_log(self.observations, observed.of, option="--observations") as observations,
+        ):
+            yield broadcast(events, observations)
+
+
 @contextmanager
-def event_log(path: Path | None) -> Iterator[Listener]:
-    """Open the log for a run; it is written anew, line by line, so that others can follow it.
+def _event_log(
+    path: Path | None, documents_of: Callable[[Event], Iterable[dict[str, Any]]], *, option: str
+) -> Iterator[Listener]:
+    """Open a log of a run; it is written anew, line by line, so that others can follow it.
 
     Args:
         path: the file, or None for no log.
+        documents_of: what an event adds to it.
+        option: what names the file, for messages.
 
     Raises:
         UserInputError: if the file cannot be written.
@@ -33,8 +66,9 @@ def event_log(path: Path | None) -> Iterator[Listener]:
         with path.open("w", encoding="utf-8", buffering=1) as lines:
 
             def write(event: Event) -> None:
-                lines.write(json.dumps(event_json(event), ensure_ascii=True) + "\n")
+                for document in documents_of(event):
+                    lines.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
 
             yield write
     except OSError as error:
-        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --events FILE.") from error
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with {option} FILE.") from error

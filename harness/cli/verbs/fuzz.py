@@ -22,13 +22,14 @@ from mergecheck.harness.cli.options import (
     known_deviations,
     max_cases_option,
     max_time_option,
+    observations_option,
     oracle_option,
     quiet_option,
     seed_option,
     spark_options,
     verbose_option,
 )
-from mergecheck.harness.cli.output.event_log import event_log
+from mergecheck.harness.cli.output.event_log import LogFiles
 from mergecheck.harness.cli.output.fuzz_summary import summary_lines
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
@@ -44,13 +45,13 @@ from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, run_fuzz
-from mergecheck.harness.spark.config import place_flags
+from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, rerun_on, run_fuzz
 from mergecheck.harness.verdict import Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.deviations.registry import Deviations
 
@@ -95,6 +96,7 @@ DEFAULT_FLOOR = 0.6
 @spark_options
 @deviation_options
 @events_option
+@observations_option
 @html_option
 @quiet_option
 @verbose_option
@@ -118,6 +120,7 @@ def fuzz(
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
     events_file: Path | None,
+    observations_file: Path | None,
     html_file: Path | None,
     quiet: bool,
     verbose: bool,
@@ -150,20 +153,18 @@ def fuzz(
         deviations=deviations,
         oracle=Oracle(oracle_name),
         limit=TimeLimit(seconds=case_seconds),
+        rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
     )
-    output = _Output(events_file=events_file, quiet=quiet, verbose=verbose, as_json=as_json)
+    files = LogFiles(events=events_file, observations=observations_file)
+    output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
     summary, version = _run(engine_name, options, checks, output, saved=saved)
     code = exit_code(summary, floor=floor)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
-    flags += "" if expressions is Expressions.AUTO else f" --expressions {expressions_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
-    flags += place_flags()
-    again = (
-        f"mergecheck fuzz --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
-    )
+    again = f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
     else:
@@ -192,13 +193,14 @@ class _Checks:
     deviations: Deviations
     oracle: Oracle
     limit: TimeLimit
+    rerun: Rerun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Output:
     """What is said of a run, and where."""
 
-    events_file: Path | None
+    files: LogFiles
     quiet: bool
     verbose: bool
     as_json: bool
@@ -218,7 +220,8 @@ def _run(
 
     for path, what in keep_crashed_cases(FindingsDirectory(options.findings)):
         notice(f"crashed: {what}\n  saved to {path}")
-    with event_log(output.events_file) as log, Progress(quiet=output.quiet) as progress:
+    name = f"mergecheck fuzz{how.rerun.flags()}"
+    with output.files.open(name) as log, Progress(quiet=output.quiet) as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
             confirm(how.deviations, engine, notice)
@@ -228,6 +231,7 @@ def _run(
                 oracle=how.oracle,
                 reference=reference_for(engine, options.expressions).evaluate,
                 limit=how.limit,
+                rerun=how.rerun,
             )
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
             if output.verbose:

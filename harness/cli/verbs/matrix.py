@@ -85,6 +85,7 @@ def matrix(
     try:
         result = MatrixRun(
             engines,
+            names=names,
             deviations=deviations,
             findings=FindingsDirectory(findings_directory),
             evaluate=MergeReference().evaluate,

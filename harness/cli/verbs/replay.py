@@ -28,14 +28,14 @@ from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
-from mergecheck.harness.findings.finding_status import Comparison, FindingStatus, compare
+from mergecheck.harness.findings.finding_status import FindingChange, FindingStatus, compare
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.saved_cases import CheckedCase, replay_page
+from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
 from mergecheck.harness.oracles.relations.oracle import RELATIONS
 from mergecheck.harness.report.json import num_by_spark, num_partly, rejection_classes, replay_json, unsupported_reasons
 from mergecheck.harness.report.mismatch import check_name, difference_lines, mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Oracle, Verdict
 
@@ -60,7 +60,7 @@ class _Replayed:
     saved: SavedCase
     report: CaseReport
     readings: tuple[str, ...]
-    compared: Comparison | None
+    compared: FindingChange | None
 
 
 @click.command()
@@ -107,6 +107,7 @@ def replay(
             oracle=Oracle(oracle_name),
             reference=reference_for(engine, Expressions(expressions_name)).evaluate,
             limit=TimeLimit(seconds=case_seconds),
+            rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
         )
         reports, refused, interrupted = _check_all(corpus, checker, explaining=html_file is not None)
     for message in refused:
@@ -146,9 +147,9 @@ def exit_code(verdicts: list[Verdict], *, num_unreadable: int) -> ExitCode:
     return ExitCode.AGREE
 
 
-def _for_page(one: _Replayed) -> CheckedCase:
+def _for_page(one: _Replayed) -> ShownCase:
     status = "" if one.compared is None else one.compared.status.words.upper()
-    return CheckedCase(report=one.report, where=one.saved.path, readings=one.readings, status=status)
+    return ShownCase(report=one.report, where=one.saved.path, readings=one.readings, status=status)
 
 
 def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[list[_Replayed], list[str], bool]:
@@ -176,7 +177,7 @@ def _check_all(corpus: Corpus, checker: Checker, *, explaining: bool) -> tuple[l
     return reports, refused, False
 
 
-def _compared(saved: SavedCase, report: CaseReport, oracle: Oracle) -> Comparison | None:
+def _compared(saved: SavedCase, report: CaseReport, oracle: Oracle) -> FindingChange | None:
     if saved.origin is None or not saved.origin.difference:
         return None
     relations = {relation.name for relation in RELATIONS}

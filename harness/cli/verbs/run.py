@@ -23,18 +23,18 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.cli.verbs.explaining.one_case import one_case
+from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.core.formatting import LINE_WIDTH
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.delta.import_table import RealInput, build_case, unchanged
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.html_report.page import Fact
-from mergecheck.harness.html_report.saved_cases import CheckedCase, real_page, run_page
+from mergecheck.harness.html_report.saved_cases import ShownCase, real_page, run_page
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.report.explain import explain_lines
 from mergecheck.harness.report.json import run_json
 from mergecheck.harness.report.table_merge import real_json, real_lines
-from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
 
@@ -129,7 +129,8 @@ def run(
     # a mismatch outweighs an engine that failed, and that outweighs a case that could not be checked
     code = max((_exit_code(report) for report in reports), key=_WEIGHTS.index)
     if html_file is not None:
-        cases = [CheckedCase(report=report, where=case, readings=readings) for report, _, readings in checked]
+        where = None if case == STANDARD_INPUT else case
+        cases = [ShownCase(report=report, where=where, readings=readings) for report, _, readings in checked]
         write_html(html_file, run_page(cases, votes=found, deviations=deviations, code=code))
     return code
 
@@ -182,16 +183,21 @@ class _How:
     expressions: Expressions
     limit: TimeLimit
 
-    def checker(self, engine: Engine, deviations: Deviations = NONE_KNOWN) -> Checker:
-        reference = reference_for(engine, self.expressions).evaluate
-        return Checker(engine=engine, deviations=deviations, reference=reference, limit=self.limit)
+    def checker(self, engine: Engine, name: str, deviations: Deviations = NONE_KNOWN) -> Checker:
+        return Checker(
+            engine=engine,
+            deviations=deviations,
+            reference=reference_for(engine, self.expressions).evaluate,
+            limit=self.limit,
+            rerun=rerun_on(name, expressions=self.expressions, deviations=deviations),
+        )
 
 
 def _check_all(case: Case, engine_names: tuple[str, ...], how: _How, deviations: Deviations) -> list[Checked]:
     with contextlib.ExitStack() as stack:
         # start all before the first case: engines on Spark share one session with all jars
         engines = [stack.enter_context(open_engine(name)) for name in engine_names]
-        checkers = [how.checker(engine, deviations) for engine in engines]
+        checkers = [how.checker(*named, deviations) for named in zip(engines, engine_names, strict=True)]
         return [_checked(case, checker) for checker in checkers]
 
 
@@ -202,4 +208,4 @@ def _checked(case: Case, checker: Checker) -> Checked:
 
 def _check(case: Case, engine_name: str, how: _How) -> CaseReport:
     with open_engine(engine_name) as engine:
-        return how.checker(engine).check_case(case)
+        return how.checker(engine, engine_name).check_case(case)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.similar_names import did_you_mean
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.variants.axes.axis import Axis, AxisValue
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
@@ -110,10 +110,9 @@ def _choice_named(text: str) -> AxisValue:
         if (axis_value.axis.value, axis_value.name) == (axis, place):
             return axis_value
     names = [str(axis_value) for axis_value in AXIS_VALUES]
-    close = difflib.get_close_matches(text, names, n=1)
     places = [axis_value.name for axis_value in AXIS_VALUES if axis_value.axis.value == axis]
     allowed = (
         f"on axis {axis} there are: {', '.join(places)}" if places else f"axes: {', '.join(a.value for a in Axis)}"
     )
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UserInputError(f"no variant {text!r}; {allowed}.{hint} mergecheck variants --list shows all of them.")
+    told = f"no variant {text!r}; {allowed}. {did_you_mean(text, names)}".rstrip()
+    raise UserInputError(f"{told} mergecheck variants --list shows all of them.")

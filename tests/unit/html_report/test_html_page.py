@@ -24,7 +24,7 @@ from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import MAX_LEVEL
 from mergecheck.harness.html_report.rendering import MAX_TEXT, page_html
-from mergecheck.harness.html_report.saved_cases import CheckedCase, replay_page
+from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
 from mergecheck.harness.html_report.selfcheck import selfcheck_page
 from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.report.events import FindingSaved
@@ -93,7 +93,7 @@ def report(schema: Schema = SCHEMA, *, value: str = "x", wrong: str = "y", name:
 def html(*reports: CaseReport, not_read: tuple[str, ...] = ()) -> str:
     page = replay_page(
         [
-            CheckedCase(report=one, where=f"{one.case.id}.json", readings=("as if NULL counted as TRUE",))
+            ShownCase(report=one, where=f"{one.case.id}.json", readings=("as if NULL counted as TRUE",))
             for one in reports
         ],
         engine="fake",

@@ -17,7 +17,7 @@ from mergecheck.harness.spark.config import (
     TABLE_ROOT_VARIABLE,
     SparkPlace,
     current_place,
-    place_flags,
+    place_options,
     spark_place,
     use_place,
 )
@@ -88,13 +88,13 @@ def test_a_table_root_is_a_directory_or_its_uri(tmp_path: Path) -> None:
 
 
 def test_the_place_is_the_process_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What was chosen stays chosen, and is written so that the same command can be given again."""
+    """What was chosen stays chosen, and is written so that the same command can be given again, but for a secret."""
     monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", None)
     assert current_place() == spark_place()
-    use_place(SparkPlace(remote="sc://h:1/;token=a b", table_root=tmp_path))
-    assert place_flags() == f" --remote 'sc://h:1/;token=a b' --table-root '{tmp_path}'"
+    use_place(SparkPlace(remote="sc://h:1/;token=a b;user_id=u", table_root=tmp_path))
+    assert place_options() == (("remote", "sc://h:1/;token=TOKEN;user_id=u"), ("table-root", str(tmp_path)))
     use_place(SparkPlace(master="spark://h:1"))
-    assert (current_place().url, place_flags()) == ("spark://h:1", " --master spark://h:1")
+    assert (current_place().url, place_options()) == ("spark://h:1", (("master", "spark://h:1"),))
 
 
 def test_nobody_there_is_told_at_once() -> None:

@@ -26,7 +26,7 @@ from mergecheck.harness.explanation.document import explanation_json
 from mergecheck.harness.explanation.text import MOST_EVALUATED_PAIRS, pair_lines, reading_lines, why_lines
 from mergecheck.harness.report.mismatch import difference_lines, headline, reproduce_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
-from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.variants.axes.variant import without_variant
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.verdict import Expressions, Verdict
@@ -91,7 +91,7 @@ def explain(
     if as_json:
         emit_json(explanation_json(chosen, reference, report, readings, with_pairs=with_pairs))
     else:
-        where = chosen.id if case == STANDARD_INPUT else case
+        where = None if case == STANDARD_INPUT else case
         _print(chosen, reference, report, readings, where=where, case_id=case_id, with_pairs=with_pairs)
     return _exit_code(reference, report)
 
@@ -119,7 +119,13 @@ def _checked(
 ) -> tuple[CaseReport, Reference, tuple[str, ...]]:
     with open_engine(engine_name) as engine:
         reference = reference_for(engine, expressions)
-        checker = Checker(engine=engine, deviations=deviations, reference=reference.evaluate, limit=limit)
+        checker = Checker(
+            engine=engine,
+            deviations=deviations,
+            reference=reference.evaluate,
+            limit=limit,
+            rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
+        )
         report = check_saved(case, checker)
         return report, _evaluated(report.case, reference), checker.readings(report)
 
@@ -141,7 +147,7 @@ def _print(
     report: CaseReport | None,
     readings: tuple[str, ...],
     *,
-    where: str,
+    where: str | None,
     case_id: str | None,
     with_pairs: bool,
 ) -> None:
@@ -161,7 +167,8 @@ def _print(
     if report is not None and report.mismatches:
         lines += ["differences", *_indented(difference_lines(report))]
         told = reading_lines(readings, width=width) or ["no alternative that was tried agrees"]
-        lines += ["reading", *_indented(told), "", *reproduce_lines(report, where, case_id=case_id)]
+        lines += ["reading", *_indented(told)]
+        lines += [] if where is None else ["", *reproduce_lines(report, where, case_id=case_id)]
     show("\n".join(printable(line).rstrip() for line in lines))
 
 

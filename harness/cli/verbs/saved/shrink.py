@@ -36,7 +36,7 @@ from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.report.render import printable
-from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.session import open_engine, reference_for, rerun_on
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, num_rows
 from mergecheck.harness.shrink.shrinker import shrink as shrunk
 from mergecheck.harness.trust.case import require_harmless
@@ -123,6 +123,7 @@ def shrink(
             oracle=Oracle(oracle_name),
             reference=reference_for(engine, Expressions(expressions_name)).evaluate,
             limit=TimeLimit(seconds=case_seconds),
+            rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
         )
         report = check_saved(saved.case, checker)
         if report.verdict is not Verdict.MISMATCH:

@@ -15,7 +15,7 @@ from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines import engines_with
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.search.stream import Drawn, Draws
-from mergecheck.harness.session import WARM_UP, cases_for, open_engine
+from mergecheck.harness.session import WARM_UP, cases_for, open_engine, rerun_on
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import LIMITS, VariantRun
 from mergecheck.harness.verdict import Verdict
@@ -82,7 +82,11 @@ def run_variants(
     with _Progress() as progress, open_engine(engine_name) as engine:
         draws = Draws(cases_for(engine), seed=seed, first=first, batch_size=batch_size)
         run = VariantRun(
-            VariantChecker(_configurable(engine, engine_name), deviations=deviations),
+            VariantChecker(
+                _configurable(engine, engine_name),
+                deviations=deviations,
+                rerun=rerun_on(engine_name, deviations=deviations),
+            ),
             findings=findings,
             only=only,
             limits=limits or LIMITS,
