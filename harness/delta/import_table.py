@@ -49,6 +49,7 @@ _TRACES_IN_FIELDS = {
     "__CHAR_VARCHAR_TYPE_STRING": "CHAR or VARCHAR lengths",
 }
 _TRACED_FEATURES = frozenset({*_TRACES_IN_FIELDS.values(), "columnMapping"})
+_LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7  # of the protocol; what a later one asks for is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +149,12 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
     """Refuse what the rows, the properties and the partitioning of a copy would not carry over."""
     protocol = table.protocol()
     named = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    used = sorted((named - _KEPT_FEATURES - _TRACED_FEATURES) | _traces(table))
+    versions = (
+        ("reader", protocol.min_reader_version, _LAST_READER_VERSION),
+        ("writer", protocol.min_writer_version, _LAST_WRITER_VERSION),
+    )
+    later = {f"{kind} version {version}" for kind, version, last in versions if version > last}
+    used = sorted((named - _KEPT_FEATURES - _TRACED_FEATURES) | _traces(table) | later)
     if used:
         raise UserInputError(
             f"--target {path} uses {', '.join(used)}, which a copy would lose. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,17 @@ def test_features_that_a_copy_would_lose_are_refused(tmp_path: Path, properties:
     """A table is never misread: what a copy cannot carry is refused by name."""
     write_deltalake(tmp_path / "table", ROWS, configuration=properties)
     with pytest.raises(UserInputError, match=name):
+        build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+
+
+def test_versions_of_the_protocol_that_are_unknown_are_refused(tmp_path: Path) -> None:
+    """As a merge of the table itself does."""
+    write_target(Target(schema=parse_schema("id BIGINT, v STRING")), tmp_path / "table")
+    log = tmp_path / "table" / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    changed = [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 8}} if "protocol" in a else a for a in actions]
+    log.write_text("\n".join(map(json.dumps, changed)))
+    with pytest.raises(UserInputError, match="uses writer version 8, which a copy would lose"):
         build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
 
 
