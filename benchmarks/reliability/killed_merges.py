@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SQL = "MERGE INTO t USING (SELECT k, n + 1 AS n FROM t) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET n = s.n"
+_ROOT = Path(__file__).parents[2]
 _NUM_FILES = 3
 _BEGIN, _END = "begin", "end"
 
@@ -63,7 +64,7 @@ def kill_merges(table: Path, *, num_kills: int, seed: int) -> Iterator[str]:
     for number in range(1, num_kills + 1):
         before = DeltaTable(table).version()
         command = [sys.executable, "-m", "benchmarks.reliability.killed_merges", "--work", str(table)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - this module
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=_ROOT) as process:  # noqa: S603 - this module
             seconds = _one_merge(process)
             at = moments.uniform(0, 1.2 * seconds)
             time.sleep(at)

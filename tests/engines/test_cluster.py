@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +15,11 @@ from benchmarks.reliability.spark_servers import NUM_WORKERS, bare_python, clust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from benchmarks.reliability.spark_servers import Cluster
 
 NUM_CASES = 6
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +63,12 @@ def test_every_path_and_error_is_the_same_on_a_cluster(spark_cluster: Cluster, t
         replayed = mergecheck_json(tmp_path, "replay", str(cases), *place, environment=bucket.environment)
         assert bucket.keys() == []
     assert {name: count for name, count in replayed["counts"].items() if count} == expected_counts()
+
+
+@pytest.mark.spark
+def test_tasks_that_run_twice_and_a_lost_worker_count_once(spark_cluster: Cluster) -> None:
+    """The last test of this cluster, which loses a worker by it."""
+    command = [sys.executable, "-m", "benchmarks.reliability.cluster_faults", "--master", spark_cluster.url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603 - ours
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert spark_cluster.state()["aliveworkers"] == NUM_WORKERS - 1

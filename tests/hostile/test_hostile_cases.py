@@ -14,11 +14,15 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
+from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
+from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.spark.session import start_session
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.harness.trust.functions import FUNCTIONS
 from mergecheck.reference.case.case_file import case_from_json, parse_cases
 from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.outcome import Outcome, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +143,27 @@ def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path
     judged = [line for line in output.splitlines() if line.split()[:1] in (["agree"], ["mismatch"], ["unsupported"])]
     assert num_run >= 1
     assert judged, output[-2_000:]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("engine_type", [PySparkEngine, DeltaSparkEngine])
+def test_sparks_own_switches_hold_for_a_trusted_case(
+    engine_type: type[PySparkEngine | DeltaSparkEngine], place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reaches Spark unchecked still reads no file by its path, and no variable of the environment."""
+    monkeypatch.setenv(CANARY_VARIABLE, CANARY)
+    engine = engine_type(start_session())
+    for old, new in (
+        ("USING source", f"USING (SELECT 1 AS id, value AS v FROM text.`{place.file}`)"),
+        ("'${env:HOME}'", f"(SELECT max(value) FROM text.`{place.file}`)"),
+    ):
+        answer = engine.run(case_from_json(HARMLESS | {"sql": HARMLESS["sql"].replace(old, new)}, where="test"))
+        assert isinstance(answer, Rejection | Unsupported), new
+        assert CANARY not in repr(answer)
+    answer = engine.run(case_from_json(HARMLESS | {"sql": HARMLESS["sql"].replace("HOME", CANARY_VARIABLE)}, where=""))
+    assert isinstance(answer, Outcome)
+    assert answer.rows == ((1, f"${{env:{CANARY_VARIABLE}}}"),)
+    engine.close()
 
 
 def run_verb(*arguments: str, folder: Path) -> Iterator[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+import pytest
 from small_cases import cases
 
 from benchmarks.reliability.killed_commits import kill_writers
+from benchmarks.reliability.killed_merges import kill_merges, make_table
 from benchmarks.reliability.many_cases import Sample, rise_mib
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.engine import Capabilities
@@ -20,8 +22,6 @@ from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Referen
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 NUM_CASES = 120
 
@@ -51,6 +51,13 @@ def test_killed_writers_leave_whole_versions_and_lose_none(tmp_path: Path) -> No
     found = kill_writers(tmp_path / "table", num_kills=12, seed=1)
     assert (found.num_kills, found.faults) == (12, ())
     assert found.num_versions > 4
+
+
+@pytest.mark.spark
+def test_a_killed_merge_is_whole_or_absent(tmp_path: Path) -> None:
+    """The long form: ``python -m benchmarks.reliability.killed_merges``."""
+    (said,) = kill_merges(make_table(tmp_path), num_kills=1, seed=1)
+    assert "n as it must be" in said
 
 
 def test_a_run_keeps_no_case_that_it_is_done_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
