@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -157,10 +157,35 @@ class VersionedEngine(Engine, Protocol):
     """An engine whose class can also drive other released versions than the installed one (``NAME@VERSION``)."""
 
     @classmethod
-    def at_version(cls, version: str) -> Self:
+    def at_version(cls, version: str) -> Engine:
         """Return an engine that runs a released version in an environment of its own, out of this process.
 
         Raises:
             UserInputError: if there is no such version.
             EngineDownError: if it cannot be installed here.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """One line of ``mergecheck doctor``: what a run needs, what was found, and how to get it.
+
+    Attributes:
+        fix: empty if nothing is missing.
+    """
+
+    name: str
+    found: str
+    fix: str = ""
+
+
+class DiagnosingEngine(Engine, Protocol):
+    """An engine whose class tells what it needs on this machine, for ``mergecheck doctor --engine``."""
+
+    @classmethod
+    def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
+        """Say what is there and what is missing for a release; None for the one that runs by default.
+
+        Raises:
+            UserInputError: if the text names no release.
         """

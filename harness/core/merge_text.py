@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlglot.tokens import Token
 
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 _OPENERS = {"(", "[", "{"}
 _CLOSERS = {")", "]", "}"}
 _QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|\s+""", re.DOTALL)
@@ -55,6 +56,12 @@ class MergeText:
     def sql(self) -> str:
         """Spell the statement on one line."""
         return " ".join(line.strip() for line in self.lines())
+
+
+def without_evolution(sql: str) -> tuple[str, bool]:
+    """Take WITH SCHEMA EVOLUTION out of a statement, and tell whether it was there."""
+    plain, number = _EVOLUTION.subn(r"\1\2", sql)
+    return plain, bool(number)
 
 
 def cut_merge(sql: str) -> MergeText:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.similar_names import did_you_mean
-from mergecheck.harness.engine import Engine
+from mergecheck.harness.engine import Diagnosis, Engine
 from mergecheck.harness.errors import UserInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 GROUP = "mergecheck.engines"
 DEFAULT_ENGINE = "pyspark"
@@ -44,7 +45,7 @@ def load_engine(name: str) -> Engine:
         EngineDownError: if the engine itself does not start.
     """
     plain, at, version = name.partition("@")
-    make = _from_path(plain) if ":" in plain else _from_entry_point(plain)
+    make = _class_named(plain)
     if at:
         make = _at_version(make, plain, version)
     if not callable(make):
@@ -59,6 +60,22 @@ def load_engine(name: str) -> Engine:
             "An engine has the members of mergecheck.harness.engine.Engine."
         )
     return engine
+
+
+def diagnose_engine(name: str) -> tuple[Diagnosis, ...]:
+    """Say what an engine needs on this machine; nothing if its class does not tell (``DiagnosingEngine``).
+
+    Raises:
+        UserInputError: if the name says no engine, or no release of it.
+    """
+    plain, _, version = name.partition("@")
+    tell = getattr(_class_named(plain), "diagnose", None)
+    found: tuple[Diagnosis, ...] = tell(version or None) if callable(tell) else ()
+    return found
+
+
+def _class_named(name: str) -> Callable[[], object]:
+    return _from_path(name) if ":" in name else _from_entry_point(name)
 
 
 def _at_version(make: object, name: str, version: str) -> Callable[[], object]:

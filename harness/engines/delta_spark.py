@@ -17,10 +17,17 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, SOURCE_VIEW, draw, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
+from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.config import current_place
 from mergecheck.harness.spark.connect import is_remote
-from mergecheck.harness.spark.delta_jars import EXTENSION_SETTINGS, delta_version, maven_coordinates
+from mergecheck.harness.spark.delta_jars import (
+    DELTA_SESSION_SETTINGS,
+    EXTENSION_SETTINGS,
+    delta_version,
+    maven_coordinates,
+)
+from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.harness.spark.packages import has_delta, request_delta
 from mergecheck.harness.spark.session import another_session
 from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
@@ -34,19 +41,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
+    from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
 _NO_PATH = "the path shows in the commit only, and there is none"
-
-# A table of a few rows needs no parallel reading of its log, and a run of thousands of tables no memory of old ones.
-_SESSION_SETTINGS = {
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.delta.log.cacheSize": "20",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
-}
 
 
 class DeltaSparkEngine(SparkEngine):
@@ -80,6 +81,25 @@ class DeltaSparkEngine(SparkEngine):
         if spark is None:
             request_delta()
 
+    @classmethod
+    def at_version(cls, version: str) -> Engine:
+        """Return an engine that runs another release of Delta Lake on its own Spark, such as ``3.3.2+spark3.5``.
+
+        Raises:
+            UserInputError: if there is no such release.
+            EngineDownError: if it cannot be installed here.
+        """
+        return delta_line_engine(version)
+
+    @classmethod
+    def diagnose(cls, version: str | None) -> tuple[Diagnosis, ...]:
+        """Say what is there and what is missing for a release.
+
+        Raises:
+            UserInputError: if the text names no release.
+        """
+        return (diagnose_java(),) if version is None else diagnose_delta_line(version)
+
     def takes_setting(self, name: str) -> bool:
         """Tell whether a setting is one of Spark's or Delta's."""
         return full_name(name).startswith("spark.")
@@ -94,7 +114,7 @@ class DeltaSparkEngine(SparkEngine):
         if not self._is_set_up:
             if not has_delta(session):
                 raise EngineDownError(_without_delta(session))
-            for name, value in _SESSION_SETTINGS.items():
+            for name, value in DELTA_SESSION_SETTINGS.items():
                 session.conf.set(name, value)
             self._is_set_up = True
         return session

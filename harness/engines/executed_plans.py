@@ -15,7 +15,7 @@ from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -45,7 +45,12 @@ def recording(spark: SparkSession, plans: list[str] | None) -> Iterator[None]:
     with settings_of(spark, PLANS_DESCRIBED):
         yield
     with _asking_spark():
-        plans += [plan for plan in _plans(spark, first) if not any(mark in plan for mark in _OF_THE_LOG)]
+        plans += without_log(_plans(spark, first))
+
+
+def without_log(plans: Iterable[str]) -> list[str]:
+    """Leave out the queries by which Delta Lake reads its log."""
+    return [plan for plan in plans if not any(mark in plan for mark in _OF_THE_LOG)]
 
 
 @contextmanager

@@ -37,11 +37,21 @@ def environment_python(name: str, version: str, requirements: Sequence[str]) -> 
     """
     if not _VERSION.fullmatch(version):
         raise UserInputError(f"{version!r} is no version of {name}: give a released one, such as {name}@1.2.3")
-    python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    directory = cache_directory() / "environments" / f"{name}-{version}-{python}"
+    directory = _directory(name, version)
     if not (directory / _COMPLETE).is_file():
         _make(directory, f"{name} {version}", requirements)
     return _interpreter(directory)
+
+
+def find_environment(name: str, version: str) -> Path | None:
+    """Return the interpreter of an environment if it was made before; see ``environment_python``."""
+    directory = _directory(name, version)
+    return _interpreter(directory) if (directory / _COMPLETE).is_file() else None
+
+
+def _directory(name: str, version: str) -> Path:
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    return cache_directory() / "environments" / f"{name}-{version}-{python}"
 
 
 def _interpreter(directory: Path) -> Path:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from mergecheck.harness.core.merge_text import without_evolution
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.dialect import read_sql
 from mergecheck.reference.syntax.merge_text import plain_merge
@@ -17,7 +17,6 @@ from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 _ANY_CLAUSE = " WHEN MATCHED THEN DELETE"
 
 
@@ -59,7 +58,7 @@ def read_statement(sql: str) -> WrittenStatement:
         UnsupportedByReferenceError: for text that Spark's parser refuses, or that has parts nobody here knows.
     """
     plain, without_clause = _plain(sql)
-    plain, num_evolutions = _EVOLUTION.subn(r"\1\2", plain)
+    plain, is_evolving = without_evolution(plain)
     try:
         tree = read_sql(plain)
     except SqlglotError:
@@ -79,7 +78,7 @@ def read_statement(sql: str) -> WrittenStatement:
         source_query=query,
         on=tree.args["on"],
         clauses=tuple(_clause(when) for when in whens),
-        schema_evolution=num_evolutions > 0,
+        schema_evolution=is_evolving,
     )
 
 

@@ -17,6 +17,13 @@ EXTENSION_SETTINGS: Mapping[str, str] = {
 }
 """Settings that make a Spark with Delta Lake's jars use them."""
 
+DELTA_SESSION_SETTINGS: Mapping[str, str] = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.delta.log.cacheSize": "20",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+}
+"""Tables of a few rows need no parallel reading of the log, and thousands of tables no memory of old ones."""
+
 _SCALA = "2.13"
 
 
@@ -56,7 +63,7 @@ def delta_jars() -> JarSet:
         EngineDownError: if the package ``delta-spark`` is not installed.
     """
     return JarSet(
-        title=f"Delta Lake {delta_version()}",
+        title=f"Delta Lake {delta_version()} for Spark {metadata.version('pyspark')}",
         folder=f"{_artifact()}-{delta_version()}",
         coordinates=(maven_coordinates(),),
         groups=("io.delta", "io.unitycatalog"),

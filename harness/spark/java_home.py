@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from mergecheck.harness.engine import Diagnosis
 from mergecheck.harness.errors import EngineDownError
 
 MINIMUM_JAVA = 17
@@ -28,6 +29,20 @@ def check_java() -> None:
         raise EngineDownError(
             f"Spark needs Java {MINIMUM_JAVA} or newer, but {command} {version}.\n\n{_HOW_TO_GET_JAVA}"
         )
+
+
+def diagnose_java() -> Diagnosis:
+    """Say which Java there is, and how to get one on which Spark runs."""
+    fix = (
+        f"install Java {MINIMUM_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
+    )
+    command = java_command()
+    if command is None:
+        return Diagnosis(name="java", found="not found", fix=fix)
+    found = java_version(command)
+    if found is None:
+        return Diagnosis(name="java", found=f"{command} does not run, or prints no version", fix=fix)
+    return Diagnosis(name="java", found=f"{found} ({command})", fix="" if found >= MINIMUM_JAVA else fix)
 
 
 def java_version(command: str) -> int | None:

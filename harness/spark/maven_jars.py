@@ -1,4 +1,4 @@
-"""Jars for the installed Spark, kept in the user's cache.
+"""Jars for Spark, kept in the user's cache.
 
 Maven fetches them if it is on the PATH; it reads the user's own settings (mirrors, proxies). Otherwise Spark's resolver
 fetches them when the session starts.
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,8 +80,8 @@ def jar_settings(sets: Sequence[JarSet]) -> Mapping[str, str]:
     jars: list[str] = []
     left: list[JarSet] = []
     for wanted in sets:
-        directory = cache_directory() / "jars" / wanted.folder
-        if not (directory / _COMPLETE).is_file():
+        directory = _directory(wanted)
+        if find_jars(wanted) is None:
             if shutil.which("mvn") is None:
                 left.append(wanted)
                 continue
@@ -94,6 +93,16 @@ def jar_settings(sets: Sequence[JarSet]) -> Mapping[str, str]:
         "spark.jars.excludes": ",".join(name for wanted in left for name in wanted.excluded),
     }
     return {name: value for name, value in settings.items() if value}
+
+
+def find_jars(wanted: JarSet) -> Path | None:
+    """Return the directory that holds jars if Maven has fetched them before."""
+    directory = _directory(wanted)
+    return directory if (directory / _COMPLETE).is_file() else None
+
+
+def _directory(wanted: JarSet) -> Path:
+    return cache_directory() / "jars" / wanted.folder
 
 
 def _fetch(wanted: JarSet, directory: Path) -> None:
@@ -145,7 +154,7 @@ def _pom(wanted: JarSet) -> str:
 
 def _no_jars(wanted: JarSet, why: str) -> str:
     return (
-        f"{wanted.title} for Spark {metadata.version('pyspark')} cannot be fetched: {', '.join(wanted.coordinates)}\n"
+        f"{wanted.title} cannot be fetched: {', '.join(wanted.coordinates)}\n"
         f"{why}\nGive Maven a way to the central repository or a mirror of it (settings.xml){wanted.hint}. "
         f"Fetched jars are kept in {cache_directory() / 'jars'}."
     )

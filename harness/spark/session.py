@@ -114,7 +114,7 @@ JVM_FOR_SMALL_DATA: Mapping[str, str] = {
     "spark.broadcast.compress": "false",
     "spark.shuffle.compress": "false",
 }
-_FIXED_SETTINGS: Mapping[str, str] = {
+FIXED_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -124,7 +124,7 @@ _FIXED_SETTINGS: Mapping[str, str] = {
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
     **PLANS_UNDESCRIBED,
 }
-_LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+LOOPBACK_SETTINGS: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = JVM_FOR_SMALL_DATA) -> SparkSession:
@@ -161,8 +161,8 @@ def start_session(profile: Profile = Profile.TINY, *, jvm: Mapping[str, str] = J
     all_settings = {
         **jvm,
         _JVM_OPTIONS: f"{jvm.get(_JVM_OPTIONS, '')} {temporary_files_option(scratch)}".strip(),
-        **_FIXED_SETTINGS,
-        **(_LOOPBACK_SETTINGS if place.is_loopback else {}),
+        **FIXED_SETTINGS,
+        **(LOOPBACK_SETTINGS if place.is_loopback else {}),
         **PROFILE_SETTINGS[profile],
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),

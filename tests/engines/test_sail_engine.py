@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mergecheck.harness.engines.evolution_clause import with_evolution_clause
 from mergecheck.harness.engines.sail.engine import RELEASE, SailEngine
-from mergecheck.harness.engines.sail.settings import FEATURES_OFF, evolving, lacking, passed_on
+from mergecheck.harness.engines.sail.settings import FEATURES_OFF, lacking, passed_on
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.verdict import Verdict
@@ -130,11 +131,11 @@ def test_a_setting_is_obeyed_or_refused() -> None:
 
 
 def test_evolution_by_a_setting_is_written_into_the_statement() -> None:
-    found = evolving(
+    found = with_evolution_clause(
         case_of("merge into target USING source s ON true WHEN MATCHED THEN DELETE", **{AUTO_MERGE: "true"})
     )
     assert found == "MERGE WITH SCHEMA EVOLUTION INTO target USING source s ON true WHEN MATCHED THEN DELETE"
-    assert evolving(UPSERT) == UPSERT.sql
+    assert with_evolution_clause(UPSERT) == UPSERT.sql
     written = f"WITH x AS (SELECT 1) {UPSERT.sql}"
     assert "does not begin with MERGE INTO" in str(lacking(case_of(written, **{AUTO_MERGE: "true"})))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,28 +11,34 @@ import click
 
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
-from mergecheck.harness.engines import engine_names
-from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.engine import Diagnosis
+from mergecheck.harness.engines import diagnose_engine, engine_names
+from mergecheck.harness.errors import EngineDownError, ExitCode, UserInputError
 from mergecheck.harness.findings.store import WORK_DIRECTORY
-from mergecheck.harness.spark.java_home import MINIMUM_JAVA, java_command, java_version
+from mergecheck.harness.session import WARM_UP, open_engine
+from mergecheck.harness.spark.java_home import diagnose_java
+from mergecheck.reference.outcome import Outcome, Unsupported
 
 PACKAGES = ("pyspark", "deltalake", "duckdb", "hypothesis", "pyarrow", "sqlglot")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """One requirement of a run; ``fix`` is empty if it is met."""
-
-    name: str
-    found: str
-    fix: str = ""
-
-
 @click.command()
+@click.option(
+    "--engine",
+    "engine_name",
+    metavar="NAME",
+    help="Check what this engine needs, such as delta-spark@3.3.2+spark3.5, and run a first case on it.",
+)
+@click.option("--get", "gets", is_flag=True, help="With --engine: fetch what is missing, then run the case.")
 @json_option
-def doctor(*, as_json: bool) -> int:
+def doctor(*, engine_name: str | None, gets: bool, as_json: bool) -> int:
     """Check Java, the packages and the work folder. Each line says OK, or how to fix the problem."""
-    diagnoses = [_java(), _python(), *map(_package, PACKAGES), _engines(), _work_directory()]
+    if engine_name is None:
+        if gets:
+            raise UserInputError("--get fetches what an engine needs: name it with --engine")
+        diagnoses = [diagnose_java(), _python(), *map(_package, PACKAGES), _engines(), _work_directory()]
+    else:
+        diagnoses = _of_engine(engine_name, gets=gets)
     if as_json:
         checks = [{"name": d.name, "ok": not d.fix, "found": d.found, "fix": d.fix} for d in diagnoses]
         emit_json({"ok": not any(d.fix for d in diagnoses), "checks": checks})
@@ -45,17 +50,26 @@ def doctor(*, as_json: bool) -> int:
     return ExitCode.ENGINE if any(d.fix for d in diagnoses) else ExitCode.AGREE
 
 
-def _java() -> Diagnosis:
-    fix = (
-        f"install Java {MINIMUM_JAVA} or later (e.g. 'apt-get install openjdk-17-jre-headless') or set JAVA_HOME to it"
-    )
-    command = java_command()
-    if command is None:
-        return Diagnosis(name="java", found="not found", fix=fix)
-    found = java_version(command)
-    if found is None:
-        return Diagnosis(name="java", found=f"{command} does not run, or prints no version", fix=fix)
-    return Diagnosis(name="java", found=f"{found} ({command})", fix="" if found >= MINIMUM_JAVA else fix)
+def _of_engine(name: str, *, gets: bool) -> list[Diagnosis]:
+    """Say what an engine needs and, if nothing is missing or everything may be fetched, run a case on it."""
+    needs = diagnose_engine(name)
+    if any(need.fix for need in needs) and not gets:
+        return [
+            *needs,
+            Diagnosis(name="first case", found="not run", fix=f"mergecheck doctor --engine {name} --get"),
+        ]
+    try:
+        with open_engine(name) as engine:
+            result = engine.run(WARM_UP)
+            release = f"{engine.name} {engine.version}"
+    except EngineDownError as error:
+        return [*diagnose_engine(name), Diagnosis(name="first case", found="the engine does not run", fix=str(error))]
+    if isinstance(result, Outcome):
+        last = Diagnosis(name="first case", found=f"{release} merged it")
+    else:
+        said = result.reason if isinstance(result, Unsupported) else f"{result.error_class}: {result.message}"
+        last = Diagnosis(name="first case", found=f"{release} refused it", fix=f"it says: {said}")
+    return [*diagnose_engine(name), last]
 
 
 def _python() -> Diagnosis:

@@ -13,11 +13,11 @@ from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engines.evolution_clause import with_evolution_clause
 from mergecheck.harness.engines.sail.settings import (
     COMPARED_METRICS,
     FEATURES_OFF,
     REASONS,
-    evolving,
     lacking,
     passed_on,
 )
@@ -112,7 +112,7 @@ class SailEngine:
                 "target": str(path),
                 "source": None if case.source is None else str(source),
                 "conf": passed_on(case),
-                "sql": evolving(case),
+                "sql": with_evolution_clause(case),
             }
             answer = self._worker.answer(request, timeout=_TIMEOUT)
             if isinstance(answer, dict) and (raised := answer.get("error")) is not None:

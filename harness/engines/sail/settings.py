@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, full_name, is_for_harness
 from mergecheck.harness.findings.signature import AUTO_MERGE
 
@@ -59,7 +59,6 @@ _FIXED = {
 _PASSED_ON = frozenset({"spark.sql.session.timeZone"})
 # How Delta Lake plans its merge; Sail has its own planner.
 _DELTAS_PLANNER = "spark.databricks.delta.merge."
-_MERGE = re.compile(r"\s*MERGE\s+INTO\b", re.IGNORECASE)
 
 
 def lacking(case: Case) -> str | None:
@@ -69,11 +68,7 @@ def lacking(case: Case) -> str | None:
         if name in PLANNER_SETTINGS | _PASSED_ON or is_for_harness(setting) or name.startswith(_DELTAS_PLANNER):
             continue
         if name == AUTO_MERGE:
-            if (
-                value.lower() == "true"
-                and not _MERGE.match(case.sql)
-                and "WITH SCHEMA EVOLUTION" not in case.sql.upper()
-            ):
+            if evolves_by_setting(case) and not has_place_for_clause(case):
                 return f"setting {setting} with a statement that does not begin with MERGE INTO"
         elif _FIXED.get(name.lower()) != value.lower():
             return f"setting {setting}"
@@ -83,10 +78,3 @@ def lacking(case: Case) -> str | None:
 def passed_on(case: Case) -> dict[str, str]:
     """Give the settings that Sail is told."""
     return {name: value for name, value in case.conf.items() if name in _PASSED_ON}
-
-
-def evolving(case: Case) -> str:
-    """Give the statement; schema evolution that a setting asks for is written into it."""
-    if case.conf.get(AUTO_MERGE, "false").lower() == "true" and (found := _MERGE.match(case.sql)):
-        return f"MERGE WITH SCHEMA EVOLUTION INTO{case.sql[found.end() :]}"
-    return case.sql

@@ -1,0 +1,122 @@
+"""Spark in a child process: its session's settings, and requests of a case's steps."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
+from mergecheck.harness.spark.java_home import check_java
+from mergecheck.harness.spark.maven_jars import jar_settings
+from mergecheck.harness.spark.session import (
+    FIXED_SETTINGS,
+    JVM_FOR_SMALL_DATA,
+    LOOPBACK_SETTINGS,
+    PROFILE_SETTINGS,
+    Profile,
+)
+from mergecheck.harness.spark.temp_dirs import owned_prefix, temporary_files_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mergecheck.harness.engines.spark_lines.line import SparkLine
+    from mergecheck.harness.spark.maven_jars import JarSet
+    from mergecheck.reference.outcome import Rejection
+
+_WORKER = Path(__file__).with_name("worker.py")
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_MASTER = "local[2]"
+_TIMEOUT, _START_TIMEOUT = 120.0, 600.0  # seconds; without Maven, the start fetches the jars
+
+# Spark 3 behaves by these as Spark 4 does by default; Spark 4 has them already.
+_AS_SPARK_4: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a child starts with.
+
+    Attributes:
+        spark: the line of Spark.
+        jars: what its session loads.
+        settings: of the session, beside those of every session here; ``{warehouse}`` is the folder of its tables.
+    """
+
+    spark: SparkLine
+    jars: tuple[JarSet, ...]
+    settings: Mapping[str, str]
+
+
+class SparkChild:
+    """A child process with a Spark of its own; it starts with the first case.
+
+    Args:
+        setup: what it starts with.
+
+    Raises:
+        EngineDownError: if there is no Java, or environment or jars cannot be had.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        check_java()
+        self._worker = WorkerProcess(setup.spark.python(), _WORKER)
+        self._scratch = Path(tempfile.mkdtemp(prefix=f"{owned_prefix()}spark-"))
+        self._session = {
+            "spark.app.name": "mergecheck",
+            "spark.master": _MASTER,
+            **JVM_FOR_SMALL_DATA,
+            _JVM_OPTIONS: f"{JVM_FOR_SMALL_DATA[_JVM_OPTIONS]} {temporary_files_option(self._scratch)}",
+            **FIXED_SETTINGS,
+            **LOOPBACK_SETTINGS,
+            **_AS_SPARK_4,
+            **PROFILE_SETTINGS[Profile.TINY],
+            "spark.local.dir": str(self._scratch),
+            "spark.sql.warehouse.dir": str(self._scratch / "warehouse"),
+            **jar_settings(setup.jars),
+            **{name: value.format(warehouse=self.warehouse) for name, value in setup.settings.items()},
+        }
+        self._timeout = _START_TIMEOUT
+
+    @property
+    def warehouse(self) -> Path:
+        """Where the session keeps managed tables; gone with the child."""
+        return self._scratch / "warehouse"
+
+    def run(
+        self, steps: Sequence[Mapping[str, Any]], *, conf: Mapping[str, str], cleanup: Sequence[str] = ()
+    ) -> dict[str, Any] | Rejection:
+        """Run steps; a child that ends or takes too long is the engine's answer.
+
+        Args:
+            steps: see ``worker``.
+            conf: settings that the session has for these steps alone.
+            cleanup: statements that are run whatever happens.
+
+        Raises:
+            EngineDownError: if the child does not even start.
+        """
+        request = {
+            "do": "run",
+            "session": self._session,
+            "conf": dict(conf),
+            "steps": [dict(step) for step in steps],
+            "finally": list(cleanup),
+        }
+        answer = self._worker.answer(request, timeout=self._timeout)
+        self._timeout = _TIMEOUT if isinstance(answer, dict) else _START_TIMEOUT
+        return answer
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)

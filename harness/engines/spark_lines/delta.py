@@ -1,0 +1,234 @@
+"""The engine ``delta-spark@RELEASE+sparkX.Y``: any release of Delta Lake on the Spark that it was made for."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from mergecheck.harness.compare.commit_info import COMMIT_INFO
+from mergecheck.harness.core.clause_order import in_sql_order
+from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.read import newest_version
+from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
+from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engines.evolution_clause import with_evolution_setting
+from mergecheck.harness.engines.executed_plans import without_log
+from mergecheck.harness.engines.spark_case import (
+    COMPILED_PROFILES,
+    SOURCE_VIEW,
+    full_name,
+    is_for_harness,
+    profile_of,
+    reads_source_from_table,
+)
+from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
+from mergecheck.harness.engines.spark_lines.line import release_on_spark
+from mergecheck.harness.engines.spark_lines.needs import diagnose
+from mergecheck.harness.errors import BadSettingError
+from mergecheck.harness.spark.delta_jars import DELTA_SESSION_SETTINGS, EXTENSION_SETTINGS
+from mergecheck.harness.spark.maven_jars import JarSet
+from mergecheck.harness.spark.session import PLANS_DESCRIBED, PROFILE_SETTINGS
+from mergecheck.harness.spark.temp_dirs import scratch_directory
+from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.reference.outcome import Rejection, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from mergecheck.harness.engine import Diagnosis, Engine
+    from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
+    from mergecheck.reference.case.model import Case, Source
+    from mergecheck.reference.outcome import EngineResult
+
+EXAMPLE = "3.3.2+spark3.5"
+_TARGET = "target"
+_BY_SPARK = (4, 1)  # the first release whose jars are named by the Spark that they are for
+_AS_DELTA_SPARK = (3, 0)  # the first release whose jar is called so
+_FIRST_WITH_EVOLUTION = 4  # Spark whose grammar has the words
+_REASONS = {
+    "path": "the path shows in the commit only, and there is none",
+    "error": "error classes differ from release to release",
+    "metrics": "this release does not report it, or counts it otherwise",
+    "log": "commitInfo differs from release to release",
+    "result": "the merge of Delta Lake 2 returns no row",
+}
+_FEATURES_OFF = frozenset({"duplicate-source-names", "schemas-without-columns-or-types"})
+
+
+class DeltaLineEngine:
+    """Runs a case through ``MERGE INTO`` of a release of Delta Lake, in a child process with the Spark of that release.
+
+    The harness writes the table and reads it back; metrics and change rows come from the table, too.
+
+    Args:
+        release: Delta Lake's, and the line of Spark.
+        plugins: further jars and settings of the session.
+    """
+
+    name = "delta-spark"
+
+    def __init__(self, release: ReleaseOnSpark) -> None:
+        self.version = str(release)
+        self._release = release
+        self.capabilities = Capabilities(
+            error_class=False,
+            commit_info=COMMIT_INFO - {"dataChange"},
+            reasons=_REASONS,
+            features_off=_FEATURES_OFF,
+        )
+        self._child = SparkChild(setup(release))
+
+    def factory(self) -> Callable[[], Engine]:
+        """Return what makes another such engine, see ``FactoryEngine``."""
+        return functools.partial(type(self), self._release)
+
+    def unsupported_reason(self, case: Case) -> Unsupported | None:
+        """Say which setting of a case Spark does not know."""
+        for name in case.conf:
+            if not full_name(name).startswith("spark.") and not is_for_harness(name):
+                return Unsupported(f"setting {name}")
+        return None
+
+    def run(self, case: Case) -> EngineResult:
+        """Run one case.
+
+        Raises:
+            EngineDownError: when the child cannot be started.
+        """
+        return self._run(case, table=None, plans=None)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        return self._run(case, table=table, plans=None)
+
+    def run_recorded(self, case: Case) -> Recorded:
+        """Run one case as ``run`` does, and record the plans of the merge.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        plans: list[str] = []
+        result = self._run(case, table=None, plans=plans)
+        return Recorded(result=result, plans=tuple(plans))
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.close()
+
+    def _run(self, case: Case, *, table: Path | None, plans: list[str] | None) -> EngineResult:
+        if (refusal := self.unsupported_reason(case)) is not None:
+            return refusal
+        with scratch_directory() as directory:
+            path = table or directory / "target"
+            try:
+                if table is None:
+                    write_target(case.target, path)
+                source = None if case.source is None else _source_step(case, case.source, directory)
+            except UnwritableTableError as error:
+                return Unsupported(f"table: {error}")
+            since = newest_version(path)
+            sql, settings = spelled_for(self._release.spark, case)
+            merge = {"step": "merge", "name": "row", "sql": in_sql_order(sql), "plans": plans is not None}
+            create = {"step": "setup", "sql": f"CREATE TABLE {_TARGET} USING delta LOCATION '{path}'"}
+            answer = self._child.run(
+                [create, *([] if source is None else [source]), merge],
+                conf={**_settings(case, described=plans is not None), **settings},
+                cleanup=[f"DROP TABLE IF EXISTS {_TARGET}", f"DROP VIEW IF EXISTS {SOURCE_VIEW}"],
+            )
+            if plans is not None and isinstance(answer, dict):
+                plans += without_log(answer["plans"])
+            return _observed(case, path, answer, since)
+
+
+def setup(release: ReleaseOnSpark) -> Setup:
+    """Say what the child of a release starts with."""
+    return Setup(
+        spark=release.spark,
+        jars=(_jars(release),),
+        settings={**EXTENSION_SETTINGS, **DELTA_SESSION_SETTINGS},
+    )
+
+
+def delta_line_engine(version: str) -> DeltaLineEngine:
+    """Start a release.
+
+    Raises:
+        UserInputError: if the text names none.
+        EngineDownError: if it cannot be had here.
+    """
+    return DeltaLineEngine(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE))
+
+
+def diagnose_delta_line(version: str) -> tuple[Diagnosis, ...]:
+    """Say what a release needs on this machine.
+
+    Raises:
+        UserInputError: if the text names none.
+    """
+    return diagnose(setup(release_on_spark(DeltaLineEngine.name, version, example=EXAMPLE)))
+
+
+def spelled_for(spark: SparkLine, case: Case) -> tuple[str, Mapping[str, str]]:
+    """Give the statement and settings; the parser of Spark 3 knows no WITH SCHEMA EVOLUTION.
+
+    Args:
+        spark: the line that must read it.
+        case: the case.
+    """
+    return (case.sql, {}) if spark.major >= _FIRST_WITH_EVOLUTION else with_evolution_setting(case)
+
+
+def _jars(release: ReleaseOnSpark) -> JarSet:
+    spark, numbers = release.spark, release.numbers
+    if numbers >= _BY_SPARK:
+        artifact = f"delta-spark_{spark}_{spark.scala}"
+    else:
+        artifact = f"{'delta-spark' if numbers >= _AS_DELTA_SPARK else 'delta-core'}_{spark.scala}"
+    return JarSet(
+        title=f"Delta Lake {release.release} for Spark {spark}",
+        folder=f"{artifact}-{release.release}",
+        coordinates=(f"io.delta:{artifact}:{release.release}",),
+        groups=("io.delta", "io.unitycatalog"),
+        hint=", or name a release and a Spark that belong together",
+    )
+
+
+def _source_step(case: Case, source: Source, directory: Path) -> Mapping[str, str]:
+    """Write the source, as a Delta table or, if the case wants no table, as Parquet (Delta then materialises it)."""
+    path = directory / "source"
+    if reads_source_from_table(case):
+        write_source(source, path)
+        return {"step": "setup", "view": SOURCE_VIEW, "format": "delta", "path": str(path)}
+    if len({name.casefold() for name in source.schema.names}) < len(source.schema.columns):
+        raise UnwritableTableError("a file cannot hold two columns whose names differ in case only")
+    path.mkdir()
+    pq.write_table(rows_to_table(source.rows, source.schema), path / "rows.parquet")
+    return {"step": "setup", "view": SOURCE_VIEW, "format": "parquet", "path": str(path)}
+
+
+def _settings(case: Case, *, described: bool) -> dict[str, str]:
+    settings = dict(PROFILE_SETTINGS[profile_of(case, COMPILED_PROFILES)])
+    settings |= PLANS_DESCRIBED if described else {}
+    return settings | {full_name(name): value for name, value in case.conf.items() if not is_for_harness(name)}
+
+
+def _observed(case: Case, path: Path, answer: dict[str, Any] | Rejection, since: int) -> EngineResult:
+    if isinstance(answer, Rejection):
+        return answer
+    failed = answer.get("failed")
+    if failed is None:
+        rows = answer["results"]["row"]
+        return observe(path, metrics={}, taken=None, conf=case.conf, result_row=rows[0] if rows else None, since=since)
+    if failed["step"] == "setting":
+        raise BadSettingError(f"Spark refuses a setting of the case: {failed['message']}")
+    if failed["step"] == "setup":
+        return Unsupported(f"a table that this release does not read: {failed['class']}")
+    unchanged = is_unchanged(case.target, path, since=since)
+    return Rejection(error_class=failed["class"], message=failed["message"], unchanged=unchanged)

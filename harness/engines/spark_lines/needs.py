@@ -1,0 +1,45 @@
+"""What an engine on another Spark needs on this machine: Java, an environment, jars; nothing is fetched here."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.engine import Diagnosis
+from mergecheck.harness.engines.venvs import find_environment
+from mergecheck.harness.spark.java_home import diagnose_java
+from mergecheck.harness.spark.maven_jars import find_jars
+
+if TYPE_CHECKING:
+    from mergecheck.harness.engines.spark_lines.child import Setup
+    from mergecheck.harness.spark.maven_jars import JarSet
+
+
+def diagnose(setup: Setup) -> tuple[Diagnosis, ...]:
+    """Say what of a child's needs is there."""
+    return (diagnose_java(), _environment(setup), *(_jars(wanted) for wanted in setup.jars))
+
+
+def _environment(setup: Setup) -> Diagnosis:
+    python = find_environment("spark", str(setup.spark))
+    wanted = ", ".join(setup.spark.requirements)
+    if python is None:
+        return Diagnosis(
+            name="environment",
+            found=f"none with {wanted}",
+            fix="--get makes one in the user's cache; pip must reach a package index",
+        )
+    return Diagnosis(name="environment", found=f"{wanted} ({python})")
+
+
+def _jars(wanted: JarSet) -> Diagnosis:
+    folder = find_jars(wanted)
+    if folder is not None:
+        return Diagnosis(name="jars", found=f"{wanted.title} ({folder})")
+    if shutil.which("mvn") is None:
+        return Diagnosis(name="jars", found=f"{wanted.title}: no Maven, so Spark fetches them when it starts")
+    return Diagnosis(
+        name="jars",
+        found=f"none of {wanted.title}: {', '.join(wanted.coordinates)}",
+        fix="--get fetches them by Maven, which must reach the central repository or a mirror (settings.xml)",
+    )

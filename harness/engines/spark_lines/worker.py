@@ -1,0 +1,178 @@
+"""The child process of the engines on another Spark: a Spark session, and the steps of one case after the other.
+
+It runs in an environment that holds ``pyspark`` only, so it imports nothing of this project. One JSON document per line
+each way. ``{"do": "version"}`` asks for the version of PySpark. ``{"do": "run", "session": {...}, "conf": {...},
+"steps": [...], "finally": [...]}`` runs steps under the settings ``conf``; the first such request starts Spark with the
+settings ``session``. The answer is ``{"results": {name: result}, "plans": [...]}``, and ``"failed": {"step", "class",
+"message"}`` if a step failed, after which only the statements of ``finally`` run.
+
+===========  ============================================================================================
+``sql``      execute it; with ``name``, keep its rows as JSON objects. With ``to``, write them there as a
+             file of Arrow's, and keep their schema. With ``plans``, keep the plans of its queries
+``view``     make the files at ``path`` a temporary view of this name; ``format`` and ``options`` say how
+===========  ============================================================================================
+
+A step may have a ``step``, its name in ``failed``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import threading
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+# What Spark says of a task whose own error is the cause.
+_WRAPPERS = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "_LEGACY_ERROR_TEMP_2054"})
+_PATIENCE = 60_000  # milliseconds for Spark's listeners to hear of what has ended
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # output of Spark must not mix with answers
+    warnings.simplefilter("ignore")
+    spark: Any = None
+    settings: dict[str, str] = {}
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    while True:
+        request = json.loads(lines.get())
+        if request["do"] == "version":
+            answer: dict[str, Any] = {"version": version("pyspark")}
+        else:
+            spark = spark or _started(request["session"])
+            answer = _run(spark, request, settings)
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+def _read(lines: queue.SimpleQueue[str]) -> None:
+    """Read requests. The end of the input is that of the parent, and ends this process in whatever it is doing."""
+    with os.fdopen(os.dup(0), encoding="utf-8") as requests:  # Python closes sys.stdin itself if the process ends first
+        for line in requests:
+            lines.put(line)
+    os._exit(0)
+
+
+def _started(session: dict[str, str]) -> Any:  # noqa: ANN401 - the imports of this module are PySpark's alone
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an answer to "version" needs none
+
+    builder = SparkSession.builder
+    for name, value in session.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _run(spark: Any, request: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401 - a session
+    answer: dict[str, Any] = {"results": {}, "plans": []}
+    step: dict[str, Any] = {"step": "setting"}
+    try:
+        _apply(spark, request["conf"], settings)
+        for step in request["steps"]:
+            _do(spark, step, answer)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the engine raises is its answer
+        _require_alive(spark)
+        answer["failed"] = {"step": step.get("step", ""), "class": _class_of(error), "message": _message(error)}
+    for sql in request["finally"]:
+        with contextlib.suppress(Exception):  # what was not made cannot be dropped
+            spark.sql(sql)
+    return answer
+
+
+def _apply(spark: Any, wanted: dict[str, str], settings: dict[str, str]) -> None:  # noqa: ANN401 - a session
+    """Hold the session at exactly these settings; most requests want those of the one before."""
+    for name in settings.keys() - wanted.keys():
+        spark.conf.unset(name)
+        del settings[name]
+    for name, value in wanted.items():
+        if settings.get(name) != value:
+            settings[name] = value  # before it is set, so that a value that Spark refuses is unset by the next request
+            spark.conf.set(name, value)
+
+
+def _do(spark: Any, step: dict[str, Any], answer: dict[str, Any]) -> None:  # noqa: ANN401 - a session
+    if "view" in step:
+        reader = spark.read.format(step["format"]).options(**step.get("options", {}))
+        reader.load(step["path"]).createOrReplaceTempView(step["view"])
+        return
+    first = _next_id(spark) if step.get("plans") else 0
+    frame = spark.sql(step["sql"])
+    if "to" in step:
+        import pyarrow as pa  # noqa: PLC0415 - environments of Spark 3 have none
+
+        table = frame.toArrow()
+        with pa.ipc.new_file(step["to"], table.schema) as writer:
+            writer.write_table(table)
+        answer["results"][step["name"]] = frame.schema.jsonValue()
+    elif "name" in step:
+        answer["results"][step["name"]] = [row.asDict(recursive=True) for row in frame.collect()]
+    if step.get("plans"):
+        answer["plans"] += _plans(spark, first)
+
+
+def _plans(spark: Any, first: int) -> list[str]:  # noqa: ANN401 - a session
+    """Give the plans of the queries since number ``first``, from Spark's own status store."""
+    found = (_store(spark).execution(number) for number in range(first, _next_id(spark)))
+    return [str(one.get().physicalPlanDescription()) for one in found if one.isDefined()]
+
+
+def _next_id(spark: Any) -> int:  # noqa: ANN401 - a session
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)  # noqa: SLF001 - no public way leads to executed plans
+    store = _store(spark)
+    count = int(store.executionsCount())
+    newest = store.executionsList(count - 1, 1) if count else None
+    return int(newest.last().executionId()) + 1 if newest is not None and newest.nonEmpty() else 0
+
+
+def _store(spark: Any) -> Any:  # noqa: ANN401 - a session, and a Java object
+    return spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - the same
+
+
+def _require_alive(spark: Any) -> None:  # noqa: ANN401 - a session
+    """End this process if Spark is gone: that is an answer, too."""
+    try:
+        spark.range(1).schema  # noqa: B018 - the analysis is the question
+    except Exception:  # noqa: BLE001 - whatever it is, it does not answer
+        os._exit(70)
+
+
+def _class_of(error: BaseException) -> str:
+    """Name an error by Spark's condition if it has one, its own or that of its cause, else by its Python class."""
+    own = _condition(error)
+    if own and own not in _WRAPPERS:
+        return own
+    throwable = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while throwable is not None:
+        condition = _condition(throwable)
+        if condition and condition not in _WRAPPERS:
+            return condition
+        if throwable.getCause() is None and not own and hasattr(error, "java_exception"):
+            return str(throwable.getClass().getSimpleName())
+        throwable = throwable.getCause()
+    return own or type(error).__name__
+
+
+def _condition(error: Any) -> str | None:  # noqa: ANN401 - of Python or of Java
+    for method in ("getCondition", "getErrorClass"):  # the first is Spark 4's
+        with contextlib.suppress(Exception):  # not every error has one
+            return str(getattr(error, method)() or "") or None
+    return None
+
+
+def _message(error: BaseException) -> str:
+    throwable = getattr(error, "java_exception", None)
+    text = str(error) if throwable is None else str(throwable.getMessage())
+    return text.split("\n\tat ")[0]
+
+
+if __name__ == "__main__":
+    main()

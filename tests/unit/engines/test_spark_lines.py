@@ -1,0 +1,146 @@
+"""Engines on another Spark: how a release is read, what is fetched for it, and what its child is asked."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from mergecheck.harness.engines import diagnose_engine
+from mergecheck.harness.engines.spark_lines import worker
+from mergecheck.harness.engines.spark_lines.delta import setup, spelled_for
+from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
+from mergecheck.harness.engines.subprocess_worker import WorkerProcess
+from mergecheck.harness.errors import UserInputError
+from mergecheck.reference.case.case_file import case_from_json
+
+EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+
+
+@pytest.mark.parametrize(
+    ("text", "coordinates", "requirements"),
+    [
+        ("3.3.2+spark3.5", "io.delta:delta-spark_2.12:3.3.2", ("pyspark==3.5.*",)),
+        ("2.4.0+spark3.4", "io.delta:delta-core_2.12:2.4.0", ("pyspark==3.4.*",)),
+        ("4.0.0+spark4.0", "io.delta:delta-spark_2.13:4.0.0", ("pyspark==4.0.*", "pyarrow>=18")),
+        ("4.3.1+spark4.1", "io.delta:delta-spark_4.1_2.13:4.3.1", ("pyspark==4.1.*", "pyarrow>=18")),
+    ],
+)
+def test_a_release_brings_its_spark_and_its_jar(text: str, coordinates: str, requirements: tuple[str, ...]) -> None:
+    release = release_on_spark("delta-spark", text, example="3.3.2+spark3.5")
+    assert str(release) == text
+    assert setup(release).jars[0].coordinates == (coordinates,)
+    assert release.spark.requirements == requirements
+
+
+@pytest.mark.parametrize("text", ["3.3.2", "3.3.2+spark", "spark3.5", "3.3.2+spark3", "3.3.2+spark3.5.1", "x+spark3.5"])
+def test_a_text_that_names_no_release_on_a_spark_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UserInputError, match=r"delta-spark@3\.3\.2\+spark3\.5"):
+        release_on_spark("delta-spark", text, example="3.3.2+spark3.5")
+
+
+def test_a_spark_of_another_age_is_refused() -> None:
+    with pytest.raises(UserInputError, match="only Spark 3 and 4"):
+        release_on_spark("delta-spark", "1.0.0+spark2.4", example="3.3.2+spark3.5")
+
+
+def test_releases_are_compared_by_their_numbers() -> None:
+    assert ReleaseOnSpark("4.0.0rc1", SparkLine(4, 0)).numbers == (4, 0, 0)
+    assert ReleaseOnSpark("3.10.0", SparkLine(3, 5)).numbers > ReleaseOnSpark("3.9.1", SparkLine(3, 5)).numbers
+
+
+def test_spark_3_is_asked_for_schema_evolution_by_the_setting() -> None:
+    document = {
+        "format_version": 1,
+        "id": "evolving",
+        "target": {"schema": "id INT", "files": []},
+        "source": {"schema": "id INT, v STRING", "rows": []},
+        "sql": EVOLVING,
+    }
+    case = case_from_json(document, where="test")
+    assert spelled_for(SparkLine(4, 1), case) == (EVOLVING, {})
+    assert spelled_for(SparkLine(3, 5), case) == (
+        EVOLVING.replace("MERGE WITH SCHEMA EVOLUTION", "MERGE"),
+        {"spark.databricks.delta.schema.autoMerge.enabled": "true"},
+    )
+
+
+def test_doctor_tells_what_is_missing_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MERGECHECK_CACHE", str(tmp_path))
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/mvn" if name == "mvn" else None)
+    needs = {need.name: need for need in diagnose_engine("delta-spark@3.3.2+spark3.5")}
+    assert "pyspark==3.5.*" in needs["environment"].found
+    assert "io.delta:delta-spark_2.12:3.3.2" in needs["jars"].found
+    assert needs["environment"].fix
+    assert needs["jars"].fix
+    assert list(tmp_path.iterdir()) == []
+
+
+class Session:
+    """What the worker needs of a Spark session: SQL that it has heard, and settings."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.settings: dict[str, str] = {}
+        self.conf = self
+
+    def set(self, name: str, value: str) -> None:
+        """Take a setting."""
+        self.settings[name] = value
+
+    def unset(self, name: str) -> None:
+        """Drop a setting."""
+        del self.settings[name]
+
+    def sql(self, text: str) -> Session:
+        """Execute a statement, if it is none that fails."""
+        self.heard.append(text)
+        if text == "FAIL":
+            raise ValueError("no such table\n\tat somewhere.in.Java")
+        return self
+
+    def collect(self) -> list[Session]:
+        """Give one row."""
+        return [self]
+
+    def asDict(self, *, recursive: bool) -> dict[str, bool]:  # noqa: N802 - as PySpark spells it
+        """Give the row's columns."""
+        return {"recursive": recursive}
+
+    def range(self, _: int) -> Session:
+        """Answer, for Spark is alive."""
+        return self
+
+    schema = None
+
+
+def test_the_child_runs_steps_under_their_settings_alone() -> None:
+    spark, settings = Session(), {}
+    request = {
+        "conf": {"a": "1", "b": "2"},
+        "steps": [{"sql": "CREATE"}, {"sql": "MERGE", "name": "row"}],
+        "finally": ["DROP"],
+    }
+    assert worker._run(spark, request, settings) == {"results": {"row": [{"recursive": True}]}, "plans": []}
+    assert spark.heard == ["CREATE", "MERGE", "DROP"]
+    assert spark.settings == {"a": "1", "b": "2"}
+    worker._run(spark, {"conf": {"b": "3"}, "steps": [], "finally": []}, settings)
+    assert spark.settings == {"b": "3"}
+
+
+def test_a_step_that_fails_ends_the_request_and_what_was_made_is_dropped() -> None:
+    spark = Session()
+    request = {"conf": {}, "steps": [{"sql": "FAIL", "step": "merge"}, {"sql": "NEVER"}], "finally": ["FAIL", "DROP"]}
+    answer = worker._run(spark, request, {})
+    assert answer["failed"] == {"step": "merge", "class": "ValueError", "message": "no such table"}
+    assert spark.heard == ["FAIL", "FAIL", "DROP"]
+
+
+def test_the_child_answers_before_it_starts_spark() -> None:
+    child = WorkerProcess(Path(sys.executable), Path(worker.__file__))
+    try:
+        assert child.ask({"do": "version"}, timeout=60) == {"version": version("pyspark")}
+    finally:
+        child.close()
