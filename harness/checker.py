@@ -15,9 +15,9 @@ from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase, unsupported_reason
 from mergecheck.harness.oracles.reference_oracle import check_prepared, prepare
 from mergecheck.harness.oracles.relations.oracle import NOT_ASKED, RELATIONS, check_relations
-from mergecheck.harness.verdict import Oracle, Verdict
+from mergecheck.harness.verdict import Check, Oracle, Verdict
 from mergecheck.reference import MergeReference
-from mergecheck.reference.outcome import Reference, Unsupported
+from mergecheck.reference.outcome import Reference, Rejection, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
 
 NONE_KNOWN = Deviations()
+_LEFT_OUT = "left out by --check"
 _SKIPPED = Reference(answer=Unsupported("the engine does not support the case, so the reference was not asked"))
 
 
@@ -50,6 +51,7 @@ class Checker:
         work_directory: where the case under way is kept on disk, so that a lost process leaves it behind; None keeps
             none.
         limit: how long the engine may take for a case.
+        checks: the observables that are compared, besides whether the merge fails; None compares all.
         rerun: the options that give such a checker; reports carry them.
         job: distinguishes the checkers of one process that work at the same time.
     """
@@ -62,6 +64,7 @@ class Checker:
     about: Fingerprint | None = None
     work_directory: Path | None = None
     limit: TimeLimit = DEFAULT_LIMIT
+    checks: frozenset[Check] | None = None
     rerun: Rerun = field(default_factory=Rerun)
     job: int = 0
 
@@ -88,7 +91,8 @@ class Checker:
     def check(self, prepared: PreparedCase) -> CaseReport:
         """Run a case on the engine, compare, and report everything known afterwards."""
         with interrupts_kept(), self._kept_on_disk(prepared.case):
-            report = self.deviations.annotated(self._judged(prepared), self.engine.capabilities)
+            report = self._narrowed(self._judged(prepared))
+            report = self.deviations.annotated(report, self.engine.capabilities)
             return replace(report, rerun=self.rerun)
 
     def check_case(self, case: Case) -> CaseReport:
@@ -100,6 +104,21 @@ class Checker:
         with interrupts_kept():
             found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)
         return tuple(map(str, found))
+
+    def _narrowed(self, report: CaseReport) -> CaseReport:
+        """Leave out the observables that were not asked for; they count as not checked, never as agreeing."""
+        if self.checks is None or not report.is_judged:
+            return report
+        left_out = [check for check in Check if check not in self.checks and check is not Check.ERROR]
+        mismatches = tuple(each for each in report.mismatches if each.check not in left_out)
+        agrees = Verdict.BOTH_REJECTED if isinstance(report.result, Rejection) else Verdict.AGREE
+        return replace(
+            report,
+            verdict=report.verdict if mismatches or report.verdict is not Verdict.MISMATCH else agrees,
+            mismatches=mismatches,
+            unsupported_checks=tuple(dict.fromkeys((*report.unsupported_checks, *left_out))),
+            unsupported_reasons={**report.unsupported_reasons, **{check.value: _LEFT_OUT for check in left_out}},
+        )
 
     def _judged(self, prepared: PreparedCase) -> CaseReport:
         if self.oracle is Oracle.METAMORPHIC:

@@ -264,6 +264,7 @@ class _FuzzItem(_Item):
             batch_size=values["batch"],
             num_jobs=values["jobs"],
             features_off=frozenset(values["features-off"]),
+            focus=frozenset(values["focus"]),
             expressions=Expressions(values["expressions"]),
         )
         if options.steer and options.num_jobs > 1:
@@ -334,7 +335,7 @@ def _checker(config: pytest.Config) -> Checker:
     from mergecheck.harness.deviations.deviation_file import load_deviations  # noqa: PLC0415 - the same
     from mergecheck.harness.deviations.registry import Deviations  # noqa: PLC0415 - the same
     from mergecheck.harness.session import reference_for, rerun_on  # noqa: PLC0415 - the same
-    from mergecheck.harness.verdict import Expressions, Oracle  # noqa: PLC0415 - the same
+    from mergecheck.harness.verdict import Check, Expressions, Oracle  # noqa: PLC0415 - the same
 
     checker = config.stash.get(_CHECKER, None)
     if checker is None:
@@ -345,12 +346,14 @@ def _checker(config: pytest.Config) -> Checker:
         deviations = Deviations() if values["no-deviations"] else load_deviations(files)
         confirm(deviations, engine, config.stash[_NOTICES].append)
         expressions = Expressions(values["expressions"])
+        checks = frozenset(map(Check, values["check"])) or None
         checker = config.stash[_CHECKER] = Checker(
             engine=engine,
             deviations=deviations,
             oracle=Oracle(values["oracle"]),
             reference=reference_for(engine, expressions).evaluate,
-            rerun=rerun_on(values["engine"], expressions=expressions, deviations=deviations),
+            checks=checks,
+            rerun=rerun_on(values["engine"], expressions=expressions, checks=checks, deviations=deviations),
             limit=TimeLimit(seconds=values["case-timeout"], told=config.stash[_STDERR]),
         )
     return checker

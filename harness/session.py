@@ -25,7 +25,7 @@ from mergecheck.harness.search.stream import Draws
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
 from mergecheck.harness.spark.config import place_options
 from mergecheck.harness.spark.temp_dirs import clear_leftovers
-from mergecheck.harness.verdict import Expressions
+from mergecheck.harness.verdict import Check, Expressions
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
 from mergecheck.reference.case.model import CDF_PROPERTY, Case, Source, Target
@@ -100,18 +100,24 @@ def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -
 
 
 def rerun_on(
-    engine_name: str, *, expressions: Expressions = Expressions.AUTO, deviations: Deviations | None = None
+    engine_name: str,
+    *,
+    expressions: Expressions = Expressions.AUTO,
+    checks: frozenset[Check] | None = None,
+    deviations: Deviations | None = None,
 ) -> Rerun:
     """Return the options that check a case again as a run of these does.
 
     Args:
         engine_name: what ``--engine`` was.
         expressions: what ``--expressions`` was.
+        checks: what ``--check`` named; None if it was left out.
         deviations: what the run knows; nothing stands for ``--no-deviations``, None for a verb without that option.
     """
     options = () if expressions is Expressions.AUTO else (("expressions", expressions.value),)
     none_known = () if deviations is None or deviations.entries else (("no-deviations", ""),)
-    return Rerun(engine=engine_name, options=(*options, *none_known, *place_options()))
+    narrowed = tuple(("check", check.value) for check in Check if checks is not None and check in checks)
+    return Rerun(engine=engine_name, options=(*options, *narrowed, *none_known, *place_options()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,7 @@ class FuzzOptions:
         batch_size: pairs of tables that are checked in one merge, if a case allows it.
         num_jobs: cases that are checked at once.
         features_off: names of features that no case has, besides those that the engine lacks.
+        focus: names of features that more cases than usual may use.
         findings: where findings are kept.
         expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
         limits: how much shrinking one finding is worth.
@@ -138,6 +145,7 @@ class FuzzOptions:
     batch_size: int = 1
     num_jobs: int = 1
     features_off: frozenset[str] = frozenset()
+    focus: frozenset[str] = frozenset()
     findings: Path = FINDINGS_DIRECTORY
     expressions: Expressions = Expressions.DUCKDB
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)
@@ -169,7 +177,9 @@ def run_fuzz(
         run_limited(engine, WARM_UP, replace(checker.limit, seconds=max(DEFAULT_SECONDS, checker.limit.seconds)))
     checker = replace(checker, skip_reference_if_unsupported=True, work_directory=WORK_DIRECTORY)
     draws = Draws(
-        cases if cases is not None else cases_for(engine, options.expressions, features_off=options.features_off),
+        cases
+        if cases is not None
+        else cases_for(engine, options.expressions, features_off=options.features_off, focus=options.focus),
         seed=options.seed,
         first=options.first,
         reference=checker.reference,
@@ -209,7 +219,11 @@ def keep_crashed_cases(findings: FindingsDirectory) -> Iterator[tuple[Path, str]
 
 
 def cases_for(
-    engine: Engine, expressions: Expressions = Expressions.DUCKDB, *, features_off: frozenset[str] = frozenset()
+    engine: Engine,
+    expressions: Expressions = Expressions.DUCKDB,
+    *,
+    features_off: frozenset[str] = frozenset(),
+    focus: frozenset[str] = frozenset(),
 ) -> SearchStrategy[Case]:
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
 
@@ -217,9 +231,11 @@ def cases_for(
         engine: the system under test.
         expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
         features_off: more features to leave out, by their names.
+        focus: features to use more often than usual, by their names.
 
     Raises:
-        UserInputError: if the engine's capabilities, or ``features_off``, name an unknown feature.
+        UserInputError: the engine's capabilities, ``features_off`` or ``focus`` name an unknown feature; or a feature
+            of ``focus`` is left out.
     """
     known = {feature.value: feature for feature in strategies.Feature}
     unknown = sorted(engine.capabilities.features_off - known.keys())
@@ -228,12 +244,15 @@ def cases_for(
             f"engine {engine.name!r} leaves out features that there are not: {', '.join(unknown)}. "
             f"Its capabilities may name: {', '.join(sorted(known))}"
         )
-    if wrong := sorted(features_off - known.keys()):
+    if wrong := sorted((features_off | focus) - known.keys()):
         told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
         raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
+    if both := sorted(focus & (features_off | engine.capabilities.features_off)):
+        raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
     profile = strategies.Profile(function_calls_percent=percent)
     profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off | features_off)))
+    profile = profile.favouring(*(known[name] for name in sorted(focus)))
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
 
 

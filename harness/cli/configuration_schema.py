@@ -25,7 +25,8 @@ SHARING = (
 _PYTEST_OPTIONS_OF = "fuzz"
 _OF_PYTEST = (
     *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "steer", "batch", "jobs"),
-    *("features-off", "oracle", "expressions", "master", "remote", "table-root", "deviations", "no-deviations"),
+    *("features-off", "focus", "check", "oracle", "expressions", "master", "remote", "table-root"),
+    *("deviations", "no-deviations"),
 )
 _PYTEST_ONLY: dict[str, dict[str, Any]] = {
     "case": {

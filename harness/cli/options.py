@@ -25,7 +25,7 @@ from mergecheck.harness.spark.config import (
     use_place,
     was_used,
 )
-from mergecheck.harness.verdict import Expressions, Oracle
+from mergecheck.harness.verdict import Check, Expressions, Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +126,20 @@ def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
     help_text = "Run cases that may touch more than their own tables. Only for files of your own."
     return click.option("--trust", is_flag=True, help=help_text)(saying_so)
+
+
+check_option = click.option(
+    "--check",
+    "check_names",
+    type=click.Choice([check.value for check in Check]),
+    multiple=True,
+    help="Compare only this, and whether the merge fails; may be repeated. The rest counts as not checked.",
+)
+
+
+def checks_named(names: tuple[str, ...]) -> frozenset[Check] | None:
+    """Return the observables that ``--check`` names; None if it was left out."""
+    return frozenset(map(Check, names)) or None
 
 
 oracle_option = click.option(

@@ -54,6 +54,19 @@ def test_json_of_a_mismatch(mergecheck: Mergecheck, case_file: str) -> None:
     assert first["lines"]
 
 
+def test_only_some_observables_are_compared(mergecheck: Mergecheck, case_file: str) -> None:
+    """What --check leaves out counts as not checked, and the line that repeats a mismatch names what was compared."""
+    metrics = mergecheck("run", case_file, "--engine", FAULTY, "--check", "metrics", "--json").json
+    assert {mismatch["check"] for mismatch in metrics["mismatches"]} == {"metrics"}
+    assert metrics["unsupported_reasons"]["rows"] == "left out by --check"
+    ended = mergecheck("run", case_file, "--engine", FAULTY, "--check", "schema", "--check", "commit", "--json")
+    assert (ended.code, ended.json["verdict"], ended.json["mismatches"]) == (0, "agree", [])
+    assert {"rows", "metrics"} <= set(ended.json["unsupported_checks"])
+    told = mergecheck("replay", case_file, "--engine", FAULTY, "--check", "rows").out
+    assert f"mergecheck replay --engine {FAULTY} --check rows {case_file}" in told
+    assert "metrics  " not in told
+
+
 def test_json_of_a_rejected_case(mergecheck: Mergecheck, folder: Path) -> None:
     """A statement that both reject agrees, and its error has a class."""
     name = write_case(folder / "bad.json", sql=SQL.replace("t.id = s.id", "t.id = s.nothing"))

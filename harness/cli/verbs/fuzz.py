@@ -13,6 +13,8 @@ from mergecheck.harness.cli.options import (
     FiniteRange,
     batch_option,
     case_timeout_option,
+    check_option,
+    checks_named,
     deviation_options,
     engine_option,
     events_option,
@@ -46,7 +48,7 @@ from mergecheck.harness.report.json import summary_json
 from mergecheck.harness.report.mismatch import mismatch_report
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, rerun_on, run_fuzz
-from mergecheck.harness.verdict import Expressions, Oracle, Verdict
+from mergecheck.harness.verdict import Check, Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +93,13 @@ DEFAULT_FLOOR = 0.6
     metavar="FEATURE",
     help="Draw no cases with this feature (mergecheck.strategies.Feature); may be repeated.",
 )
+@click.option(
+    "--focus",
+    multiple=True,
+    metavar="FEATURE",
+    help="Draw cases with this feature (mergecheck.strategies.Feature) more often; may be repeated.",
+)
+@check_option
 @oracle_option
 @expressions_option
 @spark_options
@@ -115,6 +124,8 @@ def fuzz(
     batch_size: int,
     num_jobs: int,
     features_off: tuple[str, ...],
+    focus: tuple[str, ...],
+    check_names: tuple[str, ...],
     oracle_name: str,
     expressions_name: str,
     deviation_files: tuple[Path, ...],
@@ -145,6 +156,7 @@ def fuzz(
         batch_size=batch_size,
         num_jobs=num_jobs,
         features_off=frozenset(features_off),
+        focus=frozenset(focus),
         expressions=expressions,
     )
     saved: list[events.FindingSaved] = []
@@ -153,7 +165,8 @@ def fuzz(
         deviations=deviations,
         oracle=Oracle(oracle_name),
         limit=TimeLimit(seconds=case_seconds),
-        rerun=rerun_on(engine_name, expressions=expressions, deviations=deviations),
+        checks=checks_named(check_names),
+        rerun=rerun_on(engine_name, expressions=expressions, checks=checks_named(check_names), deviations=deviations),
     )
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
@@ -164,6 +177,7 @@ def fuzz(
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
+    flags += "".join(f" --focus {name}" for name in focus)
     again = f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
     if as_json:
         emit_json(_document(summary, saved, engine_name=engine_name, code=code))
@@ -193,6 +207,7 @@ class _Checks:
     deviations: Deviations
     oracle: Oracle
     limit: TimeLimit
+    checks: frozenset[Check] | None
     rerun: Rerun
 
 
@@ -231,6 +246,7 @@ def _run(
                 oracle=how.oracle,
                 reference=reference_for(engine, options.expressions).evaluate,
                 limit=how.limit,
+                checks=how.checks,
                 rerun=how.rerun,
             )
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))

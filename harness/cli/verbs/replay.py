@@ -11,6 +11,8 @@ import click
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.cli.options import (
     case_timeout_option,
+    check_option,
+    checks_named,
     deviation_options,
     engine_option,
     expressions_option,
@@ -68,6 +70,7 @@ class _Replayed:
 @engine_option
 @findings_option("Where ids of findings are looked up.")
 @case_timeout_option
+@check_option
 @oracle_option
 @expressions_option
 @spark_options
@@ -81,6 +84,7 @@ def replay(
     engine_name: str,
     findings_directory: Path,
     case_seconds: float,
+    check_names: tuple[str, ...],
     oracle_name: str,
     expressions_name: str,
     deviation_files: tuple[Path, ...],
@@ -107,7 +111,13 @@ def replay(
             oracle=Oracle(oracle_name),
             reference=reference_for(engine, Expressions(expressions_name)).evaluate,
             limit=TimeLimit(seconds=case_seconds),
-            rerun=rerun_on(engine_name, expressions=Expressions(expressions_name), deviations=deviations),
+            checks=checks_named(check_names),
+            rerun=rerun_on(
+                engine_name,
+                expressions=Expressions(expressions_name),
+                checks=checks_named(check_names),
+                deviations=deviations,
+            ),
         )
         reports, refused, interrupted = _check_all(corpus, checker, explaining=html_file is not None)
     for message in refused:

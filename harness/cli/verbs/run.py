@@ -14,6 +14,8 @@ from mergecheck.harness.checker import NONE_KNOWN, Checker
 from mergecheck.harness.cli.options import (
     case_id_option,
     case_timeout_option,
+    check_option,
+    checks_named,
     deviation_options,
     expressions_option,
     json_option,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.matrix.majority_vote import Vote
-    from mergecheck.harness.verdict import CaseReport
+    from mergecheck.harness.verdict import CaseReport, Check
     from mergecheck.reference.case.model import Case
 
     Checked = tuple[CaseReport, Capabilities, tuple[str, ...]]
@@ -78,6 +80,7 @@ _WEIGHTS = (ExitCode.AGREE, ExitCode.INCONCLUSIVE, ExitCode.ENGINE, ExitCode.MIS
 )
 @click.option("--sql", metavar="MERGE", help="The statement; it must call the tables target and source.")
 @case_timeout_option
+@check_option
 @expressions_option
 @spark_options
 @deviation_options
@@ -93,6 +96,7 @@ def run(
     source: Path | None,
     sql: str | None,
     case_seconds: float,
+    check_names: tuple[str, ...],
     expressions_name: str,
     deviation_files: tuple[Path, ...],
     no_deviations: bool,
@@ -108,7 +112,7 @@ def run(
     real = [option for option in (target, source, sql) if option is not None]
     if case is not None and real:
         raise click.UsageError("give either CASE or --target, --source and --sql")
-    how = _How(Expressions(expressions_name), TimeLimit(seconds=case_seconds))
+    how = _How(Expressions(expressions_name), TimeLimit(seconds=case_seconds), checks_named(check_names))
     if target is not None and source is not None and sql is not None:
         if len(engine_names) > 1:
             raise click.UsageError("your own tables are merged by one engine at a time: give --engine once")
@@ -182,6 +186,7 @@ class _How:
 
     expressions: Expressions
     limit: TimeLimit
+    checks: frozenset[Check] | None
 
     def checker(self, engine: Engine, name: str, deviations: Deviations = NONE_KNOWN) -> Checker:
         return Checker(
@@ -189,7 +194,8 @@ class _How:
             deviations=deviations,
             reference=reference_for(engine, self.expressions).evaluate,
             limit=self.limit,
-            rerun=rerun_on(name, expressions=self.expressions, deviations=deviations),
+            checks=self.checks,
+            rerun=rerun_on(name, expressions=self.expressions, checks=self.checks, deviations=deviations),
         )
 
 
