@@ -68,6 +68,14 @@ def test_names_in_code_exist() -> None:
     assert unknown == []
 
 
+def test_names_whose_docstrings_are_shown_exist() -> None:
+    """The directives of mkdocstrings; a name that is gone would be seen only when the site is built."""
+    text = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    assert len(names) > 15
+    assert [name for name in names if not exists(name)] == []
+
+
 def test_options_of_pytest_exist(pytestconfig: pytest.Config) -> None:
     """The options of the pytest plugin, wherever a page names one."""
     named = {

@@ -7,7 +7,9 @@ import io
 import json
 import logging
 import os
+import shutil
 import sys
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,10 +23,12 @@ from mergecheck.harness.specification.citations import with_titles
 from mergecheck.reference.errors import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from rich.table import Table
 
+_NARROWEST, _WIDEST = 60, 120
 _MAX_TABLE_WIDTH = 1_000  # columns
 MAX_MESSAGE_BYTES = 2_000
 _PY4J_MODULES = frozenset({"java_gateway", "clientserver"})  # they log under the name "root", too
@@ -106,6 +110,18 @@ def stderr() -> Console:
 def show(text: str, *, console: Console | None = None) -> None:
     """Print lines; a verdict at their start is coloured, and a rule cited in brackets gets its title."""
     (console or stdout()).print(styled(_clean(with_titles(text))))
+
+
+def text_width() -> int:
+    """Return how wide text for a person should be: as the terminal, but neither very narrow nor very wide."""
+    return min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST)
+
+
+def show_wrapped(lines: Iterable[str]) -> None:
+    """Print lines that may be long, broken between words."""
+    width = text_width()
+    for line in lines:
+        show(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 def show_table(table: Table) -> None:

@@ -35,7 +35,7 @@ from mergecheck.harness.cli.output.event_log import LogFiles
 from mergecheck.harness.cli.output.fuzz_summary import summary_lines
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.coverage.statistics import Stop
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
@@ -263,7 +263,7 @@ def _document(
 
 
 def _print_result(summary: Summary, saved: list[events.FindingSaved], *, floor: float, again: str) -> None:
-    show("\n".join(summary_lines(summary)))
+    show_wrapped(summary_lines(summary))
     for event in saved:
         num_cases = summary.counts.findings[event.finding.id]
         show(f"finding {event.finding.id}  {event.finding.fingerprint}  in {num_cases} of the cases  {event.path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,7 @@ from mergecheck.harness.cli.options import (
     spark_options,
     trust_option,
 )
-from mergecheck.harness.cli.output.terminal import emit_json, show
+from mergecheck.harness.cli.output.terminal import emit_json, show, text_width
 from mergecheck.harness.cli.verbs.explaining.one_case import STANDARD_INPUT, one_case
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.errors import ExitCode
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
-
-_NARROWEST, _WIDEST = 60, 120
 
 
 @click.command()
@@ -151,7 +148,7 @@ def _print(
     case_id: str | None,
     with_pairs: bool,
 ) -> None:
-    width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST) - 2
+    width = text_width() - 2
     head = f"EXPLAINED   reference duckdb   case {case.id}" if report is None else headline(report)
     lines = [
         *_head_lines(head, width),

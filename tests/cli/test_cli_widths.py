@@ -1,0 +1,80 @@
+"""What every verb prints, at 80 and at 120 columns: the commands of a user, one after the other in one folder.
+
+Left out are ``doctor``, whose lines say what this machine has, and ``import`` and ``scale``, whose own tests show them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_cases import ECHO, FAULTY, write_case
+
+from mergecheck.harness.cli.command_line import VerbGroup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli_cases import Mergecheck
+    from syrupy.assertion import SnapshotAssertion
+
+ADAPTIVE = "echo_engine:LosesARowWhenAdaptive"
+COMMANDS = (
+    (f"fuzz --engine {FAULTY} --seed 1 --max-findings 1", 1),
+    (f"run case.json --engine {ECHO} --engine {FAULTY}", 1),
+    (f"explain case.json --engine {FAULTY} --pairs", 1),
+    (f"replay FINDING case.json --engine {FAULTY}", 1),
+    (f"replay FINDING --engine {ECHO}", 0),
+    (f"variants case.json --engine {ADAPTIVE} --variant aqe=on --findings variants", 1),
+    (f"bisect VARIANT --engine {ADAPTIVE}", 1),
+    (f"matrix --engine {ECHO} --engine echo_engine:KnowsNothing --max-cases 3 --seed 1", 4),
+    ("conform echo_engine:KnowsNothing", 4),
+    ("new-engine my-engine", 0),
+    ("adopt FINDING", 0),
+    (f"shrink case.json --engine {FAULTY} -o small.json --quiet", 1),
+    ("export case.json --format sqllogictest", 0),
+    ("cases list case.json .mergecheck/findings", 0),
+    ("cases show case.json", 0),
+    ("cases diff case.json small.json", 1),
+    ("cases prune --duplicates", 0),
+    ("rules R-320", 0),
+    ("selfcheck --list --fault paths-not-encoded", 0),
+    (f"sequences --engine {ECHO} --max-sequences 1 --seed 1", 4),
+    ("concurrency --list", 0),
+    ("config show replay --profile ci", 0),
+    ("ci github", 0),
+    ("ci report old.json --github", 0),
+    ("compare old.json new.json", 1),
+)
+SHOWN_ELSEWHERE = {"doctor", "import", "scale"}
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_output_of_every_verb(
+    mergecheck: Mergecheck, folder: Path, columns: str, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    write_case(folder / "case.json")
+    (folder / "old.json").write_text(mergecheck("replay", "case.json", "--engine", ECHO, "--json").out)
+    (folder / "new.json").write_text(mergecheck("replay", "case.json", "--engine", FAULTY, "--json").out)
+    for command, code in COMMANDS:
+        words = [_place(word, folder) for word in command.split()]
+        ended = mergecheck(*words)
+        assert (command, ended.code) == (command, code), ended.err
+        assert _steady(f"{ended.out}--- stderr\n{ended.err}") == snapshot(name=f"{columns} {command}")
+
+
+def test_every_verb_is_shown() -> None:
+    known = set(VerbGroup("mergecheck").list_commands(None))
+    assert known == {command.split()[0] for command, _ in COMMANDS} | SHOWN_ELSEWHERE
+
+
+def _place(word: str, folder: Path) -> str:
+    """Find the file that an earlier command has saved."""
+    stores = {"FINDING": ".mergecheck/findings", "VARIANT": "variants"}
+    return str(next((folder / stores[word]).glob("*.json")).relative_to(folder)) if word in stores else word
+
+
+def _steady(text: str) -> str:
+    return re.sub(r"\b\d+(\.\d+)?( s|/s)\b", r"TIME\2", text)
