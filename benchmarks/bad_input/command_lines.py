@@ -41,7 +41,7 @@ _CALLS: tuple[tuple[str, ...], ...] = (
     (),
 )
 # Sound values would start a run of their own.
-_NUMBERS_THAT_RUN = {"0", " 5 ", "1_000", "\uff11\uff12", "9" * 400}
+_NUMBERS_THAT_RUN = {"0", "-0", " 5 ", "1_000", "\uff11\uff12", "9" * 400}
 _RUNS = {("rules", "--max-cases"), ("scale", "--seed"), ("scale", "--rows")}
 
 

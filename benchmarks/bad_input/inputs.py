@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from dataclasses import dataclass, field
@@ -159,11 +160,15 @@ def _sequence(seeds: _Seeds, chance: Random) -> BadInput:
 
 def _spec(seeds: _Seeds, chance: Random) -> BadInput:
     """Damage a spec so that nobody can take it for one: a sound one would start Spark."""
-    document = copy.deepcopy(chance.choice(seeds.specs))
+    sound = chance.choice(seeds.specs)
+    document = copy.deepcopy(sound)
     document.pop(chance.choice(list(document))) if chance.random() < 0.5 else document.update({"more": 1})
-    return BadInput(
-        kind="scale spec", arguments=("scale", "{folder}/spec.json"), files={"spec.json": damaged(document, chance)}
-    )
+    content = damaged(document, chance)
+    with contextlib.suppress(ValueError, RecursionError):
+        left = json.loads(content)
+        if isinstance(left, dict) and left.keys() == sound.keys():  # the damage has mended it
+            content = written({**left, "more": 1}).encode("utf-8", "surrogatepass")
+    return BadInput(kind="scale spec", arguments=("scale", "{folder}/spec.json"), files={"spec.json": content})
 
 
 def _deviations(seeds: _Seeds, chance: Random) -> BadInput:
