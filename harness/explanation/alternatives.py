@@ -151,7 +151,9 @@ def _ambiguous(case: Case, trace: Trace) -> Iterator[Alternative]:
     if source is None or matches is None or trace.statement is None or trace.statement.source_query is not None:
         return
     for word, choose in (("first", min), ("last", max)):
-        kept = {rid: choose(sid for sid, other in matches.pairs if other == rid) for _, rid in matches.pairs}
+        kept: dict[int, int] = {}
+        for sid, rid in matches.pairs:
+            kept[rid] = choose(sid, kept.get(rid, sid))
         lost = {sid for sid, rid in matches.pairs if kept[rid] != sid}
         if lost:
             rows = tuple(row for sid, row in enumerate(source.rows) if sid not in lost)

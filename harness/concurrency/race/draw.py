@@ -54,12 +54,19 @@ def draw_target(random: Random, *, properties: dict[str, str]) -> Target:
     )
 
 
-def draw_writers(random: Random, count: int) -> tuple[Writer, ...]:
-    """Draw writers that start together; the first is a merge."""
-    return tuple(
-        Writer(f"w{number}", _action(random, "merge" if number == 1 else random.choice(_OTHERS)))
-        for number in range(1, count + 1)
-    )
+def draw_writers(random: Random, count: int, *, most_compactions: int) -> tuple[Writer, ...]:
+    """Draw writers that start together; the first is a merge.
+
+    Args:
+        random: where they come from.
+        count: how many.
+        most_compactions: how many of them may compact; those beyond append.
+    """
+    kinds = ["merge", *(random.choice(_OTHERS) for _ in range(count - 1))]
+    compacting = [number for number, kind in enumerate(kinds) if kind == "compact"]
+    for number in compacting[most_compactions:]:
+        kinds[number] = "append"
+    return tuple(Writer(f"w{number}", _action(random, kind)) for number, kind in enumerate(kinds, 1))
 
 
 def _action(random: Random, kind: str) -> Action:

@@ -21,6 +21,11 @@ OWN_COMMIT_RULES = frozenset({"delta-rs"})
 """Those that decide for themselves whether a merge that changes no row makes a version."""
 
 
+COMPACTED_BY_ANOTHER = frozenset({"pyspark"})
+"""Those whose tables delta-rs compacts. Of two compactions at once, both of which commit in delta-rs
+(https://github.com/delta-io/delta-rs/pull/3982), each row is there twice: no fault of these engines."""
+
+
 def open_client(engine: str) -> Client:
     """Open a client of an engine; those on Spark share the Spark of this process, and have a session each.
 

@@ -14,7 +14,7 @@ from mergecheck.harness.concurrency.history import Ending, EndingKind, read_hist
 from mergecheck.harness.concurrency.judge import Judge
 from mergecheck.harness.concurrency.race.clients import AnswerKind
 from mergecheck.harness.concurrency.race.draw import draw_target, draw_writers
-from mergecheck.harness.concurrency.race.engines import IN_ONE_PROCESS, OWN_COMMIT_RULES
+from mergecheck.harness.concurrency.race.engines import COMPACTED_BY_ANOTHER, IN_ONE_PROCESS, OWN_COMMIT_RULES
 from mergecheck.harness.concurrency.race.hosts import Host, Task
 from mergecheck.harness.concurrency.scenario import Isolation
 from mergecheck.harness.delta.read import newest_version, read_actions
@@ -92,6 +92,7 @@ def run_race(options: RaceOptions, *, listener: Callable[[RaceReport], None] = l
     """
     report, random = RaceReport(options=options), Random(f"{options.seed}/race")  # noqa: S311 - a test case, no secret
     is_shared = options.engine in IN_ONE_PROCESS
+    most_compactions = 1 if options.engine in COMPACTED_BY_ANOTHER else options.num_writers
     threads = options.num_writers if is_shared else 1
     hosts = [Host(options.engine, threads) for _ in range(1 if is_shared else options.num_writers)]
     num_rounds = -(-options.num_steps // options.num_writers)
@@ -108,7 +109,7 @@ def run_race(options: RaceOptions, *, listener: Callable[[RaceReport], None] = l
                 write_target(target, path)
                 target = replace(target, properties={k: v for k, v in target.properties.items() if k != ISOLATION})
             left = options.num_steps - number * options.num_writers
-            writers = draw_writers(random, min(options.num_writers, left))
+            writers = draw_writers(random, min(options.num_writers, left), most_compactions=most_compactions)
             track = _Track(hosts=hosts, path=path, target=target, writers=writers, report=report, number=number)
             history = track.run(random, typical)
             typical = track.seconds or typical

@@ -224,6 +224,22 @@ def test_one_of_several_matches_may_win(rows: tuple[tuple[object, ...], ...], wo
     assert [one.reading for one in found] == [f"as if the {word} of several matches of a row won"]
 
 
+def test_many_matches_are_looked_at_once() -> None:
+    """Of 40,000 pairs of rows, looking at each once per pair took minutes."""
+    rows = tuple((number, "a") for number in range(200))
+    case = replace(
+        CASE,
+        target=replace(CASE.target, files=(rows,)),
+        source=Source(schema=SCHEMA, rows=rows),
+        sql="MERGE INTO target t USING source s ON TRUE WHEN MATCHED THEN DELETE",
+    )
+    by_reading = {one.reading: one.case for one in alternatives(case, evaluate(case).trace)}
+    for word, row in (("first", rows[0]), ("last", rows[-1])):
+        source = by_reading[f"as if the {word} of several matches of a row won"].source
+        assert source is not None
+        assert source.rows == (row,)
+
+
 def test_nothing_is_named_that_does_not_agree() -> None:
     """An engine with rows of its own is no alternative; an engine that agrees needs none."""
     strange = check_case(CASE, _Strange(CASE.sql))
