@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 CANARY = "CANARY-7f3a"
 CANARY_VARIABLE = "MERGECHECK_CANARY"
-NUM_MUTATIONS = 400
+NUM_MUTATIONS = 800
 SEED = 20261124  # the corpus is the same in every run
 
 
@@ -22,6 +22,9 @@ class Place:
     table: str
     file: str
     made: str
+
+
+NOWHERE = Place(table="/nowhere/table", file="/nowhere/file", made="/nowhere/made")
 
 
 def relations(place: Place) -> list[str]:
@@ -118,13 +121,18 @@ def cases(place: Place) -> Iterator[dict[str, Any]]:
 
 
 def mutated(place: Place) -> Iterator[dict[str, Any]]:
-    """Spell attacks otherwise: case, quotes, comments, spaces, brackets, queries around them, one token elsewhere."""
-    seeds = [case for case in cases(place) if "conf" not in case and case["sql"] != _INSERT]
+    """Spell attacks otherwise: case, quotes, comments, spaces, brackets, queries around them, one token elsewhere.
+
+    Mutations are of attacks on ``NOWHERE``, so that those on any place are the same.
+    """
+    seeds = [case for case in cases(NOWHERE) if "conf" not in case and case["sql"] != _INSERT]
     chance = random.Random(SEED)
     for number in range(NUM_MUTATIONS):
         case = dict(chance.choice(seeds))
-        for _ in range(chance.randint(1, 3)):
+        for _ in range(chance.randint(1, 4)):
             case["sql"] = chance.choice(MUTATIONS)(case["sql"], chance)
+        for name in ("table", "file", "made"):
+            case["sql"] = case["sql"].replace(getattr(NOWHERE, name), getattr(place, name))
         yield case | {"id": f"mutation-{number}"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.bad_input.attacks import Place, cases
+from benchmarks.bad_input.attacks import NOWHERE, cases
 from benchmarks.bad_input.command_lines import bad_flags
 from benchmarks.bad_input.documents import damaged, damaged_text, written
 from benchmarks.bad_input.hostile_values import PATTERNS, TEXTS, json_value
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ENGINE = ("--engine", "duckdb")
 REGRESS = Path(__file__).parents[2] / "tests" / "regress"
-_PLACE = Place(table="/nowhere/table", file="/nowhere/file", made="/nowhere/made")
 
 _SETTINGS = (
     *("mergecheck.variant", "mergecheck.source", "void_columns", "duckdb.x", "spark.sql.session.timeZone"),
@@ -86,7 +85,7 @@ class _Seeds:
         drawn = sequences(1, num_steps=4)
         specs = [make_spec(shape=shape.name, rows=100, files=None, seed=7).to_json() for shape in SHAPES]
         return cls(
-            cases=(*saved, *cases(_PLACE)),
+            cases=(*saved, *cases(NOWHERE)),
             sequences=tuple(json.loads(dump_sequence(next(drawn))) for _ in range(20)),
             specs=tuple(map(json.loads, specs)),
             table=sound_table(),

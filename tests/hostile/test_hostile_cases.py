@@ -67,7 +67,7 @@ def test_every_attack_is_refused_in_one_line(place: Place) -> None:
 def test_mutations_that_pass_read_and_call_nothing(place: Place) -> None:
     """A mutation may hide an attack in a string or a comment, where it is none. Most are refused."""
     passed = [document["sql"] for document in mutated(place) if refused(document) is None]
-    assert len(passed) < 40
+    assert 0 < len(passed) < 40
     for sql in passed:
         plain = without_strings_and_comments(sql).lower()
         assert not any(word in plain for word in ("java_method", "reflect", "transform", "text.", "delta.", "read_"))
@@ -111,7 +111,11 @@ def test_columns_may_be_called_like_functions() -> None:
 
 @pytest.mark.parametrize(
     "engine",
-    ["duckdb", "delta-rs", *(pytest.param(name, marks=pytest.mark.spark) for name in ("pyspark", "delta-spark"))],
+    [
+        *("duckdb", "delta-rs"),
+        *(pytest.param(name, marks=pytest.mark.spark) for name in ("pyspark", "delta-spark")),
+        *(pytest.param(name, marks=pytest.mark.packaging) for name in ("postgres", "sail")),
+    ],
 )
 def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path: Path) -> None:
     """All attacks, their mutations and one harmless case are replayed in a process that is watched."""
