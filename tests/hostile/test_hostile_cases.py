@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, Place, cases, mutated
+from benchmarks.bad_input.attacks import CANARY, CANARY_VARIABLE, NOWHERE, Place, cases, mutated
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.errors import UserInputError
@@ -64,9 +64,9 @@ def test_every_attack_is_refused_in_one_line(place: Place) -> None:
     assert len(found) > 250
 
 
-def test_mutations_that_pass_read_and_call_nothing(place: Place) -> None:
-    """A mutation may hide an attack in a string or a comment, where it is none. Most are refused."""
-    passed = [document["sql"] for document in mutated(place) if refused(document) is None]
+def test_mutations_that_pass_read_and_call_nothing() -> None:
+    """A mutation may hide an attack in a comment, or make names of columns of it. Most are refused."""
+    passed = [document["sql"] for document in mutated(NOWHERE) if refused(document) is None]
     assert 0 < len(passed) < 40
     for sql in passed:
         plain = without_strings_and_comments(sql).lower()
