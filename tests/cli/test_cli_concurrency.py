@@ -48,3 +48,15 @@ def test_counters_of_delta_rs_lose_no_update(mergecheck: Mergecheck) -> None:
     found = ended.json
     assert found["merges"] == 6
     assert found["final_value"] == found["commits"] > 0
+
+
+def test_a_race_of_delta_rs_with_kills_equals_serial_orders(mergecheck: Mergecheck) -> None:
+    """In each of two rounds one of two processes is killed, at whatever time."""
+    ended = mergecheck(
+        *("concurrency", "--engine", "delta-rs", "--writers", "2", "--steps", "4", "--kills", "100", "--seed", "1"),
+        "--json",
+    )
+    assert ended.code == 0, ended.out
+    found = ended.json
+    assert (found["rounds"], found["kills"], found["findings"]) == (2, 2, [])
+    assert sum(found["endings"].values()) == 4
