@@ -35,6 +35,7 @@ class Feature(Enum):
     INSERT = "insert", 70
     BY_SOURCE_UPDATE = "not-matched-by-source-update", 50
     BY_SOURCE_DELETE = "not-matched-by-source-delete", 44
+    BY_SOURCE_ALONE = "by-source-clauses-alone", 4
     SEVERAL_CLAUSES = "several-clauses-of-a-kind", 40
     CONDITIONS = "conditions", 62
     STAR = "star-actions", 50
@@ -49,10 +50,10 @@ class Feature(Enum):
     NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 12
+    AMBIGUOUS = "ambiguous-matches", 15
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
     EMPTY_TARGET = "empty-target", 7
-    EMPTY_SOURCE = "empty-source", 7
+    EMPTY_SOURCE = "empty-source", 8
     ALL_MATCHED = "all-rows-match", 5
     # ON
     SEVERAL_KEYS = "several-keys", 25
@@ -62,8 +63,8 @@ class Feature(Enum):
     TARGET_ONLY_ON = "target-only-part-of-on", 20
     SOURCE_ONLY_ON = "source-only-part-of-on", 18
     ONE_SIDED_ON = "one-sided-on", 8
-    CONSTANT_ON = "constant-on", 4
-    FILE_PRUNING = "file-pruning", 37
+    CONSTANT_ON = "constant-on", 5
+    FILE_PRUNING = "file-pruning", 42
     KEY_RANGES = "key-ranges", 14
     SELF_MERGE = "self-merge", 8
     # table
@@ -104,8 +105,8 @@ class Feature(Enum):
     LEGACY_POLICY = "legacy-store-assignment", 8
     STRICT_POLICY = "strict-store-assignment", 7
     NOT_NULL = "not-null-columns", 26
-    NOT_NULL_FIELDS = "not-null-fields", 60
-    CHECKS = "check-constraints", 30
+    NOT_NULL_FIELDS = "not-null-fields", 80
+    CHECKS = "check-constraints", 36
     COLUMN_DEFAULTS = "column-defaults", 20
     GENERATED_COLUMNS = "generated-columns", 20
     VIOLATIONS = "constraint-violations", 42
@@ -133,13 +134,14 @@ NEEDS = MappingProxyType(
     {
         _F.LAYOUT_AMBIGUITY: (_F.AMBIGUOUS, _F.FILE_PRUNING, _F.MATCHED_UPDATE),
         _F.AMBIGUOUS_UNMATCHED: (_F.AMBIGUOUS, _F.BY_SOURCE_UPDATE),
+        _F.BY_SOURCE_ALONE: (_F.BY_SOURCE_UPDATE,),
         _F.LONE_DELETE: (_F.MATCHED_DELETE, _F.DUPLICATE_SOURCE_KEYS),
         _F.AMBIGUOUS: (_F.DUPLICATE_SOURCE_KEYS, _F.CONDITIONS),
         _F.FILE_PRUNING: (_F.CONDITIONS, _F.SEVERAL_FILES, _F.NULL_VALUES),
         _F.LONG_TEXTS: (_F.FILE_PRUNING,),
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
         _F.PARTIAL_VALUES: (_F.EXPLICIT,),
-        _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT, _F.MATCHED_UPDATE),
+        _F.NESTED_UPDATE: (_F.NESTED_TYPES, _F.EXPLICIT),
         _F.COLUMN_DEFAULTS: (_F.EXPLICIT, _F.PARTIAL_INSERT),
         _F.UNUSUAL_SCHEMAS: (_F.SCHEMA_EVOLUTION, _F.STAR),
     }
@@ -151,6 +153,10 @@ CONFLICTS = MappingProxyType(
         # only a merge with nothing but MATCHED clauses skips files by their conditions
         _F.LAYOUT_AMBIGUITY: (
             *(_F.INSERT, _F.BY_SOURCE_UPDATE, _F.BY_SOURCE_DELETE, _F.LONE_DELETE, _F.INVALID, _F.NO_STATISTICS),
+        ),
+        _F.BY_SOURCE_ALONE: (
+            *(_F.INSERT, _F.MATCHED_UPDATE, _F.MATCHED_DELETE, _F.LONE_DELETE, _F.LAYOUT_AMBIGUITY),
+            *(_F.FILE_PRUNING, _F.KEY_RANGES),
         ),
         # a sole unconditional DELETE allows several matches
         _F.AMBIGUOUS: (_F.LONE_DELETE,),

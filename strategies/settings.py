@@ -57,14 +57,13 @@ def draw_session_settings(draw: DrawFn, features: frozenset[Feature]) -> dict[st
         if chance(draw, _PERCENT):
             conf[MATERIALIZE] = draw(_MATERIALIZE_MODES)
         conf |= {name: "false" for name in _SWITCHES if chance(draw, _PERCENT)}
-    if Feature.SCHEMA_EVOLUTION in features:
-        if chance(draw, 40):
-            conf[AUTO_MERGE] = "true"
-        if Feature.NESTED_TYPES in features and chance(draw, 35):
-            # the second has the first's value unless it is set
-            both = (PRESERVE_NULL_STRUCTS, PRESERVE_ON_STAR)
-            names = draw(st.sampled_from((both[:1], both[1:], both)))
-            conf |= {name: draw(st.sampled_from(("false", "true"))) for name in names}
+    if Feature.SCHEMA_EVOLUTION in features and chance(draw, 40):
+        conf[AUTO_MERGE] = "true"
+    if Feature.NESTED_TYPES in features and chance(draw, 35 if Feature.SCHEMA_EVOLUTION in features else 8):
+        # the second has the first's value unless it is set
+        both = (PRESERVE_NULL_STRUCTS, PRESERVE_ON_STAR)
+        names = draw(st.sampled_from((both[:1], both[1:], both)))
+        conf |= {name: draw(st.sampled_from(("false", "true"))) for name in names}
     if Feature.LEGACY_POLICY in features:
         conf[POLICY] = "LEGACY"
         if chance(draw, 4):

@@ -59,7 +59,7 @@ _FAULTS: tuple[tuple[int, str, tuple[Break, ...]], ...] = (
     ),
     (2, "R-117", (conditions.wrong_side,)),
     (6, "R-118", (conditions.ambiguous,)),
-    (1, "R-119", (assignments.source_on_the_left,)),
+    (2, "R-119", (assignments.source_on_the_left,)),
     (1, "R-107", (conditions.early_unconditional,)),
     (4, "R-130", (conditions.condition_of("RAND() < 2"),)),
     (3, "R-131", (conditions.condition_of("COUNT({column}) > 0"),)),

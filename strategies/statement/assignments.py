@@ -43,7 +43,7 @@ def draw_set_list(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignm
     ]
     if Feature.EXPRESSIONS in features and (swap := _swap(draw, scope, columns, schemas)):
         return swap
-    chosen = list(draw_some(draw, columns))
+    chosen = list(columns if chance(draw, 15) else draw_some(draw, columns))
     nested = [column for column in columns if isinstance(column.type, StructType) and column not in chosen]
     if Feature.NESTED_UPDATE in features and nested and chance(draw, _PATHS_PERCENT):
         chosen += nested

@@ -12,7 +12,7 @@ from mergecheck.reference.types.data_types import INT
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.expression.conditions import TRUTH_VALUES, conditions_over
 from mergecheck.strategies.expression.file_predicates import draw_file_predicate
-from mergecheck.strategies.expression.scopes import draw_reference, same_class
+from mergecheck.strategies.expression.scopes import draw_constant, draw_reference, same_class
 from mergecheck.strategies.features import Feature
 from mergecheck.strategies.profile import uses
 from mergecheck.strategies.syntax import expressions as e
@@ -47,7 +47,7 @@ def draw_on_condition(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnF
         (_candidate(scope, e.Side.TARGET, target), _candidate(scope, e.Side.SOURCE, source))
         for target, source in schemas.keys
     ]
-    form = draw(st.sampled_from(_forms(scope.features, keys)))
+    form = draw(st.sampled_from(_forms(scope.features)))
     condition = _main(draw, scope, keys, form)
     if uses(draw, scope.features, Feature.TARGET_ONLY_ON):
         condition = e.And(condition, draw(conditions_over(scope.of_side(e.Side.TARGET), depth=1)))
@@ -58,10 +58,10 @@ def draw_on_condition(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[OnF
     return form, condition
 
 
-def _forms(features: frozenset[Feature], keys: list[tuple[Candidate, Candidate]]) -> list[OnForm]:
+def _forms(features: frozenset[Feature]) -> list[OnForm]:
     forms = {
         Feature.NULL_SAFE_ON: (OnForm.NULL_SAFE, OnForm.NULL_SAFE),
-        Feature.KEY_EXPRESSION_ON: (OnForm.KEY_EXPRESSION, OnForm.KEY_EXPRESSION) if _summable(keys) else (),
+        Feature.KEY_EXPRESSION_ON: (OnForm.KEY_EXPRESSION, OnForm.KEY_EXPRESSION),
         Feature.NON_EQUI_ON: (OnForm.NON_EQUI, OnForm.NON_EQUI, OnForm.EITHER),
         Feature.KEY_RANGES: (OnForm.NULL_SAFE, OnForm.NULL_SAFE, OnForm.EITHER),
         Feature.ONE_SIDED_ON: (OnForm.TARGET_SIDE, OnForm.SOURCE_SIDE),
@@ -79,9 +79,8 @@ def _main(draw: DrawFn, scope: Scope, keys: list[tuple[Candidate, Candidate]], f
         return draw(conditions_over(scope.of_side(e.Side.SOURCE), depth=1))
     first, rest = keys[0], keys[1:]
     if form is OnForm.KEY_EXPRESSION:
-        first = next(pair for pair in keys if _summable([pair]))
-        rest = [pair for pair in keys if pair is not first]
-        return _joined(_shifted(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
+        computed = _shifted if _summable([first]) and chance(draw, 60) else _filled
+        return _joined(computed(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
     if form is OnForm.NON_EQUI:
         return _joined(_unequal(draw, scope, first), [_equality(draw, scope, pair) for pair in rest])
     if form is OnForm.EITHER:
@@ -125,6 +124,14 @@ def _shifted(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> e
     target, source = (draw_reference(draw, scope, candidate) for candidate in pair)
     shifted = e.Sum(left=source, right=_ONE, minus=draw(st.booleans()))
     return e.Comparison(e.Operator.EQUAL, target, shifted)
+
+
+def _filled(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> e.Expression:
+    """Draw ``COALESCE(t.id, 7) = COALESCE(s.id, 7)``, which lets NULL match NULL without ``<=>``."""
+    left, right = (
+        e.Coalesce(draw_reference(draw, scope, candidate), draw_constant(draw, scope, candidate)) for candidate in pair
+    )
+    return e.Comparison(e.Operator.EQUAL, left, right)
 
 
 def _unequal(draw: DrawFn, scope: Scope, pair: tuple[Candidate, Candidate]) -> e.Expression:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Statement
     from mergecheck.strategies.table.rows import Tables
 
-_ROUSED_PERCENT = 90
+_ROUSED_PERCENT = 88
 
 
 def match_matrix(

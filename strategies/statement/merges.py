@@ -145,7 +145,7 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
     if Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features)):
         bare = replace(last, condition=None)
         # now and then a quotient divides by zero, and the merge fails
-        last = bare if chance(draw, 15) else guarded(bare)
+        last = bare if chance(draw, 25) else guarded(bare)
     return (*clauses[:-1], last)
 
 
@@ -193,7 +193,7 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
 def _null_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
     if _only_inserts(features):
         return 60
-    return 45 if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features else 20
+    return 60 if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features else 20
 
 
 def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:

@@ -68,7 +68,7 @@ def draw_source_query(
         listed = "*" if draw(st.booleans()) else ", ".join(reversed(names))
         where = "" if schemas.self_filter is None else f" WHERE {expression_text(schemas.self_filter, Aliases())}"
         return SourceQuery(text=f"SELECT {listed} FROM target{where}")
-    if _can_be_written(schemas.source, tables.source) and chance(draw, 50):
+    if _can_be_written(tables.source) and chance(draw, 50):
         # the query reads no table; the source has the columns and no rows
         return SourceQuery(text=_constant_query(draw, schemas.source, tables.source), columns=schemas.source)
     outputs = [_output(draw, number, column) for number, column in enumerate(schemas.source)]
@@ -101,10 +101,10 @@ def _behind(row: Sequence[object], outputs: Sequence[_Output]) -> Row:
     )
 
 
-def _can_be_written(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
+def _can_be_written(rows: Sequence[Row]) -> bool:
     """Tell whether there are few rows, at least one, with a constant for each cell."""
     few = 0 < len(rows) <= _MAX_CONSTANT_ROWS
-    return few and not any(c.nested for c in columns) and all(writable(cell) for row in rows for cell in row)
+    return few and all(writable(cell) for row in rows for cell in row)
 
 
 def _constant_query(draw: DrawFn, columns: Sequence[Column], rows: Sequence[Row]) -> str:

@@ -88,7 +88,7 @@ def draw_void(draw: DrawFn, features: frozenset[Feature], statement: Statement, 
     The refusal needs a setting, see ``mergecheck.strategies.settings.DROP_NULL_COLUMNS``.
     """
     adds = Feature.SCHEMA_EVOLUTION in features and any(clause.star for clause in statement.clauses)
-    if not adds or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=20):
+    if not adds or not uses(draw, features, Feature.UNUSUAL_SCHEMAS, percent=35):
         return None
     return _with_columns(source, {Field("nothing", VOID): None})
 

@@ -18,7 +18,10 @@ from mergecheck.reference.types.data_types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    ArrayType,
     DecimalType,
+    MapType,
+    StructType,
 )
 
 if TYPE_CHECKING:
@@ -31,19 +34,25 @@ _LEAST_BIGINT = -(2**63)
 def writable(value: Value) -> bool:
     """Tell whether a value can stand in SQL text without a layer below reading something else.
 
-    A NUL character ends strings in some clients, and ``${`` starts Spark's variable substitution.
+    A NUL character ends strings in some clients, and ``${`` starts Spark's variable substitution. An array or a map
+    without members has no type of its own.
     """
+    if isinstance(value, tuple):
+        return bool(value) and all(map(writable, value))
     return not isinstance(value, str) or ("\0" not in value and "${" not in value)
 
 
 def literal(value: Value, data_type: DataType | None) -> str:
-    """Write a constant of an atomic or decimal type as Spark SQL.
+    """Write a constant as Spark SQL.
 
     Raises:
-        ValueError: for nested types, which have no literals here.
+        ValueError: for a value that is not of the type.
     """
     if value is None:
         return "NULL" if data_type is None else f"CAST(NULL AS {data_type.ddl()})"
+    if isinstance(data_type, StructType | ArrayType | MapType):
+        # the constructors alone would say that no member is NULL
+        return f"CAST({_constructed(value, data_type)} AS {data_type.ddl()})"
     if data_type == BOOLEAN:
         return "TRUE" if value else "FALSE"
     if data_type in INTEGER_BITS:
@@ -57,6 +66,22 @@ def literal(value: Value, data_type: DataType | None) -> str:
     if data_type == BINARY:
         return f"X'{value.hex().upper()}'"
     return _moment(value, data_type)
+
+
+def _constructed(value: Value, data_type: StructType | ArrayType | MapType) -> str:
+    match data_type:
+        case StructType(fields):
+            parts = [
+                part
+                for field, member in zip(fields, value, strict=True)
+                for part in (_string(field.name), literal(member, field.type))
+            ]
+            return f"named_struct({', '.join(parts)})"
+        case ArrayType(element):
+            return f"array({', '.join(literal(member, element) for member in value)})"
+        case MapType(key, item):
+            pairs = [part for one, other in value for part in (literal(one, key), literal(other, item))]
+            return f"map({', '.join(pairs)})"
 
 
 def _integer(value: int, data_type: DataType) -> str:

@@ -37,7 +37,7 @@ _TYPED_KEYS: tuple[t.DataType, ...] = (
     t.SMALLINT,
     t.BINARY,
 )
-_SECOND_TYPES = st.sampled_from((t.STRING, t.INT, t.BIGINT))
+_SECOND_TYPES = st.sampled_from((t.STRING, t.INT, t.BIGINT, t.DATE, t.TIMESTAMP))
 _PARTITIONABLE = (
     t.STRING,
     t.INT,
@@ -136,7 +136,7 @@ def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column
         types = st.sampled_from(STRUCTS if Feature.NESTED_UPDATE in features else (*TYPES, *STRUCTS))
         columns.append(Column(name="n", type=draw(types), domain=Domain.WIDE))
         if chance(draw, 30):
-            columns.append(Column(name="m", type=draw(types), domain=Domain.WIDE))
+            columns.append(Column(name="m", type=draw(st.sampled_from((*TYPES, *STRUCTS))), domain=Domain.WIDE))
     return tuple(columns)
 
 

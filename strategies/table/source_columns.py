@@ -26,6 +26,7 @@ _EXTRA: tuple[t.DataType, ...] = (t.INT, t.STRING, t.BOOLEAN)
 _EXTRA_NESTED: tuple[t.DataType, ...] = (
     t.StructType((t.Field("a", t.INT), t.Field("b", t.STRING))),
     t.ArrayType(t.StructType((t.Field("a", t.INT),))),
+    t.MapType(t.STRING, t.INT),
 )
 _OTHER_DECIMALS: dict[t.DataType, tuple[t.DataType, ...]] = {
     t.DecimalType(10, 2): (t.DecimalType(9, 1), t.DecimalType(10, 4), t.DecimalType(8, 0), t.DecimalType(9, 2))

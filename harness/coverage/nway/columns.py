@@ -19,14 +19,23 @@ if TYPE_CHECKING:
 TARGET, SOURCE = "target", "source"
 
 
-def named_columns(e: Evidence, *expressions: exp.Expr) -> Iterator[tuple[str, Field]]:
-    """Go through the columns that expressions name, with their tables; names without a qualifier mean either table."""
+def named_columns(
+    e: Evidence, *expressions: exp.Expr, sides: tuple[str, ...] = (TARGET, SOURCE)
+) -> Iterator[tuple[str, Field]]:
+    """Go through the columns that expressions name, with their tables.
+
+    Args:
+        e: the case.
+        expressions: where the names are.
+        sides: the tables that the expressions see (R-115); a name without a qualifier means any of them.
+    """
     if e.statement is None or e.source_schema is None:
         return
-    qualifiers = {
+    names = {
         TARGET: (e.statement.target_alias or e.statement.target).lower(),
         SOURCE: (e.statement.source_alias or e.statement.source).lower(),
     }
+    qualifiers = {side: names[side] for side in sides}
     columns = {TARGET: e.case.target.schema.columns, SOURCE: e.source_schema.columns}
     for expression in expressions:
         for node in expression.find_all(exp.Column):

@@ -74,6 +74,16 @@ PAIRS: tuple[Impossible, ...] = (
     ),
     _never("only an UPDATE assigns fields", ("clauses", ("insert",)), ("assignment", ("field",))),
     _never(
+        "an INSERT clause cannot read the target (R-115)",
+        ("clauses", ("insert",)),
+        ("value", ("target column", "expression over both")),
+    ),
+    _never(
+        "only a MATCHED clause reads both tables (R-115)",
+        ("clauses", ("insert, by source",)),
+        ("value", ("expression over both",)),
+    ),
+    _never(
         "an INSERT clause assigns",
         ("clauses", ("insert", "matched, insert", "insert, by source", "all three")),
         ("assignment", ("none",)),
@@ -213,6 +223,11 @@ PAIRS: tuple[Impossible, ...] = (
         ("result", ("path A",)),
         ("order", ("delete before update", "update before delete", "kinds interleaved")),
     ),
+    _never(
+        "the path of merges with nothing but inserts",
+        ("result", ("path A",)),
+        ("value", ("target column", "expression over both")),
+    ),
     _never("the setting turns the path off", ("result", ("path A",)), ("setting", ("optimizeInsertOnlyMerge",))),
     # on path C a file with matches may be skipped by the clauses' conditions (R-421); on path B there is an INSERT
     _never(
@@ -229,9 +244,14 @@ PAIRS: tuple[Impossible, ...] = (
     ),
     _never("a changed row touches a file", ("result", ("path B", "path C")), ("change", _CHANGED_TARGET)),
     _never(
-        "a changed row touches a file",
-        ("result", ("path B", "path C")),
-        ("condition of target rows", ("TRUE", "no condition")),
+        "with a BY SOURCE clause every file with rows is touched (R-410)",
+        ("result", ("path B", "path C", "only inserts")),
+        ("condition of target rows", _ANY),
+    ),
+    _never(
+        "with a BY SOURCE clause every file with rows is touched (R-410)",
+        ("change", ("nothing",)),
+        ("condition of target rows", ("FALSE", "NULL")),
     ),
     _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("action", _INSERT)),
     _never(
@@ -276,5 +296,76 @@ PAIRS: tuple[Impossible, ...] = (
 )
 """For pairs; a three that holds one of these is impossible, too."""
 
-THREES: tuple[Impossible, ...] = ()
+_MEET = ("one to one", "source row with several targets", "ambiguous")
+_BOTH_HAVE_ROWS = (*_MEET, "NULL in ON", "none")
+
+THREES: tuple[Impossible, ...] = (
+    _never(
+        "with a BY SOURCE clause every file with rows is touched (R-410)",
+        ("clauses", ("some by source", "all three")),
+        ("match", _BOTH_HAVE_ROWS),
+        ("result", ("only inserts",)),
+    ),
+    _never(
+        "with a BY SOURCE clause every file with rows is touched (R-410)",
+        ("clauses", ("some by source", "all three")),
+        ("layout", ("one file", "files")),
+        ("result", ("only inserts",)),
+    ),
+    _never(
+        "a matched pair touches a file (R-410)",
+        ("clauses", ("matched, insert",)),
+        ("match", _MEET),
+        ("result", ("only inserts",)),
+    ),
+    _never(
+        "without a matched pair or a BY SOURCE clause no file is touched (R-410)",
+        ("clauses", ("matched", "insert", "matched, insert")),
+        ("match", ("none", "empty table")),
+        ("result", ("rewrites",)),
+    ),
+    _never(
+        "a merge that only inserts rewrites if a setting turns its own path off",
+        ("clauses", ("insert",)),
+        ("setting", ("none",)),
+        ("result", ("rewrites",)),
+    ),
+    _never(
+        "ambiguous rows are allowed without a condition only (R-320)",
+        ("condition of pairs", _TRUTHS),
+        ("match", ("ambiguous",)),
+        ("result", ("rewrites",)),
+    ),
+    _never(
+        "ambiguous rows are allowed by a sole DELETE or on path A only (R-320)",
+        ("clauses", ("insert",)),
+        ("match", ("ambiguous",)),
+        ("result", ("rewrites",)),
+    ),
+    _never(
+        "a MATCHED clause without a pair evaluates nothing",
+        ("clauses", ("matched",)),
+        ("match", ("none", "empty table")),
+        ("result", ("failed",)),
+    ),
+    _never(
+        "three kinds of rows need three kinds of clauses",
+        ("clauses", ("some by source",)),
+        ("condition of pairs", _ANY),
+        ("condition of source rows", _ANY),
+    ),
+    *(
+        _never(
+            "one table is empty, and the rows are of the other",
+            ("condition of source rows", _ANY),
+            ("match", ("empty table",)),
+            part,
+        )
+        for part in (
+            ("result", ("rewrites",)),
+            ("layout", ("one file", "files")),
+            ("condition of target rows", _ANY),
+        )
+    ),
+)
 """What is impossible only if three come together."""

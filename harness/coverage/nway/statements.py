@@ -24,6 +24,7 @@ _KINDS = {
     (Kind.NOT_MATCHED, Kind.NOT_MATCHED_BY_SOURCE): "insert, by source",
     tuple(Kind): "all three",
 }
+_SEES = {Kind.MATCHED: (TARGET, SOURCE), Kind.NOT_MATCHED: (SOURCE,), Kind.NOT_MATCHED_BY_SOURCE: (TARGET,)}
 _LONG = "spark.databricks.delta."
 # settings that take any text
 _FREE = ("commitInfo.userMetadata", "write.txnAppId", "write.txnVersion")
@@ -75,12 +76,13 @@ def assignments(e: Evidence) -> Iterator[str]:
 
 def values(e: Evidence) -> Iterator[str]:
     """Say what the assigned values are made of."""
-    for value in e.values():
-        sides = {side for side, _ in named_columns(e, value)}
-        if isinstance(value, exp.Column):
-            yield f"{'both' if len(sides) > 1 else next(iter(sides), 'no')} column"
-        else:
-            yield "expression over both" if len(sides) > 1 else "expression" if sides else "constant"
+    for clause in e.written():
+        for value in (assignment.value for assignment in clause.assignments):
+            sides = {side for side, _ in named_columns(e, value, sides=_SEES[clause.kind])}
+            if isinstance(value, exp.Column):
+                yield f"{next(iter(sides), 'no')} column"
+            else:
+                yield "expression over both" if len(sides) > 1 else "expression" if sides else "constant"
 
 
 def on_parts(e: Evidence) -> Iterator[str]:

@@ -22,6 +22,9 @@ from mergecheck.reference.types.data_types import (
     TINYINT,
     ArrayType,
     DecimalType,
+    Field,
+    MapType,
+    StructType,
 )
 from mergecheck.strategies.syntax.expressions import (
     NULL,
@@ -86,14 +89,26 @@ def test_literals_are_typed_and_escaped(value: Value, data_type: DataType | None
     assert literal(value, data_type) == expected
 
 
-def test_nested_types_have_no_literal() -> None:
-    """A constant array is refused with the way out, not written as something else."""
-    with pytest.raises(ValueError, match=r"ARRAY<INT> has no literal.*IS NULL"):
-        literal((1, 2), ArrayType(INT))
+@pytest.mark.parametrize(
+    ("value", "data_type", "expected"),
+    [
+        ((1, None), ArrayType(INT), "CAST(array(1, CAST(NULL AS INT)) AS ARRAY<INT>)"),
+        ((("a", 1),), MapType(STRING, INT), "CAST(map('a', 1) AS MAP<STRING, INT>)"),
+        (
+            (1, (2,)),
+            StructType((Field("a", INT), Field("b'", ArrayType(INT)))),
+            "CAST(named_struct('a', 1, 'b\\'', CAST(array(2) AS ARRAY<INT>)) AS STRUCT<a: INT, `b'`: ARRAY<INT>>)",
+        ),
+    ],
+)
+def test_nested_constants_have_the_type_of_their_column(value: object, data_type: DataType, expected: str) -> None:
+    """The cast says that members may be NULL."""
+    assert literal(value, data_type) == expected
 
 
 def test_values_that_text_cannot_carry_are_not_writable() -> None:
-    """NUL and Spark's variable substitution never reach SQL text."""
+    """NUL and Spark's variable substitution never reach SQL text; an array without members has no type."""
+    assert [writable(value) for value in ((), (1, "${x}"), (("a", 1),))] == [False, False, True]
     assert [writable(value) for value in ("a", "a\0", "${x}", "$x", b"\0", 1)] == [True, False, False, True, True, True]
 
 

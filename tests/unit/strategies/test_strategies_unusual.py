@@ -196,7 +196,7 @@ def test_array_functions_take_arrays_of_one_type() -> None:
 def test_a_field_that_only_the_source_has_is_assigned(by_source: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """Unqualified or by the source's alias, never by the target's (R-231, R-233)."""
     seen = 0
-    for each in drawn(Feature.SCHEMA_EVOLUTION, Feature.NESTED_UPDATE, number=120):
+    for each in drawn(Feature.SCHEMA_EVOLUTION, Feature.NESTED_UPDATE, number=240):
         types = {column.name.lower(): column.type for column in each.merge.schemas.target}
         for clause in each.merge.statement.clauses:
             for assigned in clause.assignments:
