@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -32,6 +34,8 @@ class Capabilities:
         own_settings: settings of this project's merge that the engine knows; variants try those.
         conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
             each, simplest first; they change how a merge runs, never what it must answer.
+        several_matches: what the engine makes by design of a target row that several source rows match, if that is not
+            what R-320 says; the reference then predicts that.
     """
 
     rows: bool = True
@@ -46,6 +50,7 @@ class Capabilities:
     features_off: frozenset[str] = frozenset()
     conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_settings: frozenset[str] = frozenset()
+    several_matches: SeveralMatches = SeveralMatches.REFUSED
 
 
 @runtime_checkable

@@ -85,18 +85,19 @@ def _asks_spark(engine: Engine, expressions: Expressions) -> bool:
 
 
 def reference_for(engine: Engine, expressions: Expressions = Expressions.AUTO) -> MergeReference:
-    """Make the reference for an engine: what evaluates expressions for it depends on where the engine runs.
+    """Make the reference for an engine: by its rules, and what evaluates expressions depends on where it runs.
 
     Args:
         engine: the system under test. If it is on Spark in this process, its Spark is used, in sessions of its own.
         expressions: what evaluates expressions.
     """
+    several_matches = engine.capabilities.several_matches
     if not _asks_spark(engine, expressions):
-        return MergeReference()
+        return MergeReference(several_matches=several_matches)
     from mergecheck.harness.spark_values.evaluator import SparkEvaluator  # noqa: PLC0415 - it imports PySpark, which takes its time
 
     evaluator = SparkEvaluator(engine.session) if isinstance(engine, SparkSessionEngine) else SparkEvaluator()
-    return MergeReference(evaluator, expressions is Expressions.SPARK)
+    return MergeReference(evaluator, expressions is Expressions.SPARK, several_matches)
 
 
 def rerun_on(

@@ -52,28 +52,35 @@ class MergeReference:
         evaluator: is asked for the values of expressions and the rows of source queries that have no translation to
             DuckDB; without one, such a case is unsupported.
         always: ask it for every expression and source query.
+        several_matches: what is made of a target row that several source rows match; other than R-320 says to
+            predict a merge that is not Delta's.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None, always: bool = False) -> None:  # noqa: FBT001, FBT002 - for pickle
+    def __init__(
+        self,
+        evaluator: Evaluator | None = None,
+        always: bool = False,  # noqa: FBT001, FBT002 - for pickle
+        several_matches: SeveralMatches = SeveralMatches.REFUSED,
+    ) -> None:
         """Open a DuckDB without an optimizer, so that no mistake of an optimizer reaches the oracle."""
         self._evaluator = evaluator
         self._always = always
+        self._several_matches = several_matches
         self._database = duckdb.connect(":memory:")
         self._database.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_optimizer = false; SET threads = 1")
 
-    def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool]]:
+    def __reduce__(self) -> tuple[type[MergeReference], tuple[Evaluator | None, bool, SeveralMatches]]:
         """Pickle what makes another one."""
-        return MergeReference, (self._evaluator, self._always)
+        return MergeReference, (self._evaluator, self._always, self._several_matches)
 
     def evaluate(
-        self, case: Case, *, several_matches: SeveralMatches = SeveralMatches.REFUSED, every_pair: bool = False
+        self, case: Case, *, several_matches: SeveralMatches | None = None, every_pair: bool = False
     ) -> Reference:
         """Say what a case must come to: a prediction, a rejection, or that the reference does not know.
 
         Args:
             case: the merge.
-            several_matches: what is made of a target row that several source rows match; other than R-320 says to
-                tell what a merge that is not Delta's comes to.
+            several_matches: for this case, another meaning than the one that the reference was made with.
             every_pair: also keep the value of ON for every pair of rows in the trace.
         """
         with ExitStack() as stack:
@@ -86,7 +93,7 @@ class MergeReference:
                 run = _Run(
                     case=case,
                     connection=cursor,
-                    several_matches=several_matches,
+                    several_matches=several_matches or self._several_matches,
                     asker=asker,
                     every_pair=every_pair,
                 )

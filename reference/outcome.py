@@ -30,6 +30,17 @@ class MergePath(Enum):
     """deletion vectors"""
 
 
+class Feed(Enum):
+    """What a change feed tells."""
+
+    IMAGES = "images"
+    """as Delta's: each row that was inserted, deleted or updated (R-610)"""
+    NET = "net"
+    """what is gone and what is new: an updated row is a ``delete`` and an ``insert``, of equal ones neither is told"""
+    UNTOLD = "untold"
+    """nothing: the engine has no feed of such a table"""
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """An inclusive range of a metric; ``high`` None means unbounded. Exact if both ends are equal."""
@@ -60,6 +71,7 @@ class Outcome:
         path: the execution path taken; None if the engine cannot tell.
         result_row: the row that the command returned, by its columns' names in order (R-110); None if the engine
             returns none.
+        feed: what ``cdf`` tells.
     """
 
     schema: Schema
@@ -69,6 +81,7 @@ class Outcome:
     committed: bool | None = None
     path: MergePath | None = None
     result_row: Mapping[str, int] | None = None
+    feed: Feed = Feed.IMAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.outcome import MergePath
+from mergecheck.reference.outcome import Feed, MergePath
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
-    yield from feed_counts(counts, outcome.metrics)
+    yield from feed_counts(counts, outcome.metrics if outcome.feed is Feed.IMAGES else {})
     convert = row_converter(case.target.schema, outcome.schema)
     if convert is None or not counts.keys() <= _REMOVING | _ADDING:
         return
@@ -235,6 +235,8 @@ def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
         yield broken_law("R-235", f"elements or values are NOT NULL in {paths}", check=Check.SCHEMA)
     for rule, text in outcome.commit_faults:
         yield broken_law(rule, text, check=Check.COMMIT)
+    if outcome.row_id_faults:
+        yield broken_law("row_ids", *outcome.row_id_faults[:_MAX_FAULTS], check=Check.ROWS)
     if outcome.file_faults:
         shown = outcome.file_faults[:_MAX_FAULTS]
         rest = len(outcome.file_faults) - len(shown)

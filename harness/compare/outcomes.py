@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.commit_info import commit_info_mismatches, result_row_mismatches
 from mergecheck.harness.compare.metrics import metric_mismatches
+from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
@@ -19,7 +20,7 @@ from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.error_pattern import matches
-from mergecheck.reference.outcome import Bound, Outcome, Rejection
+from mergecheck.reference.outcome import Bound, Feed, Outcome, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +62,7 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
         (Check.SCHEMA, _schema_check(prediction, outcome, capabilities)),
         (Check.ROWS, (lambda: _rows(prediction, outcome)) if capabilities.rows else None),
         (Check.METRICS, _metrics_check(prediction, outcome, capabilities)),
-        (Check.CDF, (lambda: _cdf(prediction, outcome)) if capabilities.cdf else None),
+        (Check.CDF, (lambda: _cdf(prediction, outcome)) if _has_feed(outcome, capabilities) else None),
         (Check.COMMIT, (lambda: _commit(prediction, outcome)) if outcome.committed is not None else None),
         (Check.PATH, (lambda: _path(prediction, outcome)) if outcome.path is not None else None),
         (Check.LOG, _log_check(prediction, outcome, capabilities)),
@@ -201,6 +202,10 @@ def _has_metrics(outcome: Outcome, capabilities: Capabilities) -> bool:
     return capabilities.metrics and (bool(outcome.metrics) or (outcome.committed is not False and kept))
 
 
+def _has_feed(outcome: Outcome, capabilities: Capabilities) -> bool:
+    return capabilities.cdf and outcome.feed is not Feed.UNTOLD
+
+
 def _schema_check(
     prediction: Prediction, outcome: Outcome, capabilities: Capabilities
 ) -> Callable[[], tuple[Mismatch, ...]] | None:
@@ -253,7 +258,8 @@ def _cdf(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
         text = f"the engine shows {len(outcome.cdf)} change rows, though the change feed is off (R-601)"
         return (_mismatch(Check.CDF, REFERENCE, "spurious_cdf", text),)
     schemas = (change_schema(prediction.schema), change_schema(outcome.schema))
-    return _row_difference(Check.CDF, REFERENCE, prediction.cdf, outcome.cdf, schemas)
+    wanted = net_changes(prediction.cdf, prediction.schema) if outcome.feed is Feed.NET else prediction.cdf
+    return _row_difference(Check.CDF, REFERENCE, wanted, outcome.cdf, schemas)
 
 
 def _row_difference(

@@ -71,6 +71,7 @@ class TableOutcome(Outcome):
         commit_faults: what the commit should say, or leave out, under the case's settings: rule and text.
         file_faults: what the added files' statistics say and their rows deny, for a person.
         record: what the log says; None if it was not read.
+        row_id_faults: what is wrong with the ids of rows, of an engine whose rows have some.
     """
 
     num_records_added: int
@@ -81,3 +82,4 @@ class TableOutcome(Outcome):
     commit_faults: tuple[tuple[str, str], ...] = ()
     file_faults: tuple[str, ...] = ()
     record: CommitRecord | None = None
+    row_id_faults: tuple[str, ...] = ()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.variants.axes.axis import Axis
+from mergecheck.harness.variants.axes.plugin_value import plugin_value
 from mergecheck.harness.variants.axes.variant import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.harness.variants.axes.axis import AxisValue
 
 
@@ -48,6 +51,25 @@ def bisect(variant: Variant, flips: Callable[[Variant], bool]) -> Variant:
             break
         num_parts = min(len(left), num_parts * 2)
     return Variant(tuple(left))
+
+
+def mending_switches(variant: Variant, plugin: Plugin, flips: Callable[[Variant], bool]) -> tuple[str, ...]:
+    """Find the parts of a plugin without which the outcome is as without the plugin.
+
+    Args:
+        variant: one that flips the outcome, with the plugin among its places.
+        plugin: its switches are tried one by one, each alone.
+        flips: tells whether a variant flips.
+
+    Returns:
+        The settings that switch off such a part, as ``name=value``.
+    """
+    others = tuple(value for value in variant.axis_values if value.axis is not Axis.PLUGIN)
+    return tuple(
+        f"{name}={value}"
+        for name, value in plugin.switches.items()
+        if not flips(Variant((*others, plugin_value(plugin, {name: value}))))
+    )
 
 
 def _parts(axis_values: list[AxisValue], number: int) -> list[list[AxisValue]]:

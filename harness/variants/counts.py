@@ -101,9 +101,14 @@ class Counts:
             counts.endings[report.ending] += 1
             counts.num_seen += report.plan.shows(axis_value.plan)
 
+    def tried(self) -> tuple[AxisValue, ...]:
+        """Return all places, and those that only the asked variants have (plugins)."""
+        asked = (axis_value for variant in self.only for axis_value in variant.axis_values)
+        return (*AXIS_VALUES, *{str(value): value for value in asked if value not in AXIS_VALUES}.values())
+
     def unseen(self) -> tuple[AxisValue, ...]:
         """Return the places that were tried and whose operators no plan has shown."""
-        tried = [axis_value for axis_value in AXIS_VALUES if axis_value.plan and self.of(axis_value).num_judged]
+        tried = [axis_value for axis_value in self.tried() if axis_value.plan and self.of(axis_value).num_judged]
         return tuple(axis_value for axis_value in tried if not self.of(axis_value).num_seen)
 
     def missing(self, operators: Sequence[str]) -> tuple[str, ...]:

@@ -21,10 +21,12 @@ class VariantFinding:
         report: of the smallest case known, whose settings name the variant; of the case alone where the base differs.
         variant: of the axes that flip the outcome; None where the base itself differs from the reference.
         found_with: the variant that showed it first.
+        mended_by: settings that switch off a part of the variant's plugin, each of which alone brings the outcome back.
     """
 
     fingerprint: Fingerprint
     report: CaseReport
     variant: Variant | None
     found_with: Variant | None
+    mended_by: tuple[str, ...] = ()
     path: Path | None = None

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.engines import engine_name
+from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.report.mismatch import set_aside_report
 from mergecheck.harness.search.stream import Drawn
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.variants.axes import selection
+from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, Variant, variant_named, without_variant
-from mergecheck.harness.variants.bisect import bisect
+from mergecheck.harness.variants.bisect import bisect, mending_switches
 from mergecheck.harness.variants.counts import Counts
 from mergecheck.harness.variants.finding import VariantFinding
 from mergecheck.harness.variants.judge import Ending, is_comparable
@@ -25,6 +27,7 @@ from mergecheck.harness.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.harness.findings.fingerprint import Fingerprint
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.variants.judge import VariantChecker, VariantReport
@@ -42,6 +45,7 @@ class VariantRun:
         checker: checks on the engine.
         findings: where differences are kept; None keeps none.
         only: the variants to try if a case is in their domain; without any, a selection for each case.
+        plugin: the plugin that the engine can be run under, if it was given one.
         limits: how much shrinking one finding is worth.
         listener: told of each finding.
         progress: told the counts after each base case and each run of a variant.
@@ -53,6 +57,7 @@ class VariantRun:
         *,
         findings: FindingsDirectory | None = None,
         only: tuple[Variant, ...] = (),
+        plugin: Plugin | None = None,
         limits: ShrinkLimits = LIMITS,
         listener: Callable[[VariantFinding], None] = lambda _: None,
         progress: Callable[[Counts], None] = lambda _: None,
@@ -62,6 +67,7 @@ class VariantRun:
         self._checker = checker
         self._findings = findings
         self._only = only
+        self._plugin = plugin
         self._limits = limits
         self._listener = listener
         self._progress = progress
@@ -132,7 +138,7 @@ class VariantRun:
         self, index: int | None, case: Case, base: CaseReport
     ) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
         facts = base.facts
-        only = (variant_named(case.conf[VARIANT_SETTING]),) if VARIANT_SETTING in case.conf else self._only
+        only = self._only if VARIANT_SETTING not in case.conf else (self._named(case.conf[VARIANT_SETTING]),)
         plain = without_variant(case)
         if only:
             inside = tuple(variant for variant in only if variant.holds(plain, facts))
@@ -141,6 +147,17 @@ class VariantRun:
         if index is None:
             return selection.every(plain, facts, own=own)
         return selection.selected(index, plain, facts, own=own)
+
+    def _named(self, name: str) -> Variant:
+        """Return the variant of a saved case; one with a plugin of the run's own has no other name.
+
+        Raises:
+            UserInputError: if it needs a plugin that the run does not have, or there is none of this name.
+        """
+        found = next((variant for variant in self._only if variant.name == name), None) or variant_named(name)
+        if self._plugin is None and any(value.axis is Axis.PLUGIN for value in found.axis_values):
+            raise UserInputError(f"the case runs under a plugin ({name}): start the engine with it, by --variant")
+        return found
 
     def _confirmed(self, case: Case, first: VariantReport, singles: Iterable[Case]) -> VariantReport:
         """Run a difference again; one that does not come back is no finding, but is counted."""
@@ -166,9 +183,15 @@ class VariantRun:
                 report=replace(best, case=with_content_id(named)),
                 variant=minimal,
                 found_with=first.variant,
+                mended_by=self._mended_by(minimal, best.case, wanted),
             )
         )
         return first
+
+    def _mended_by(self, variant: Variant, case: Case, wanted: Fingerprint) -> tuple[str, ...]:
+        if self._plugin is None or all(value.axis is not Axis.PLUGIN for value in variant.axis_values):
+            return ()
+        return mending_switches(variant, self._plugin, lambda one: fingerprint(self._checked(one)(case)) == wanted)
 
     def _checked(self, variant: Variant) -> Callable[[Case], CaseReport]:
         """Return a check of cases under a variant; its report is about the case, not about what the variant ran.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.engine import ConfigurableEngine
+from mergecheck.harness.variants.axes.axis import Axis
 from mergecheck.harness.variants.axes.variant import VARIANT_SETTING, variant_named, without_variant
 from mergecheck.harness.variants.judge import VariantChecker, is_comparable
 from mergecheck.harness.verdict import CaseReport, Oracle, Verdict
@@ -40,6 +41,9 @@ def _check_variant(case: Case, checker: Checker) -> CaseReport:
     variant, plain, engine = variant_named(case.conf[VARIANT_SETTING]), without_variant(case), checker.engine
     if not isinstance(engine, ConfigurableEngine):
         reason = f"variant {variant.name}: {engine.name} takes no settings"
+        return _unsupported(case, engine, checker.reference(plain), reason)
+    if any(value.axis is Axis.PLUGIN for value in variant.axis_values):
+        reason = f"variant {variant.name}: mergecheck variants starts the engine under the plugin"
         return _unsupported(case, engine, checker.reference(plain), reason)
     variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference, rerun=checker.rerun)
     base = variants.check_base(plain)

@@ -34,6 +34,7 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
         lines += [f"  {line}" for line in finding.variant.lines()]
         if finding.found_with is not None and finding.found_with.name != finding.variant.name:
             lines.append(f"  found with {finding.found_with.name}")
+        lines += [f"  gone with {setting}" for setting in finding.mended_by]
     lines += ["", *_shown(table_lines(report.case)), *_shown(settings_lines(report.case))]
     lines += [
         "",
@@ -54,7 +55,7 @@ def rows_of(counts: Counts) -> list[tuple[str, ...]]:
     """Return a row for each place that was tried or passed over."""
     return [
         (str(axis_value), *(str(number) for number in _numbers(counts, axis_value)))
-        for axis_value in AXIS_VALUES
+        for axis_value in counts.tried()
         if str(axis_value) in counts.axis_values
     ]
 
@@ -107,6 +108,8 @@ def list_lines() -> list[str]:
     lines: list[str] = []
     for axis in Axis:
         lines.append(f"{axis.value}  (base: {BASE_NAMES[axis]})")
+        if axis is Axis.PLUGIN:
+            lines.append("  --variant comet, or any other by --spark-conf and --proof (docs/variants.md)")
         for axis_value in AXIS_VALUES:
             if axis_value.axis is not axis:
                 continue
@@ -174,6 +177,7 @@ def run_document(counts: Counts, found: Sequence[VariantFinding], *, required: S
                 "axes": []
                 if finding.variant is None
                 else [axis_value.axis.value for axis_value in finding.variant.axis_values],
+                "mended_by": list(finding.mended_by),
                 "mismatches": mismatches_json(finding.report.mismatches),
             }
             for finding in found

@@ -76,6 +76,8 @@ class SeveralMatches(Enum):
     """not Delta's: it is an error only if clauses apply to two of the matches"""
     ONE_MAY_UPDATE = "one may update"
     """not Delta's: the same, and the row may be deleted several times"""
+    REFUSED_BY_MATCHED = "refused if there is a MATCHED clause"
+    """not Delta's: a statement without MATCHED clauses does nothing to a row that matches, however often"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,6 +131,8 @@ class Evaluation:
         if not self.matches.multi_matched or self.path_a or self.merge.is_sole_delete:
             return self._prediction(tables, self.matches), None
         rejection = Rejection(error_class=MULTI_MATCH, message="several source rows match a target row", unchanged=True)
+        if self.several_matches is SeveralMatches.REFUSED_BY_MATCHED:
+            return (rejection if self.merge.of(Kind.MATCHED) else self._prediction(tables, self.matches)), None
         if self.merge.is_matched_only and not all(c.is_target_only_known for c in self.merge.of(Kind.MATCHED)):
             raise UnsupportedByReferenceError("which ambiguous matches a condition prunes that is asked for (R-322)")
         ambiguous = self.matches.multi_matched

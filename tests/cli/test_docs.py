@@ -105,6 +105,8 @@ def is_setting(name: str) -> bool:
     """Tell settings of the merge and of cases, the group of entry points, and files, from names in Python."""
     others = {
         "mergecheck.engines",
+        "mergecheck.iceberg.format",
+        "mergecheck.iceberg.mode",
         "mergecheck.source",
         "mergecheck.variant",
         "mergecheck.toml",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _WORKER = Path(__file__).with_name("worker.py")
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_LISTS = frozenset({"spark.jars", "spark.jars.packages", "spark.jars.excludes", "spark.sql.extensions"})
 _MASTER = "local[2]"
 _TIMEOUT, _START_TIMEOUT = 120.0, 600.0  # seconds; without Maven, the start fetches the jars
 
@@ -57,6 +58,21 @@ class Setup:
     settings: Mapping[str, str]
 
 
+def merged(*several: Mapping[str, str], warehouse: Path | str = "{warehouse}") -> dict[str, str]:
+    """Put settings together: of two values the later one, but lists of jars and extensions are joined.
+
+    Args:
+        several: the settings.
+        warehouse: what stands for ``{warehouse}`` in the values.
+    """
+    found: dict[str, str] = {}
+    for settings in several:
+        for name, value in settings.items():
+            before = [found[name]] if name in found and name in _LISTS else []
+            found[name] = ",".join([*before, value.replace("{warehouse}", str(warehouse))])
+    return found
+
+
 class SparkChild:
     """A child process with a Spark of its own; it starts with the first case.
 
@@ -82,8 +98,7 @@ class SparkChild:
             **PROFILE_SETTINGS[Profile.TINY],
             "spark.local.dir": str(self._scratch),
             "spark.sql.warehouse.dir": str(self._scratch / "warehouse"),
-            **jar_settings(setup.jars),
-            **{name: value.format(warehouse=self.warehouse) for name, value in setup.settings.items()},
+            **merged(jar_settings(setup.jars), setup.settings, warehouse=self.warehouse),
         }
         self._timeout = _START_TIMEOUT
 

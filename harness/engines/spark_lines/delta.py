@@ -23,7 +23,7 @@ from mergecheck.harness.engines.spark_case import (
     profile_of,
     reads_source_from_table,
 )
-from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild
+from mergecheck.harness.engines.spark_lines.child import Setup, SparkChild, merged
 from mergecheck.harness.engines.spark_lines.line import release_on_spark
 from mergecheck.harness.engines.spark_lines.needs import diagnose
 from mergecheck.harness.errors import BadSettingError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.engine import Diagnosis, Engine
     from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.reference.case.model import Case, Source
     from mergecheck.reference.outcome import EngineResult
 
@@ -65,25 +66,34 @@ class DeltaLineEngine:
 
     Args:
         release: Delta Lake's, and the line of Spark.
-        plugins: further jars and settings of the session.
+        plugin: of Spark, if the session has one.
     """
 
     name = "delta-spark"
 
-    def __init__(self, release: ReleaseOnSpark) -> None:
+    def __init__(self, release: ReleaseOnSpark, plugin: Plugin | None = None) -> None:
         self.version = str(release)
         self._release = release
+        self._plugin = plugin
         self.capabilities = Capabilities(
             error_class=False,
             commit_info=COMMIT_INFO - {"dataChange"},
             reasons=_REASONS,
             features_off=_FEATURES_OFF,
         )
-        self._child = SparkChild(setup(release))
+        self._child = SparkChild(setup(release, plugin))
 
     def factory(self) -> Callable[[], Engine]:
         """Return what makes another such engine, see ``FactoryEngine``."""
-        return functools.partial(type(self), self._release)
+        return functools.partial(type(self), self._release, self._plugin)
+
+    def with_plugin(self, plugin: Plugin) -> DeltaLineEngine:
+        """Return the same release in a child of its own, whose session has a plugin.
+
+        Raises:
+            EngineDownError: if the plugin's jars cannot be had.
+        """
+        return DeltaLineEngine(self._release, plugin)
 
     def unsupported_reason(self, case: Case) -> Unsupported | None:
         """Say which setting of a case Spark does not know."""
@@ -147,12 +157,13 @@ class DeltaLineEngine:
             return _observed(case, path, answer, since)
 
 
-def setup(release: ReleaseOnSpark) -> Setup:
+def setup(release: ReleaseOnSpark, plugin: Plugin | None = None) -> Setup:
     """Say what the child of a release starts with."""
+    spark = release.spark
     return Setup(
-        spark=release.spark,
-        jars=(_jars(release),),
-        settings={**EXTENSION_SETTINGS, **DELTA_SESSION_SETTINGS},
+        spark=spark,
+        jars=(_jars(release), *(() if plugin is None else plugin.jars(spark))),
+        settings=merged(EXTENSION_SETTINGS, DELTA_SESSION_SETTINGS, {} if plugin is None else plugin.settings),
     )
 
 

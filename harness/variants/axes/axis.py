@@ -53,6 +53,7 @@ class Axis(Enum):
     STATISTICS = "statistics"
     SOURCE_BATCH = "source-batch"
     PARTITIONED = "partitioned"
+    PLUGIN = "plugin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,7 @@ BASE_NAMES: Mapping[Axis, str] = {
     Axis.STATISTICS: "as given",
     Axis.SOURCE_BATCH: "as given",
     Axis.PARTITIONED: "as given",
+    Axis.PLUGIN: "none",
 }
 
 _FILES_WRITTEN = Exemption(rules=("R-542", "R-543", "R-550"), metrics=WRITTEN)

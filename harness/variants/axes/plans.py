@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class PlanFingerprint:
         return frozenset(name.split()[0] for name, _ in self.operators)
 
     def shows(self, wanted: Iterable[str]) -> bool:
-        """Tell whether one of some operators was executed."""
-        return not self.names.isdisjoint(wanted)
+        """Tell whether one of some operators was executed; ``*`` in a name as in file names."""
+        return any(fnmatchcase(name, pattern) for pattern in wanted for name in self.names)
 
     def joins(self) -> tuple[str, ...]:
         """Name the joins with their types."""

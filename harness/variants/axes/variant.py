@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.similar_names import did_you_mean
+from mergecheck.harness.engines.spark_lines.plugins import known_plugin
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.variants.axes.axis import Axis, AxisValue
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES, BASE_NAMES, BASE_SETTINGS
+from mergecheck.harness.variants.axes.plugin_value import plugin_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +87,7 @@ def variant_of(axis_values: Iterable[AxisValue]) -> Variant:
 
 
 def variant_named(name: str) -> Variant:
-    """Read ``axis=place`` or several of them behind commas.
+    """Read ``axis=place`` or several of them behind commas; a plugin may be named alone.
 
     Raises:
         UserInputError: if there is no such axis or place.
@@ -105,6 +107,9 @@ def without_variant(case: Case) -> Case:
 
 
 def _choice_named(text: str) -> AxisValue:
+    plugin = known_plugin(text.removeprefix(f"{Axis.PLUGIN.value}="))
+    if plugin is not None:
+        return plugin_value(plugin)
     axis, _, place = text.partition("=")
     for axis_value in AXIS_VALUES:
         if (axis_value.axis.value, axis_value.name) == (axis, place):

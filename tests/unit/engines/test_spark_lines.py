@@ -10,6 +10,7 @@ import pytest
 
 from mergecheck.harness.engines import diagnose_engine
 from mergecheck.harness.engines.spark_lines import worker
+from mergecheck.harness.engines.spark_lines.child import merged
 from mergecheck.harness.engines.spark_lines.delta import setup, spelled_for
 from mergecheck.harness.engines.spark_lines.line import ReleaseOnSpark, SparkLine, release_on_spark
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
@@ -65,6 +66,19 @@ def test_spark_3_is_asked_for_schema_evolution_by_the_setting() -> None:
         EVOLVING.replace("MERGE WITH SCHEMA EVOLUTION", "MERGE"),
         {"spark.databricks.delta.schema.autoMerge.enabled": "true"},
     )
+
+
+def test_jars_and_extensions_are_joined_and_other_settings_replaced() -> None:
+    found = merged({"spark.jars": "a", "spark.x": "1"}, {"spark.jars": "b", "spark.x": "{warehouse}/2"}, warehouse="/w")
+    assert found == {"spark.jars": "a,b", "spark.x": "/w/2"}
+
+
+def test_comet_runs_on_the_delta_of_its_spark() -> None:
+    needs = {need.found.partition(" (")[0] for need in diagnose_engine("comet@0.12.0+spark3.5")}
+    assert any("Delta Lake 3.3.2 for Spark 3.5" in found for found in needs)
+    assert any("comet for Spark 3.5" in found for found in needs)
+    with pytest.raises(UserInputError, match=r"Spark 3\.5 or 4\.0"):
+        diagnose_engine("comet@0.12.0+spark4.1")
 
 
 def test_doctor_tells_what_is_missing_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

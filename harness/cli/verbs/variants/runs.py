@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,21 +14,25 @@ from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.coverage.case_space import CaseSpace
 from mergecheck.harness.engine import ConfigurableEngine
 from mergecheck.harness.engines import engines_with
+from mergecheck.harness.engines.spark_lines.plugins import given_plugin, known_plugin
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.search.stream import Drawn, Draws
 from mergecheck.harness.session import WARM_UP, cases_for, open_engine, rerun_on
+from mergecheck.harness.variants.axes.plugin_value import plugin_value
+from mergecheck.harness.variants.axes.variant import Variant, variant_named
 from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import LIMITS, VariantRun
+from mergecheck.harness.variants.with_plugin import with_plugin
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.engine import Engine
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.shrink.shrinker import ShrinkLimits
-    from mergecheck.harness.variants.axes.variant import Variant
     from mergecheck.harness.variants.counts import Counts
     from mergecheck.harness.variants.finding import VariantFinding
     from mergecheck.reference.case.model import Case
@@ -39,6 +44,47 @@ variant_option = click.option(
     metavar="NAME",
     help="AXIS=VALUE, or several separated by commas as one variant. Repeat it for more variants; all if left out.",
 )
+
+
+def plugin_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a plugin of Spark by its settings."""
+    for option in (
+        click.option(
+            "--proof",
+            multiple=True,
+            metavar="OPERATOR",
+            help="With --spark-conf: an operator that only the plugin has, such as 'Gluten*'. Repeat it for more.",
+        ),
+        click.option(
+            "--spark-conf",
+            "spark_settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A setting of Spark's start, such as spark.plugins=NAME: cases also run under it. Repeat it.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_variants(
+    names: tuple[str, ...], spark_settings: tuple[str, ...], proof: tuple[str, ...]
+) -> tuple[tuple[Variant, ...], Plugin | None]:
+    """Read the variants, and the plugin that they need.
+
+    Raises:
+        UserInputError: if there is no such variant, or there are two plugins.
+    """
+    only = tuple(variant_named(name) for name in names)
+    parts = [part.strip().removeprefix("plugin=") for name in names for part in name.split(",")]
+    plugins = [plugin for part in parts if (plugin := known_plugin(part)) is not None]
+    if spark_settings or proof:
+        given = given_plugin(spark_settings, proof)
+        plugins.append(given)
+        only = (*only, Variant((plugin_value(given),)))
+    if len(plugins) > 1 and any(plugin != plugins[0] for plugin in plugins):
+        raise UserInputError("a run has one plugin: give one of --variant PLUGIN and --spark-conf")
+    return only, plugins[0] if plugins else None
 
 
 def exit_code(run: VariantRun, *, required: tuple[str, ...]) -> ExitCode:
@@ -59,6 +105,7 @@ def run_variants(
     given: list[Case] | None,
     *,
     only: tuple[Variant, ...],
+    plugin: Plugin | None = None,
     deviations: Deviations,
     seed: int = 0,
     first: int = 0,
@@ -79,7 +126,10 @@ def run_variants(
         UserInputError: the engine takes no Spark settings.
         EngineDownError: the engine does not start.
     """
-    with _Progress() as progress, open_engine(engine_name) as engine:
+    with _Progress() as progress, open_engine(engine_name) as plain, ExitStack() as stack:
+        engine = plain
+        if plugin is not None:
+            engine = stack.enter_context(closing(with_plugin(plain, engine_name, plugin)))
         draws = Draws(cases_for(engine), seed=seed, first=first, batch_size=batch_size)
         run = VariantRun(
             VariantChecker(
@@ -89,6 +139,7 @@ def run_variants(
             ),
             findings=findings,
             only=only,
+            plugin=plugin,
             limits=limits or LIMITS,
             listener=progress.found,
             progress=progress.at,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,17 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
-from mergecheck.harness.cli.verbs.variants.runs import exit_code, run_variants, variant_option
+from mergecheck.harness.cli.verbs.variants.runs import (
+    chosen_variants,
+    exit_code,
+    plugin_options,
+    run_variants,
+    variant_option,
+)
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.corpus import load_corpus
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.variants import variants_page
-from mergecheck.harness.variants.axes.variant import variant_named
 from mergecheck.harness.variants.text import (
     COLUMNS,
     axis_values_json,
@@ -57,6 +63,7 @@ DEFAULT_MAX_CASES = 50
 )
 @batch_option
 @variant_option
+@plugin_options
 @click.option(
     "--require-plan",
     "required",
@@ -82,6 +89,8 @@ def variants(
     first: int,
     batch_size: int,
     names: tuple[str, ...],
+    spark_settings: tuple[str, ...],
+    proof: tuple[str, ...],
     required: tuple[str, ...],
     lists: bool,
     findings_directory: Path,
@@ -103,7 +112,7 @@ def variants(
         else:
             show("\n".join(list_lines()))
         return ExitCode.AGREE
-    only = tuple(variant_named(name) for name in names)
+    only, plugin = chosen_variants(names, spark_settings, proof)
     given = _given(paths, findings_directory, trust=trust)
     if given is not None and batch_size > 1:
         raise UserInputError("--batch is for random cases: leave out either --batch or CASE")
@@ -121,11 +130,14 @@ def variants(
         max_cases=max_cases,
         max_seconds=max_seconds,
         only=only,
+        plugin=plugin,
         findings=FindingsDirectory(findings_directory),
         deviations=deviations,
     )
     code = ExitCode.INTERRUPTED if interrupted else exit_code(run, required=required)
     flags = "".join(f" --variant {name}" for name in names)
+    flags += "".join(f" --spark-conf {shlex.quote(text)}" for text in spark_settings)
+    flags += "".join(f" --proof {shlex.quote(operator)}" for operator in proof)
     flags += (f" --first {first}" if first else "") + (f" --batch {batch_size}" if batch_size > 1 else "")
     again = (
         f"mergecheck variants --engine {engine_name}{flags} --seed {seed} --max-cases {max(1, run.counts.num_cases)}"

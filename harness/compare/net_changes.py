@@ -1,0 +1,36 @@
+"""A change feed without what stayed: the rows that are gone, and those that are new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
+
+_REMOVING = frozenset({"delete", "update_preimage"})
+
+
+def net_changes(feed: Sequence[Row], schema: Schema) -> tuple[Row, ...]:
+    """Reduce a change feed to ``delete`` and ``insert``; of equal rows that are gone and new, neither is told.
+
+    Args:
+        feed: rows of the table, each followed by its change type.
+        schema: the table's columns.
+    """
+    keyed = [(row_identity(row[:-1], schema), row) for row in feed]
+    gone = Counter(key for key, row in keyed if row[-1] in _REMOVING)
+    new = Counter(key for key, row in keyed if row[-1] not in _REMOVING)
+    left = {"delete": gone - new, "insert": new - gone}
+    found: list[Row] = []
+    for key, row in keyed:
+        change = "delete" if row[-1] in _REMOVING else "insert"
+        if left[change][key] > 0:
+            left[change][key] -= 1
+            found.append((*row[:-1], change))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The engine ``iceberg``: Spark's MERGE into a table of Apache Iceberg."""

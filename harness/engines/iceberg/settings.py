@@ -1,0 +1,128 @@
+"""What of a case Iceberg has: kinds of tables, types, constraints and settings; the rest is unsupported, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.core.schema_json import check_constraints
+from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
+from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
+from mergecheck.harness.findings.signature import AUTO_MERGE
+from mergecheck.harness.spark.session import PROFILE_SETTINGS
+from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.types.data_types import (
+    BINARY,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    VOID,
+    ArrayType,
+    MapType,
+    StructType,
+    has_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.types.data_types import DataType
+
+MODE, FORMAT = "mergecheck.iceberg.mode", "mergecheck.iceberg.format"
+"""Settings of a case: how rows are changed, and the version of the table's format."""
+COPY_ON_WRITE, MERGE_ON_READ = "copy-on-write", "merge-on-read"
+DOMAIN: Mapping[str, tuple[str, ...]] = {MODE: (COPY_ON_WRITE, MERGE_ON_READ), FORMAT: ("2", "3")}
+FIRST_FORMAT_WITH_ROW_IDS = 3
+
+FEATURES_OFF = frozenset(
+    {
+        "append-only-target",
+        "check-constraints",
+        "column-defaults",
+        "commit-settings",
+        "duplicate-source-names",
+        "generated-columns",
+        "integer-widths",
+        "legacy-store-assignment",
+        "schema-evolution",
+        "schemas-without-columns-or-types",
+        "strict-store-assignment",
+    }
+)
+"""Features of random cases that lead to what Iceberg does not have, or does by other rules."""
+
+_LACKING_TYPES = {TINYINT: "TINYINT, which becomes INT", SMALLINT: "SMALLINT, which becomes INT", VOID: "VOID"}
+# Settings that speak of Delta's own merge and log; Spark's planner and Iceberg do not read them.
+_DELTAS_OWN = ("spark.databricks.delta.merge.", "spark.databricks.delta.skipRecordingEmptyCommits")
+_SPARKS = "spark.sql."
+_STORE_ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
+
+
+def lacking(case: Case) -> str | None:
+    """Say what of a case Iceberg does not have; None if it has all."""
+    target = case.target
+    for lacking_type, text in _LACKING_TYPES.items():
+        if has_type(target.schema, lacking_type):
+            return f"a target with {text}"
+    if any(column.generated is not None for column in target.schema.columns):
+        return "a generated column"
+    if any(column.default is not None for column in target.schema.columns):
+        return "a column with a default"
+    if check_constraints(target.properties):
+        return "a CHECK constraint"
+    if not target.schema.columns:
+        return "a target without columns"
+    if any(column.type in (STRING, BINARY) for column in target.schema.columns if column.name in target.partition_by):
+        return "partitions by texts, of which Delta stores an empty one as NULL (R-744)"
+    for name in target.properties:
+        if name != CDF_PROPERTY:
+            return f"table property {name}"
+    return _lacking_setting(case)
+
+
+def _lacking_setting(case: Case) -> str | None:
+    for setting, value in case.conf.items():
+        name = full_name(setting)
+        if setting in DOMAIN:
+            if value not in DOMAIN[setting]:
+                return f"setting {setting}={value}"
+        elif name == _STORE_ASSIGNMENT and value.upper() != "ANSI":
+            return f"setting {setting}={value}"
+        elif name == AUTO_MERGE:
+            if evolves_by_setting(case) and not has_place_for_clause(case):
+                return f"setting {setting} with a statement that does not begin with MERGE INTO"
+        elif not (is_for_harness(setting) or name.startswith((_SPARKS, *_DELTAS_OWN))):
+            return f"setting {setting}"
+    return None
+
+
+def session_settings(case: Case) -> dict[str, str]:
+    """Give the settings that Spark's session has for a case."""
+    told = {
+        full_name(name): value
+        for name, value in case.conf.items()
+        if name not in DOMAIN and not is_for_harness(name) and full_name(name).startswith(_SPARKS)
+    }
+    return {**PROFILE_SETTINGS[profile_of(case, COMPILED_PROFILES)], **told}
+
+
+def mode_of(case: Case) -> str:
+    """Tell how the table changes rows."""
+    return case.conf.get(MODE, COPY_ON_WRITE)
+
+
+def has_changelog(case: Case) -> bool:
+    """Tell whether Iceberg's changelog reads such a table: it knows no rows that are deleted on read, and no MAP."""
+    columns = (*case.target.schema.columns, *(() if case.source is None else case.source.schema.columns))
+    return mode_of(case) == COPY_ON_WRITE and not any(_has_map(column.type) for column in columns)
+
+
+def _has_map(data_type: DataType) -> bool:
+    if isinstance(data_type, StructType):
+        return any(_has_map(field.type) for field in data_type.fields)
+    return isinstance(data_type, MapType) or (isinstance(data_type, ArrayType) and _has_map(data_type.element))
+
+
+def format_of(case: Case) -> int:
+    """Tell the version of the table's format."""
+    return int(case.conf.get(FORMAT, "2"))

@@ -1,0 +1,157 @@
+"""Plugins of Spark as an axis of variants: what is known of them, which engine runs, what mends a difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mergecheck.harness.cli.verbs.variants.runs import chosen_variants
+from mergecheck.harness.engine import Capabilities, Recorded
+from mergecheck.harness.engines.spark_lines.delta import setup
+from mergecheck.harness.engines.spark_lines.line import release_on_spark
+from mergecheck.harness.engines.spark_lines.plugins import PLUGIN_SETTING, comet, given_plugin, known_plugin
+from mergecheck.harness.errors import UserInputError
+from mergecheck.harness.session import WARM_UP
+from mergecheck.harness.variants.axes.axis import Axis
+from mergecheck.harness.variants.axes.plans import fingerprint_of
+from mergecheck.harness.variants.axes.plugin_value import plugin_value
+from mergecheck.harness.variants.axes.variant import Variant, variant_named
+from mergecheck.harness.variants.bisect import mending_switches
+from mergecheck.harness.variants.judge import VariantChecker
+from mergecheck.harness.variants.run import VariantRun
+from mergecheck.harness.variants.with_plugin import EngineWithPlugin, with_plugin
+from mergecheck.reference import MergeReference
+from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
+
+if TYPE_CHECKING:
+    from mergecheck.harness.engines.spark_lines.plugins import Plugin
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import EngineResult
+
+SWITCH = "spark.comet.exec.sortMergeJoin.enabled"
+PLAN = "== Physical Plan ==\nCometSort (2)\n+- Scan parquet  (1)\n"
+
+
+class RightEngine:
+    """Answers as the reference does; under a plugin it loses a row, unless a part of the plugin is off."""
+
+    name, version = "right", "1"
+    capabilities = Capabilities(cdf=False, metrics=False)
+
+    def __init__(self, plugin: Plugin | None = None, *, loses_row: bool = True) -> None:
+        self.plugin = plugin
+        self.loses_row = loses_row
+        self.closed = False
+
+    def with_plugin(self, plugin: Plugin) -> RightEngine:
+        return RightEngine(plugin, loses_row=self.loses_row)
+
+    def run(self, case: Case) -> EngineResult:
+        answer = MergeReference().evaluate(replace(case, conf={})).answer
+        if not isinstance(answer, Prediction):
+            return Unsupported("what this test does not need")
+        is_wrong = self.plugin is not None and self.loses_row and case.conf.get(SWITCH) != "false"
+        return Outcome(schema=answer.schema, rows=answer.rows[1:] if is_wrong else answer.rows)
+
+    def run_recorded(self, case: Case) -> Recorded:
+        return Recorded(result=self.run(case), plans=() if self.plugin is None else (PLAN,))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_plugin_is_known_by_its_name_and_release() -> None:
+    assert known_plugin("comet") == comet()
+    assert known_plugin("comet@0.11.0") == comet("0.11.0")
+    assert known_plugin("gluten") is None
+    assert known_plugin("aqe=on") is None
+
+
+def test_comet_brings_its_jar_for_the_line_of_spark() -> None:
+    release = release_on_spark("delta-spark", "3.3.2+spark3.5", example="3.3.2+spark3.5")
+    plain, plugged = setup(release), setup(release, comet("0.12.0"))
+    added = [jars.coordinates for jars in plugged.jars if jars not in plain.jars]
+    assert added == [("org.apache.datafusion:comet-spark-spark3.5_2.12:0.12.0",)]
+    assert plugged.settings["spark.plugins"] == "org.apache.spark.CometPlugin"
+    assert "spark.plugins" not in plain.settings
+
+
+def test_any_other_plugin_is_given_by_settings_and_proof() -> None:
+    plugin = given_plugin(("spark.plugins=a.B", "spark.x=1=2"), ("Gluten*",))
+    assert (plugin.settings, plugin.proof) == ({"spark.plugins": "a.B", "spark.x": "1=2"}, ("Gluten*",))
+    with pytest.raises(UserInputError, match="NAME=VALUE"):
+        given_plugin(("spark.plugins",), ("Gluten*",))
+    with pytest.raises(UserInputError, match="needs --proof"):
+        given_plugin(("spark.plugins=a.B",), ())
+
+
+def test_options_choose_variants_and_one_plugin() -> None:
+    only, plugin = chosen_variants(("comet", "aqe=on,comet"), (), ())
+    assert [variant.name for variant in only] == ["plugin=comet", "aqe=on,plugin=comet"]
+    assert plugin == comet()
+    only, plugin = chosen_variants((), ("spark.plugins=a.B",), ("Gluten*",))
+    assert [variant.name for variant in only] == ["plugin=given"]
+    assert plugin is not None
+    with pytest.raises(UserInputError, match="one plugin"):
+        chosen_variants(("comet",), ("spark.plugins=a.B",), ("Gluten*",))
+    assert chosen_variants(("aqe=on",), (), ())[1] is None
+
+
+def test_proof_is_a_pattern_of_operators() -> None:
+    plan = fingerprint_of([PLAN])
+    assert plan.shows(("Comet*",))
+    assert plan.shows(("CometSort",))
+    assert not plan.shows(("Gluten*", "Comet"))
+
+
+def test_a_setting_of_the_case_chooses_the_engine() -> None:
+    plain = RightEngine()
+    engine = EngineWithPlugin(plain, comet())
+    assert engine.run_recorded(WARM_UP).plans == ()
+    assert engine.run_recorded(replace(WARM_UP, conf={PLUGIN_SETTING: "comet"})).plans == (PLAN,)
+    engine.close()
+    assert not plain.closed
+
+
+def test_an_engine_that_starts_with_no_plugin_is_refused() -> None:
+    with pytest.raises(UserInputError, match=r"delta-spark@3\.3\.2\+spark3\.5"):
+        with_plugin(object(), "duckdb", comet())  # type: ignore[arg-type] # no engine at all
+
+
+@pytest.mark.parametrize("loses_row", [True, False])
+def test_a_difference_under_a_plugin_is_bisected_to_its_switch(*, loses_row: bool) -> None:
+    plugin = comet()
+    checker = VariantChecker(EngineWithPlugin(RightEngine(loses_row=loses_row), plugin))
+    run = VariantRun(checker, only=(variant_named("comet"),), plugin=plugin)
+    run.run([WARM_UP])
+    assert run.counts.of(plugin_value(plugin)).num_seen == 1
+    assert run.counts.unseen() == ()
+    assert [finding.mended_by for finding in run.found] == ([(f"{SWITCH}=false",)] if loses_row else [])
+
+
+def test_a_plugin_that_never_ran_makes_a_run_inconclusive() -> None:
+    plugin = replace(comet(), proof=("Gluten*",))
+    engine = EngineWithPlugin(RightEngine(loses_row=False), plugin)
+    run = VariantRun(VariantChecker(engine), only=(Variant((plugin_value(plugin),)),), plugin=plugin)
+    run.run([WARM_UP])
+    assert [str(value) for value in run.counts.unseen()] == ["plugin=comet"]
+
+
+def test_a_saved_case_of_a_plugin_needs_the_plugin() -> None:
+    run = VariantRun(VariantChecker(RightEngine()))
+    with pytest.raises(UserInputError, match="--variant"):
+        run.run([replace(WARM_UP, conf={"mergecheck.variant": "plugin=comet"})])
+
+
+def test_other_axes_of_a_variant_stay_while_switches_are_tried() -> None:
+    tried: list[Variant] = []
+
+    def flips(variant: Variant) -> bool:
+        tried.append(variant)
+        return True
+
+    assert mending_switches(variant_named("aqe=on,comet"), comet(), flips) == ()
+    assert all([value.axis for value in one.axis_values] == [Axis.AQE, Axis.PLUGIN] for one in tried)
+    assert len(tried) == len(comet().switches)
