@@ -18,6 +18,7 @@ from mergecheck.harness.compare.outcomes import (
     no_error,
     spurious_error,
 )
+from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.core.time_limit import DEFAULT_LIMIT, EngineLateError
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.errors import BadSettingError, EngineDownError, HarnessBugError
@@ -42,14 +43,15 @@ _FAILED = Reference(answer=Unsupported("the case, because it failed"))
 
 
 def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] = evaluate) -> CaseReport:
-    """Check one case against the reference, see ``check_prepared``.
+    """Check one case against the reference, see ``check_prepared``. Ctrl+C raises KeyboardInterrupt.
 
     Args:
         case: what to run.
         engine: the system under test.
         reference: evaluates the case; another function than the reference's own is of use in tests.
     """
-    return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine)
+    with interrupts_kept():  # DuckDB ends an interrupted query with an error, which would count as a defect
+        return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine)
 
 
 def prepare(case: Case, *, reference: Callable[[Case], Reference], timer: PhaseTimer) -> PreparedCase:

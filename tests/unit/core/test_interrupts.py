@@ -7,10 +7,18 @@ import os
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mergecheck.harness.core.interrupts import interrupts_kept, lost_interrupts_repeated
+from mergecheck.harness.engines.duckdb.engine import DuckDbEngine
+from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.session import WARM_UP
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.outcome import Reference
 
 
 def press_ctrl_c(then: Exception | None) -> None:
@@ -86,3 +94,14 @@ def test_other_errors_of_finalizers_are_shown_as_before(monkeypatch: pytest.Monk
     with lost_interrupts_repeated():
         assert Finalized(ValueError("own"))
     assert seen == ["own"]
+
+
+def test_an_interrupt_in_the_reference_is_no_defect_of_it() -> None:
+    """As in the cases of known deviations, which are checked before a run: it went on."""
+
+    def interrupted(_case: Case) -> Reference:
+        press_ctrl_c(RuntimeError("Query interrupted"))
+        raise AssertionError
+
+    with pytest.raises(KeyboardInterrupt):
+        check_case(WARM_UP, DuckDbEngine(), reference=interrupted)
