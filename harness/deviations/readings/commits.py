@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType, Field
 
 _FILES_ADDED, _SOURCE_ROWS = "numTargetFilesAdded", "numSourceRows"
+_DELETED = ("numTargetRowsDeleted", "numTargetRowsMatchedDeleted")
 _SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2}
 _BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
 _MADE_ANEW, _FORGOTTEN = ("id", "createdTime"), ("name", "description")
@@ -107,6 +109,22 @@ def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged 
     return apply
 
 
+def _deletes_per_match(now: Judged) -> Judged | None:
+    """A row that a MATCHED clause deletes counts once for every source row that matches it."""
+    found, trace = now.result, now.reference.trace
+    if not isinstance(found, TableOutcome) or trace.matches is None or trace.effects is None:
+        return None
+    matches = Counter(rid for _, rid in trace.matches.pairs)
+    surplus = sum(matches[rid] - 1 for rid in trace.effects.deleted if matches[rid])
+    wrong = {name: found.metrics[name] for name in _DELETED if name in found.metrics}
+    if not surplus or len(wrong) < len(_DELETED):
+        return None
+    right = {name: number - surplus for name, number in wrong.items()}
+    consequence = f"{right[_DELETED[0]]} row ids are gone, but {_DELETED[0]} {wrong[_DELETED[0]]}"
+    faults = tuple(fault for fault in found.row_id_faults if fault != consequence)
+    return replace(now, result=replace(found, metrics={**found.metrics, **right}, row_id_faults=faults))
+
+
 def _has_no_keys(trace: Trace) -> bool:
     return trace.merge is not None and not trace.merge.on_is_equality
 
@@ -182,6 +200,11 @@ READINGS = (
     ),
     Reading(
         name="files of changes and a new schema count as files added", phase=Phase.REPAIR, apply=_all_actions_counted
+    ),
+    Reading(
+        name="a deleted row counts once for every source row that matches it",
+        phase=Phase.REPAIR,
+        apply=_deletes_per_match,
     ),
     Reading(name="partition columns stand last, new ones in any order", phase=Phase.REPAIR, apply=_columns_moved),
     Reading(

@@ -342,5 +342,6 @@ def test_the_packaged_entries_can_be_read() -> None:
         "delta-spark",
         "delta-rs",
         "duckdb",
+        "iceberg",
         "postgres",
     }

@@ -324,3 +324,25 @@ def test_an_expectation_that_the_reference_fulfils_is_left_out() -> None:
 def test_names_of_readings_are_in_the_documentation() -> None:
     text = Path("docs/deviations.md").read_text(encoding="utf-8")
     assert [name for name in READINGS if f"| {name} |" not in text] == []
+
+
+_TWICE = "a deleted row counts once for every source row that matches it"
+_DELETES = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
+
+
+def test_deletes_that_count_once_per_match_are_put_right() -> None:
+    case = _case(_DELETES, source={"schema": "id INT", "rows": [[1], [1], [1], [3]]})
+    wrong = {"numTargetRowsDeleted": 3, "numTargetRowsMatchedDeleted": 3}
+    right = _judged(case)
+    assert isinstance(right.result, Outcome)
+    fault = "1 row ids are gone, but numTargetRowsDeleted 3"
+    now = _judged(case, metrics={**right.result.metrics, **wrong}, row_id_faults=(fault, "another"))
+    after = READINGS[_TWICE].apply(now)
+    assert after is not None
+    assert isinstance(after.result, TableOutcome)
+    assert after.result.metrics == right.result.metrics
+    assert after.result.row_id_faults == ("another",)
+
+
+def test_deletes_of_single_matches_are_left_alone() -> None:
+    assert READINGS[_TWICE].apply(_judged(_case(_DELETES))) is None
