@@ -116,7 +116,10 @@ def _view(finding: VariantFinding) -> CaseView:
 
 
 def _places(counts: Counts) -> Table:
-    rows = rows_of(counts)
+    listed = rows_of(counts)
+    rows = [row for row in listed if any(text not in ("0", "-") for text in row[1:])]
+    num_idle = len(listed) - len(rows)
+    idle = f"{num_idle} more ran on no case" if rows else "no variant ran"
     most = max((int(text) for row in rows for text in row[1:] if text.isdigit()), default=0)
     return Table(
         caption="Places: cases by ending",
@@ -136,7 +139,7 @@ def _places(counts: Counts) -> Table:
             )
             for row in rows
         ),
-        foot="" if rows else "no variant ran",
+        foot=idle if num_idle or not rows else "",
     )
 
 

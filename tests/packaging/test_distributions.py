@@ -101,9 +101,14 @@ def test_the_sdist_holds_what_the_repository_tracks(wheels: tuple[Path, Path, Pa
     assert names == wanted | {"PKG-INFO"}
 
 
-def test_it_works_beside_packages_of_the_same_names(wheels: tuple[Path, Path, Path], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def python(wheels: tuple[Path, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment into which the wheel is installed."""
+    return fresh_environment(wheels[2], tmp_path_factory.mktemp("installed") / "environment")
+
+
+def test_it_works_beside_packages_of_the_same_names(python: Path, tmp_path: Path) -> None:
     """A project whose own folders are called like the rooms: neither command imports any of them."""
-    python = fresh_environment(wheels[2], tmp_path / "environment")
     project = tmp_path / "project"
     for name in (*ROOMS, "tests"):
         (project / name).mkdir(parents=True)
@@ -112,6 +117,13 @@ def test_it_works_beside_packages_of_the_same_names(wheels: tuple[Path, Path, Pa
     said = run(command, "fuzz", "--engine", "duckdb", "--max-cases", "5", "--seed", "1", "--floor", "0", cwd=project)
     assert re.search(r"^5 cases in \d+ s", said, re.MULTILINE)
     assert first_verified(python, project).splitlines()[-1].strip("= ").startswith("1 passed in")
+
+
+def test_the_template_of_an_engine_passes_its_own_tests(python: Path, tmp_path: Path) -> None:
+    """As it was written, with nothing but the wheel installed."""
+    run(python.with_name("mergecheck"), "new-engine", "my-merge", cwd=tmp_path)
+    said = run(python, "-m", "pytest", cwd=tmp_path / "my-merge")
+    assert re.search(r"^=+ 1 passed in", said, re.MULTILINE)
 
 
 def fresh_environment(wheel: Path, folder: Path) -> Path:
