@@ -82,7 +82,7 @@ def votes(
     """
     parties = [
         _Party(
-            report.engine,
+            _name_in(reports, report),
             report.result,
             able,
             frozenset(mismatch.check for mismatch in report.mismatches) if report.is_judged else None,
@@ -100,7 +100,13 @@ def votes(
 def silent_lines(reports: Sequence[CaseReport]) -> list[str]:
     """Show the engines that gave no answer, and so have no vote."""
     silent = [report for report in reports if not isinstance(report.result, Outcome | Rejection)]
-    return [f"{'no vote':<11}{report.engine} ({report.verdict.value})" for report in silent]
+    return [f"{'no vote':<11}{_name_in(reports, report)} ({report.verdict.value})" for report in silent]
+
+
+def _name_in(reports: Sequence[CaseReport], report: CaseReport) -> str:
+    """Name an engine; one that shares its name with another by what started it."""
+    is_alone = sum(other.engine == report.engine for other in reports) == 1
+    return report.engine if is_alone else report.rerun.engine or report.engine
 
 
 def odd_lines(found: Sequence[Vote]) -> list[str]:

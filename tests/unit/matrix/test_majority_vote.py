@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.matrix.majority_vote import REFERENCE, odd_json, odd_lines, silent_lines, votes
 from mergecheck.harness.oracles.reference_oracle import check_case
@@ -87,6 +88,17 @@ def test_the_engine_that_differs_is_named_in_the_check_in_which_it_differs() -> 
     assert found[Check.ROWS].odd == ("b",)
     assert found[Check.ROWS].text == f"odd one out: b ({REFERENCE}, a agree)"
     assert found[Check.SCHEMA].text == "all agree"
+
+
+def test_engines_of_one_name_are_told_apart_by_what_started_them() -> None:
+    """As a class of a project that builds on a registered engine, beside that engine."""
+    engines = Fixed("a", _right()), Fixed("a", _right(rows=((1, 0.0),)))
+    reports = [
+        replace(check_case(_CASE, engine), rerun=Rerun(engine=name))
+        for engine, name in zip(engines, ("a", "mine:A"), strict=True)
+    ]
+    found = {vote.check: vote for vote in votes(reports, [engine.capabilities for engine in engines])}
+    assert found[Check.ROWS].odd == ("mine:A",)
 
 
 def test_the_reference_can_be_the_odd_one() -> None:
