@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+import click
 from cli_cases import DOWN, ECHO, FAULTY, case_document, write_case
 
 from mergecheck.harness.findings.store import RunningCase
@@ -26,10 +27,20 @@ def test_an_agreeing_run(mergecheck: Mergecheck) -> None:
     assert ended.code == 0
     lines = ended.out.splitlines()
     assert lines[0].split() == ["clause", "present", "fired"]
-    assert re.search(r"\nverified .*mismatch 0\s+flaky 0\s+engine down 0\nnot checked: ", ended.out, re.DOTALL)
-    assert max(map(len, lines[:-1])) <= 80
+    assert lines[-3].startswith("verified ")
+    assert lines[-3].endswith("mismatch 0  flaky 0  engine down 0")
+    assert lines[-2].startswith("not checked: ")
     assert lines[-1] == f"seed 3  same cases again: mergecheck fuzz --engine {ECHO} --seed 3 --max-cases 20"
     assert "seed 3" in ended.err
+
+
+def test_the_summary_is_as_wide_as_the_terminal(mergecheck: Mergecheck, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the command that repeats the run, which is of use as a whole only."""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes the output for a terminal
+    arguments = ("fuzz", "--engine", ECHO, "--max-cases", "2", "--seed", "3", "--floor", "0")
+    out = click.unstyle(mergecheck(*arguments).out).replace("in TIME", "in 1 s")
+    assert max(len(line) for line in out.splitlines() if not line.startswith("seed ")) <= 80
+    assert "down 0\nnot checked: " in out
 
 
 def test_the_metamorphic_oracle_needs_no_reference(mergecheck: Mergecheck) -> None:

@@ -118,10 +118,14 @@ def text_width() -> int:
 
 
 def show_wrapped(lines: Iterable[str]) -> None:
-    """Print lines that may be long, broken between words."""
-    width = text_width()
+    """Print lines that may be long; a terminal gets them broken between words, a file or a program gets them whole."""
+    console, width = stdout(), text_width()
     for line in lines:
-        show(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+        show(_wrapped(line, width) if console.is_terminal else line, console=console)
+
+
+def _wrapped(line: str, width: int) -> str:
+    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def show_table(table: Table) -> None:
