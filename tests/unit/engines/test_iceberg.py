@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,8 +20,6 @@ from mergecheck.reference.outcome import Feed, Prediction, Rejection
 from mergecheck.strategies import Feature
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mergecheck.reference.case.model import Case
 
 EVERY_CLAUSE = (
@@ -175,3 +174,10 @@ def test_doctor_names_the_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("MERGECHECK_CACHE", str(tmp_path))
     needs = {need.name: need for need in diagnose_engine("iceberg@1.12.0+spark4.1")}
     assert "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0" in needs["jars"].found or not needs["jars"].fix
+
+
+def test_the_page_names_every_minimal_case() -> None:
+    page = Path("docs/iceberg.md").read_text(encoding="utf-8")
+    cases = sorted(Path("docs/findings/cases").glob("iceberg-*.json"))
+    assert cases
+    assert [path.name for path in cases if f"findings/cases/{path.name}" not in page] == []
