@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ADAPTIVE = "echo_engine:LosesARowWhenAdaptive"
 COMMANDS = (
-    (f"fuzz --engine {FAULTY} --seed 1 --max-findings 1", 1),
+    ("fuzz --engine echo_engine:KnowsNothing --seed 1 --max-cases 2", 4),
+    (f"shrink case.json --engine {FAULTY} --quiet", 1),
     (f"run case.json --engine {ECHO} --engine {FAULTY}", 1),
     (f"explain case.json --engine {FAULTY} --pairs", 1),
     (f"replay FINDING case.json --engine {FAULTY}", 1),
@@ -32,11 +33,10 @@ COMMANDS = (
     ("conform echo_engine:KnowsNothing", 4),
     ("new-engine my-engine", 0),
     ("adopt FINDING", 0),
-    (f"shrink case.json --engine {FAULTY} -o small.json --quiet", 1),
     ("export case.json --format sqllogictest", 0),
     ("cases list case.json .mergecheck/findings", 0),
     ("cases show case.json", 0),
-    ("cases diff case.json small.json", 1),
+    ("cases diff case.json FINDING", 1),
     ("cases prune --duplicates", 0),
     ("rules R-320", 0),
     ("selfcheck --list --fault paths-not-encoded", 0),
@@ -47,6 +47,8 @@ COMMANDS = (
     ("ci report old.json --github", 0),
     ("compare old.json new.json", 1),
 )
+DRAWING = {"fuzz", "matrix", "sequences"}
+"""What they draw, and so what they count, changes with the generator; numbers are left out."""
 SHOWN_ELSEWHERE = {"doctor", "import", "scale"}
 
 
@@ -62,7 +64,11 @@ def test_output_of_every_verb(
         words = [_place(word, folder) for word in command.split()]
         ended = mergecheck(*words)
         assert (command, ended.code) == (command, code), ended.err
-        assert _steady(f"{ended.out}--- stderr\n{ended.err}") == snapshot(name=f"{columns} {command}")
+        shown = _steady(f"{ended.out}--- stderr\n{ended.err}")
+        if command.split()[0] in DRAWING:
+            cells = re.sub(r"(?m)(\s{2,}(\.|u?\d+))+[^\S\n]*$", "  CELLS", shown)
+            shown = re.sub(r"(?m)( N)+ u\d+ *$", "  CELLS", re.sub(r" *\b\d+", " N", cells))
+        assert shown == snapshot(name=f"{columns} {command}")
 
 
 def test_every_verb_is_shown() -> None:
