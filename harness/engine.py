@@ -31,6 +31,8 @@ class Capabilities:
             ``commit``, ``path``, ``unchanged``, ``table``, ``log``, ``result``), or by a metric's name.
         features_off: names of ``strategies.Feature`` that random cases for this engine leave out, because it answers
             ``Unsupported`` to every one of them; saved cases may still use them.
+        table_features: whether random cases may have tables with the features of ``strategies.TABLE_FEATURES``, such as
+            a clustered table: the engine reads and writes them by Delta's protocol.
         own_settings: settings of this project's merge that the engine knows; variants try those.
         conf_domain: settings of the engine's own that random cases for it may carry in ``conf``, with the values of
             each, simplest first; they change how a merge runs, never what it must answer.
@@ -51,6 +53,7 @@ class Capabilities:
     conf_domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_settings: frozenset[str] = frozenset()
     several_matches: SeveralMatches = SeveralMatches.REFUSED
+    table_features: bool = False
 
 
 @runtime_checkable

@@ -251,8 +251,10 @@ def cases_for(
     if both := sorted(focus & (features_off | engine.capabilities.features_off)):
         raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
-    profile = strategies.Profile(function_calls_percent=percent)
-    profile = profile.without(*(known[name] for name in sorted(engine.capabilities.features_off | features_off)))
+    off = frozenset(known[name] for name in engine.capabilities.features_off | features_off)
+    tables = frozenset(strategies.TABLE_FEATURES) - off if engine.capabilities.table_features else frozenset()
+    profile = strategies.Profile(function_calls_percent=percent, table_features=tables)
+    profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
 

@@ -29,6 +29,7 @@ from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table.constraints import with_strict_fields
 from mergecheck.strategies.table.layouts import draw_source_layout, draw_target_layout
+from mergecheck.strategies.table.table_features import draw_table_features
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -99,6 +100,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
             draw, statement, merge.schemas, merge.tables, percent=profile.function_calls_percent
         )
         merge = replace(merge, statement=statement)
+    target = draw_table_features(draw, profile, target)
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)
 

@@ -127,6 +127,17 @@ class Feature(Enum):
     DUPLICATE_SOURCE_NAMES = "duplicate-source-names", 3
     ALIAS_OF_COLUMN = "alias-equal-to-a-column", 3
     APPEND_ONLY = "append-only-target", 3.5
+    # features of the target's protocol, see TABLE_FEATURES
+    CLUSTERING = "clustered-table", 30
+    IN_COMMIT_TIMESTAMPS = "in-commit-timestamps", 30
+    CHECKPOINTS = "checkpoints", 25
+    NAMED_TABLE_FEATURES = "named-table-features", 15
+
+
+TABLE_FEATURES = (
+    *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
+)
+"""Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 
 
 _F = Feature

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.strategies.choices import chance
-from mergecheck.strategies.features import CLAUSE_FEATURES, CONFLICTS, NEEDS, Feature
+from mergecheck.strategies.features import CLAUSE_FEATURES, CONFLICTS, NEEDS, TABLE_FEATURES, Feature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,7 @@ class Profile:
         disabled: features that no case uses, for an engine that lacks them.
         percent: how many of a hundred cases may use a feature, in place of its ``probability_percent``.
         function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
+        table_features: those of ``TABLE_FEATURES`` that a case may use.
     """
 
     max_rows: int = 20
@@ -39,6 +40,7 @@ class Profile:
     disabled: frozenset[Feature] = frozenset()
     percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
     function_calls_percent: float = 0
+    table_features: frozenset[Feature] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing to draw."""
@@ -68,7 +70,8 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     """
     density = draw(_DENSITIES)
     # drawn for disabled features too, so that disabling a feature changes no other one
-    enabled = {feature for feature in Feature if chance(draw, _percent(feature, profile, density))}
+    drawn_here = [feature for feature in Feature if feature not in TABLE_FEATURES]
+    enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
         enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in profile.disabled])))

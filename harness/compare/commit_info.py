@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 _CLAUSES = ("matchedPredicates", "notMatchedPredicates", "notMatchedBySourcePredicates")
 _FLAGS = ("isBlindAppend", "dataChange")
 _GIVEN = ("engineInfo", "txnId")
+_TIMESTAMP = "inCommitTimestamp"
 
 COMMIT_INFO = frozenset(
-    {"operation", "operationParameters", "predicate", *_CLAUSES, *_FLAGS, "isolationLevel", "readVersion", *_GIVEN}
+    {
+        *("operation", "operationParameters", "predicate", *_CLAUSES, *_FLAGS, "isolationLevel", "readVersion"),
+        *(*_GIVEN, _TIMESTAMP),
+    }
 )
 """The entries that are compared."""
 
@@ -57,6 +61,7 @@ def commit_info_in_words(record: CommitRecord) -> dict[str, str]:
         "isolationLevel": info.get("isolationLevel"),
         "readVersion": _version(info.get("readVersion"), record.read_version),
         **{name: "given" if info.get(name) else None for name in _GIVEN},
+        _TIMESTAMP: _timestamp(info.get(_TIMESTAMP), record.timestamp_before),
     }
     return {name: text for name, text in words.items() if text is not None}
 
@@ -107,3 +112,12 @@ def _version(version: Any, before: int) -> str | None:  # noqa: ANN401 - JSON
     if version is None:
         return None
     return "the version before" if version == before else str(version)
+
+
+def _timestamp(timestamp: Any, before: int | None) -> str | None:  # noqa: ANN401 - JSON
+    """Compare an in-commit timestamp with that of the version before (R-707)."""
+    if timestamp is None:
+        return None
+    if not isinstance(timestamp, int) or before is None or timestamp <= before:
+        return f"{timestamp}, that of the version before is {before}"
+    return "after that of the version before"

@@ -35,8 +35,9 @@ class CommitRecord:
         num_commits: versions that were made since.
         actions: the actions of the newest commit, in order; empty if there was none.
         info: the newest ``commitInfo`` as it is in the log, without its metrics.
-        definition_before: what ``metaData`` and ``protocol`` said of the table before the merge, entry by entry,
-            except the names and types of columns.
+        timestamp_before: the in-commit timestamp of the version before the merge; None if it has none.
+        definition_before: what ``metaData``, ``protocol`` and ``domainMetadata`` said of the table before the merge,
+            entry by entry, except the names and types of columns.
         definition: the same afterwards.
         added_columns: paths of the columns and nested fields that the merge added.
     """
@@ -45,6 +46,7 @@ class CommitRecord:
     num_commits: int
     actions: tuple[LoggedAction, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
+    timestamp_before: int | None = None
     definition_before: Mapping[str, str]
     definition: Mapping[str, str]
     added_columns: frozenset[str] = frozenset()

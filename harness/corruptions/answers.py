@@ -127,6 +127,7 @@ def _record_from_json(log: dict[str, Any]) -> CommitRecord:
         num_commits=log["num_commits"],
         actions=tuple(LoggedAction(**action) for action in log["actions"]),
         info=log["commit_info"],
+        timestamp_before=log.get("timestamp_before"),
         definition_before=log["definition_before"],
         definition=log["definition"],
         added_columns=frozenset(log["added_columns"]),

@@ -26,6 +26,8 @@ def other_commit_infos(info: Mapping[str, Any], name: str) -> Iterator[dict[str,
     elif name == "operationParameters":
         yield {**info, "operationParameters": {**parameters, "updatePredicate": "a"}}
         yield {**info, "operationParameters": None}
+    elif name not in info:
+        yield {**info, name: 1}
     else:
         yield {n: value for n, value in info.items() if n != name}
         for value in _other_values(info[name], name):
@@ -50,6 +52,8 @@ def _other_predicates(text: str) -> Iterator[str]:
 def _other_values(value: Any, name: str) -> Iterator[Any]:  # noqa: ANN401 - JSON
     if isinstance(value, bool):
         yield not value
+    elif name == "inCommitTimestamp":
+        yield from (-1, str(value))
     elif isinstance(value, int):
         yield value + 1
     elif name in ("engineInfo", "txnId"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
-from mergecheck.harness.delta.read import newest_version, read_actions, table_metadata, table_protocol
+from mergecheck.harness.delta.read import commit_info, newest_version, read_actions, table_metadata, table_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,15 +44,16 @@ def commit_record(path: Path, *, since: int) -> CommitRecord:
     """
     version = newest_version(path)
     actions = read_actions(path, version) if version > since else ()
-    info: Action = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    info, earlier = commit_info(actions), commit_info(read_actions(path, since))
     before, after = table_metadata(path, since), table_metadata(path, version)
     return CommitRecord(
         read_version=since,
         num_commits=version - since,
         actions=tuple(_logged(path, action) for action in actions),
         info={name: value for name, value in info.items() if name != "operationMetrics"},
-        definition_before=table_definition(before, table_protocol(path, since)),
-        definition=table_definition(after, table_protocol(path, version)),
+        timestamp_before=earlier.get("inCommitTimestamp"),
+        definition_before=table_definition(before, table_protocol(path, since)) | _domains(path, since),
+        definition=table_definition(after, table_protocol(path, version)) | _domains(path, version),
         added_columns=frozenset(_fields(after)).difference(_fields(before)),
     )
 
@@ -86,6 +87,18 @@ def table_definition(metadata: Action, protocol: Action) -> dict[str, str]:
         "writer features": ", ".join(sorted(writers)),
     }
     return {name: _text(value) for name, value in entries.items() if value is not None}
+
+
+def _domains(path: Path, version: int) -> dict[str, str]:
+    """List the metadata domains that a version has (R-708)."""
+    found: dict[str, str] = {}
+    for commit in range(version + 1):
+        for action in read_actions(path, commit):
+            if said := action.get("domainMetadata"):
+                entry = f"domain {said['domain']}"
+                found = {name: text for name, text in found.items() if name != entry}
+                found |= {} if said["removed"] else {entry: said["configuration"]}
+    return found
 
 
 def _fields(metadata: Action) -> dict[str, dict[str, Any]]:

@@ -127,7 +127,7 @@ def operation_metrics(actions: tuple[Action, ...]) -> dict[str, int]:
     Raises:
         ValueError: when a metric is neither a text of digits nor a number without sign and fraction.
     """
-    found = _commit_info(actions).get("operationMetrics") or {}
+    found = commit_info(actions).get("operationMetrics") or {}
     wrong = {name: value for name, value in found.items() if not str(value).isdecimal()}
     if wrong:
         raise ValueError(f"operationMetrics must be whole numbers (R-501), but the commit has {wrong}")
@@ -233,10 +233,11 @@ def _with_partition_values(path: Path, remove: Action, version: int) -> Action:
 
 def changed_nothing(actions: tuple[Action, ...]) -> bool:
     """Tell whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
-    info = _commit_info(actions)
+    info = commit_info(actions)
     metrics = info.get("operationMetrics") or {}
     return info.get("operation") == "MERGE" and all(metrics.get(name) == "0" for name in _CHANGE_METRICS)
 
 
-def _commit_info(actions: tuple[Action, ...]) -> Action:
+def commit_info(actions: tuple[Action, ...]) -> Action:
+    """Return the ``commitInfo`` of a commit; empty if it has none."""
     return next((action["commitInfo"] for action in actions if "commitInfo" in action), {})

@@ -11,38 +11,29 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from mergecheck.harness.core.schema_json import as_nullable, check_constraints, contains_type, schema_to_json
+from mergecheck.harness.core.schema_json import as_nullable, schema_to_json
 from mergecheck.harness.delta.arrow_layout import schema_metadata
 from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
 from mergecheck.harness.delta.partition_values import directory, serialize
+from mergecheck.harness.delta.tables.checkpoints import write_checkpoint
+from mergecheck.harness.delta.tables.domains import domain_actions
+from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import partition_indexes, physical_files
-from mergecheck.reference.case.model import Target
+from mergecheck.reference.case.model import FEATURE_PREFIX, Target
 from mergecheck.reference.case.storage import Statistics, StringType, TargetLayout
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mergecheck.reference.case.layout import PhysicalFile
     from mergecheck.reference.case.model import Row, Source
 
-# Table features that a property switches on: property -> (feature, whether readers must know it too).
-_FEATURE_OF_PROPERTY: Mapping[str, tuple[str, bool]] = {
-    "delta.enableChangeDataFeed": ("changeDataFeed", False),
-    "delta.enableDeletionVectors": ("deletionVectors", True),
-    "delta.enableRowTracking": ("rowTracking", False),
-    "delta.enableTypeWidening": ("typeWidening", True),
-}
-_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 implies
-_LEGACY_VERSIONS = {
-    "checkConstraints": 3,
-    "changeDataFeed": 4,
-    "generatedColumns": 4,
-}  # the first writer version with it
-
+_AHEAD_MS = 3_600_000
+"""So far in the future is the table's in-commit timestamp: the clock alone never gives a greater one."""
 _DESCRIPTION = {"name": "target", "description": "the target of a case"}
 _COMMENT = "what the case says of"
 
@@ -71,15 +62,17 @@ def write_target(target: Target, path: Path, *, described: bool = True) -> None:
     log = path / "_delta_log"
     log.mkdir(parents=True)
     actions: list[dict[str, Any]] = [
-        {"commitInfo": {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}},
-        {"protocol": _protocol(target)},
+        {"commitInfo": _commit_info(target)},
+        {"protocol": protocol_of(target)},
         {"metaData": _metadata(target, schema_json) | (_DESCRIPTION if described else {})},
     ]
     actions.extend({"txn": {"appId": app, "version": version}} for app, version in target.transactions.items())
+    actions.extend(domain_actions(target))
     actions.extend({"add": add} for add in _write_files(target, path))
     # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
     text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
     (log / f"{0:020}.json").write_text(text, encoding="utf-8")
+    write_checkpoint(path, target.layout.checkpoint, actions)
 
 
 def write_source(source: Source, path: Path) -> None:
@@ -111,32 +104,12 @@ def _checked_schema(target: Target, *, comment: str | None) -> str:
         raise UnwritableTableError(str(error)) from error
 
 
-def _protocol(target: Target) -> dict[str, Any]:
-    """Give the lowest protocol that the table needs: a legacy version if one says it all, else table features.
-
-    Systems that know no table features read the tables that need none.
-    """
-    features: list[tuple[str, bool]] = [
-        feature
-        for name, feature in _FEATURE_OF_PROPERTY.items()
-        if target.properties.get(name, "false").lower() == "true"
-    ]
-    if check_constraints(target.properties):
-        features.append(("checkConstraints", False))
-    if any(column.default is not None for column in target.schema.columns):
-        features.append(("allowColumnDefaults", False))
-    if any(column.generated is not None for column in target.schema.columns):
-        features.append(("generatedColumns", False))
-    if contains_type(target.schema, types.TIMESTAMP_NTZ):
-        features.append(("timestampNtz", True))
-    names = {name for name, _ in features}
-    if names <= _LEGACY_VERSIONS.keys():
-        return {"minReaderVersion": 1, "minWriterVersion": max((_LEGACY_VERSIONS[name] for name in names), default=2)}
-    writer = sorted({*_LEGACY_FEATURES, *names})
-    reader = sorted(name for name, is_reader in features if is_reader)
-    if not reader:
-        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
-    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": writer}
+def _commit_info(target: Target) -> dict[str, Any]:
+    """Describe the making of the table; its in-commit timestamp, if it has one, is in the future (R-707)."""
+    info = {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}
+    if target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true":
+        return {"inCommitTimestamp": _now_ms() + _AHEAD_MS, **info}
+    return info
 
 
 def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
@@ -145,7 +118,7 @@ def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema_json,
         "partitionColumns": list(target.partition_by),
-        "configuration": dict(target.properties),
+        "configuration": {k: v for k, v in target.properties.items() if not k.startswith(FEATURE_PREFIX)},
         "createdTime": _now_ms(),
     }
 

@@ -66,6 +66,7 @@ class DeltaSparkEngine(SparkEngine):
     name = "delta-spark"
     capabilities = Capabilities(
         exact_metric_names=True,
+        table_features=True,
         commit_info=COMMIT_INFO - {"dataChange"},
         reasons={"path": _NO_PATH, "log": "commitInfo of Delta Lake 4.4 has no dataChange"},
     )

@@ -42,6 +42,7 @@ class PySparkEngine(SparkEngine):
     name = "pyspark"
     capabilities = Capabilities(
         exact_metric_names=True,
+        table_features=True,
         # no drawn table is large by itself; the switches of what large tables bring are axes of the variants
         conf_domain={LARGE_TABLE_BYTES: ("0",)},
         own_settings=frozenset(name for name in SETTING_NAMES if name.startswith(OWN_PREFIX)),

@@ -199,6 +199,7 @@ def _record(record: CommitRecord) -> dict[str, Any]:
             {"kind": action.kind, "size": action.size, "data_change": action.data_change} for action in record.actions
         ],
         "commit_info": dict(record.info),
+        "timestamp_before": record.timestamp_before,
         "definition_before": dict(record.definition_before),
         "definition": dict(record.definition),
         "added_columns": sorted(record.added_columns),

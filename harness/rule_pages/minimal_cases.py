@@ -14,7 +14,7 @@ from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, shrink
 from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
-from mergecheck.strategies import samples
+from mergecheck.strategies import TABLE_FEATURES, Profile, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
 
+_PROFILE = Profile(table_features=frozenset(TABLE_FEATURES))
 _STARTS = 5
 _LIMITS = ShrinkLimits(max_runs=700)
 
@@ -39,7 +40,7 @@ def draw(num_cases: int, seed: int, *, wanted: Iterable[str]) -> Drawn:
     counts: Counter[str] = Counter()
     reaching: dict[str, list[Case]] = {number: [] for number in wanted}
     reference = MergeReference()
-    for drawn in itertools.islice(samples(seed), num_cases):
+    for drawn in itertools.islice(samples(seed, profile=_PROFILE), num_cases):
         reached = facts_of(drawn.case, reference.evaluate(drawn.case)).rules
         counts.update(reached)
         for number in reached & reaching.keys():

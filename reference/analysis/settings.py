@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
-from mergecheck.reference.case.model import CDF_PROPERTY
+from mergecheck.reference.case.model import CDF_PROPERTY, FEATURE_PREFIX
 from mergecheck.reference.errors import UnsupportedByReferenceError
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DELTA = "spark.databricks.delta."
 _NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
 _CONSTRAINT = "delta.constraints."
+IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _TRUE, _FALSE = "true", "false"
 
 # Settings that change how a merge runs, or what is allowed elsewhere, but not what this merge means (R-470).
@@ -58,7 +59,10 @@ _READ = frozenset(
         "spark.sql.session.timeZone",
     }
 )
-_PROPERTIES = frozenset({CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"})
+_PROPERTIES = frozenset({CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite", IN_COMMIT_TIMESTAMPS})
+_FEATURES = ("clustering", "domainMetadata", "inCommitTimestamp", "v2Checkpoint", "vacuumProtocolCheck")
+_NAMED_FEATURES = frozenset(f"{FEATURE_PREFIX}{name}" for name in _FEATURES)
+"""Features that mean nothing for rows, metrics and change feed (R-706)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ class Settings:
     case_sensitive: bool
     policy: StoreAssignmentPolicy
     append_only: bool
+    in_commit_timestamps: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
@@ -100,7 +105,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         if name not in _READ and name not in _WITHOUT_EFFECT and not is_engines_own(name):
             raise UnsupportedByReferenceError(f"setting {name}")
     for name in case.target.properties:
-        if name not in _PROPERTIES and not name.startswith(_CONSTRAINT):
+        if name not in _PROPERTIES | _NAMED_FEATURES and not name.startswith(_CONSTRAINT):
             raise UnsupportedByReferenceError(f"table property {name}")
     is_ansi = _flag(case, "spark.sql.ansi.enabled", default=True)
     is_utc = case.conf.get("spark.sql.session.timeZone", "UTC") == "UTC"
@@ -122,6 +127,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         case_sensitive=_flag(case, "spark.sql.caseSensitive", default=False),
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
+        in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,
         is_utc=is_utc,

@@ -31,6 +31,15 @@ class Statistics(Enum):
     NONE = "none"
 
 
+class Checkpoint(Enum):
+    """The checkpoint at the target's version."""
+
+    NONE = "none"
+    CLASSIC = "classic"
+    V2 = "v2"
+    """a JSON file of the V2 specification, whose file actions are in a sidecar; a table feature (R-706)"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetLayout:
     """How the data files of the target are written.
@@ -42,12 +51,16 @@ class TargetLayout:
         added_columns: columns that the table got after its oldest files were written. A file that holds nothing but
             NULL in one of them does not store it, as a file from before an ``ADD COLUMN`` (it stores one column at
             least). Partition columns are never stored, so none of them is named here.
+        checkpoint: the checkpoint beside the commits.
+        cluster_by: the columns of a clustered table, which has no partition columns (R-708).
     """
 
     row_group_rows: int | None = None
     string_type: StringType = StringType.STRING
     statistics: Statistics = Statistics.ALL
     added_columns: tuple[str, ...] = ()
+    checkpoint: Checkpoint = Checkpoint.NONE
+    cluster_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a row group that can hold no row."""

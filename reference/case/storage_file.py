@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mergecheck.reference.case.json_shape import require_column_names, require_object
-from mergecheck.reference.case.storage import SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.reference.case.storage import Checkpoint, SourceLayout, Statistics, StringType, TargetLayout
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Choice = TypeVar("Choice", bound=Enum)
 
-_TARGET_KEYS = ("row_group_rows", "string_type", "statistics", "added_columns")
+_TARGET_KEYS = ("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by")
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
 
@@ -32,6 +32,8 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         string_type=_choice(keys.get("string_type"), StringType.STRING, f"{where}, string_type"),
         statistics=_choice(keys.get("statistics"), Statistics.ALL, f"{where}, statistics"),
         added_columns=_added_columns(keys.get("added_columns", []), schema, stored, f"{where}, added_columns"),
+        checkpoint=_choice(keys.get("checkpoint"), Checkpoint.NONE, f"{where}, checkpoint"),
+        cluster_by=_cluster_by(keys.get("cluster_by", []), schema, partition_by, f"{where}, cluster_by"),
     )
 
 
@@ -58,6 +60,10 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["statistics"] = layout.statistics.value
         if layout.added_columns:
             document["added_columns"] = list(layout.added_columns)
+        if layout.checkpoint is not Checkpoint.NONE:
+            document["checkpoint"] = layout.checkpoint.value
+        if layout.cluster_by:
+            document["cluster_by"] = list(layout.cluster_by)
     elif layout.batch_rows is not None:
         document["batch_rows"] = layout.batch_rows
     if layout.string_type is not StringType.STRING:
@@ -90,4 +96,11 @@ def _added_columns(value: object, schema: Schema, stored: tuple[str, ...], where
                 f"{where}: {name!r} is a partition column or NOT NULL, so no file can lack it; "
                 f"allowed are {', '.join(stored) or 'none'}"
             )
+    return names
+
+
+def _cluster_by(value: object, schema: Schema, partition_by: tuple[str, ...], where: str) -> tuple[str, ...]:
+    names = require_column_names(value, tuple(schema.names), where)
+    if names and partition_by:
+        raise CaseFormatError(f"{where}: a table with partition_by cannot be clustered; leave one of them out")
     return names

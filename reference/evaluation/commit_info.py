@@ -1,4 +1,4 @@
-"""What a commit says of the merge that made it (R-702, R-710, R-711), and the row that the command returns (R-110).
+"""What a commit says of the merge that made it (R-702, R-707, R-710, R-711), and the row of the command (R-110).
 
 No rule decides times, names of programs and texts of conditions (R-712). An entry is given in words that leave them
 out: ``given`` for an entry that must be there, and for each clause its action, with `` if`` if it has a condition.
@@ -28,13 +28,16 @@ _RESULT_ROW = {
 }
 
 
-def predict_commit_info(merge: Resolved, *, changes_data: bool, has_other_actions: bool) -> dict[str, str]:
+def predict_commit_info(
+    merge: Resolved, *, changes_data: bool, has_other_actions: bool, has_timestamps: bool
+) -> dict[str, str]:
     """Say what ``commitInfo`` must hold.
 
     Args:
         merge: the statement.
         changes_data: whether the commit adds or removes a file.
         has_other_actions: whether the commit has an action that is no file: new metadata, or a transaction number.
+        has_timestamps: whether the table has in-commit timestamps (R-707).
     """
     return {
         "operation": "MERGE",
@@ -47,6 +50,7 @@ def predict_commit_info(merge: Resolved, *, changes_data: bool, has_other_action
         "readVersion": "the version before",
         "engineInfo": "given",
         "txnId": "given",
+        "inCommitTimestamp": "after that of the version before" if has_timestamps else "nothing",
     }
 
 

@@ -343,6 +343,7 @@ class Evaluation:
             self.merge,
             changes_data=self._changes_data(effects, path),
             has_other_actions=self.merge.final_schema != self.target.schema or self.settings.transaction is not None,
+            has_timestamps=self.settings.in_commit_timestamps,
         )
 
 

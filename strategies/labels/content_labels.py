@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.case.storage import Statistics, StringType
+from mergecheck.reference.case.model import FEATURE_PREFIX
+from mergecheck.reference.case.storage import Checkpoint, Statistics, StringType
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
+from mergecheck.strategies.table.table_features import IN_COMMIT_TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -167,6 +169,10 @@ def storage_labels(case: Case) -> Iterator[str]:
             "layout:row-groups": layout.row_group_rows is not None and largest > layout.row_group_rows,
             f"layout:statistics-{layout.statistics.value}": layout.statistics is not Statistics.ALL,
             "layout:older-files": bool(layout.added_columns),
+            f"table:checkpoint-{layout.checkpoint.value}": layout.checkpoint is not Checkpoint.NONE,
+            "table:clustered": bool(layout.cluster_by),
+            "table:in-commit-timestamps": case.target.properties.get(IN_COMMIT_TIMESTAMPS) == "true",
+            "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),
             f"layout:target-{layout.string_type.value}": layout.string_type is not StringType.STRING,
             "rows:beyond-a-batch": largest > _BATCH,
             "column:not-null-field": any(_has_strict_field(column.type) for column in case.target.schema.columns),

@@ -271,6 +271,11 @@ DIMENSIONS: tuple[Dimension, ...] = (
         },
     ),
     Dimension(
+        name="table feature",
+        read=tables.table_features,
+        values=_each("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
+    ),
+    Dimension(
         name="constraint",
         read=tables.constraints,
         values=_each("none", "NOT NULL", "NOT NULL field", "CHECK", "default", "generated"),

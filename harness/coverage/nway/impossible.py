@@ -289,6 +289,16 @@ PAIRS: tuple[Impossible, ...] = (
         ("partition type", ("none",)),
         ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
     ),
+    _never(
+        "a clustered table has no partitions (R-708)",
+        ("table feature", ("clustered",)),
+        ("partition type", ("integer", "decimal", "string", "boolean", "date", "timestamp", "number", "time")),
+    ),
+    _never(
+        "a clustered table has no partitions (R-708)",
+        ("table feature", ("clustered",)),
+        ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
+    ),
     _never("no nested column", ("nesting", ("none",)), ("member type", _TYPES)),
     _never("no nested column", ("nesting", ("none",)), ("constraint", ("NOT NULL field",))),
     _never("no nested column", ("nesting", ("none",)), ("evolved type", ("field",))),

@@ -12,7 +12,8 @@ from mergecheck.harness.coverage.nway.columns import (
     nestings,
 )
 from mergecheck.harness.coverage.type_families import family_of
-from mergecheck.reference.case.storage import Statistics, StringType
+from mergecheck.reference.case.model import FEATURE_PREFIX
+from mergecheck.reference.case.storage import Checkpoint, Statistics, StringType
 from mergecheck.reference.types.data_types import StructType
 
 if TYPE_CHECKING:
@@ -71,6 +72,18 @@ def layouts(e: Evidence) -> Iterator[str]:
         "source batches": e.case.source is not None and e.case.source.layout.batch_rows is not None,
     }
     yield from (name for name, holds in found.items() if holds)
+
+
+def table_features(e: Evidence) -> Iterator[str]:
+    """Name the features of the table's protocol that a merge must not even notice; ``none`` without any."""
+    target = e.case.target
+    found = {
+        "clustered": bool(target.layout.cluster_by),
+        "in-commit timestamps": target.properties.get("delta.enableInCommitTimestamps") == "true",
+        "checkpoint": target.layout.checkpoint is not Checkpoint.NONE,
+        "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties),
+    }
+    yield from [name for name, holds in found.items() if holds] or ["none"]
 
 
 def constraints(e: Evidence) -> Iterator[str]:

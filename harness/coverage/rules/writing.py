@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
+from mergecheck.reference.case.model import FEATURE_PREFIX
+from mergecheck.reference.case.storage import Checkpoint
 from mergecheck.reference.outcome import MergePath
 from mergecheck.reference.types.data_types import (
     DATE,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_TIMESTAMPS = "delta.enableInCommitTimestamps"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _LOG = "about what the log says of every commit, which is compared wherever a log is read"
 _CONCURRENT = "needs another writer at the same time; tested on the engine"
@@ -113,12 +116,21 @@ def _constrained(e: Evidence) -> bool:
     return e.merge is not None and (limits or any(name.startswith("delta.constraints.") for name in properties))
 
 
+def _has_named_features(e: Evidence) -> bool:
+    target = e.case.target
+    named = any(name.startswith(FEATURE_PREFIX) for name in target.properties)
+    return named or target.layout.checkpoint is not Checkpoint.NONE
+
+
 RULES = (
     Rule(number="R-701", reached=_commits),
     Rule(number="R-702", out_of_reach=_LOG),
     Rule(number="R-703", reached=lambda e: e.change_feed and e.path is MergePath.D),
     Rule(number="R-704", reached=lambda e: e.new_schema),
     Rule(number="R-705", out_of_reach="tables with row tracking are refused by name"),
+    Rule(number="R-706", reached=lambda e: _commits(e) and _has_named_features(e)),
+    Rule(number="R-707", reached=lambda e: _commits(e) and e.case.target.properties.get(_TIMESTAMPS) == "true"),
+    Rule(number="R-708", reached=lambda e: _commits(e) and bool(e.case.target.layout.cluster_by)),
     Rule(number="R-710", out_of_reach=_LOG),
     Rule(number="R-711", out_of_reach=_LOG),
     Rule(number="R-712", out_of_reach=_LOG),

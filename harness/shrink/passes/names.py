@@ -90,7 +90,11 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
         schema=_with_names(target.schema, names, lower),
         partition_by=tuple(names.get(name, name) for name in target.partition_by),
         properties=properties,
-        layout=replace(layout, added_columns=tuple(names.get(name, name) for name in layout.added_columns)),
+        layout=replace(
+            layout,
+            added_columns=tuple(names.get(name, name) for name in layout.added_columns),
+            cluster_by=tuple(names.get(name, name) for name in layout.cluster_by),
+        ),
     )
     source = case.source
     if source is not None:

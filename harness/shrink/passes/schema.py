@@ -155,9 +155,12 @@ def _without_target_column(case: Case, name: str) -> Case:
         return case
     i = schema.names.index(name)
     files = tuple(_without_cell(rows, i) for rows in case.target.files)
-    added = tuple(other for other in case.target.layout.added_columns if other != name)
+    layout = case.target.layout
+    added, clusters = (
+        tuple(other for other in names if other != name) for names in (layout.added_columns, layout.cluster_by)
+    )
     target = replace(case.target, schema=_without_column(schema, i), files=files)
-    return replace(case, target=replace(target, layout=replace(case.target.layout, added_columns=added)))
+    return replace(case, target=replace(target, layout=replace(layout, added_columns=added, cluster_by=clusters)))
 
 
 def _without_source_column(case: Case, name: str) -> Case:

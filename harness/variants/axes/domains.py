@@ -110,13 +110,16 @@ def is_partitioned(case: Case, _facts: Facts) -> bool:
 
 
 def partitioned(case: Case) -> Case:
-    """Store the table by the values of its first column that can be one of partitions; that column is in no file."""
+    """Store the table by the values of its first column that can be one of partitions; that column is in no file.
+
+    Such a table cannot be clustered (R-708).
+    """
     column = _partition_column(case)
     if column is None:
         return case
     layout = case.target.layout
     added = tuple(name for name in layout.added_columns if name != column)
-    target = replace(case.target, partition_by=(column,), layout=replace(layout, added_columns=added))
+    target = replace(case.target, partition_by=(column,), layout=replace(layout, added_columns=added, cluster_by=()))
     return replace(case, target=target)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.writing.write import WrittenFile
 
 DISTRIBUTION = "mergecheck"
+IN_COMMIT_TIMESTAMP = "inCommitTimestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +91,9 @@ def commit_info(
     changes_more: bool,
     metrics: Mapping[str, int] | None,
     user_metadata: str | None = None,
+    timestamp: int | None = None,
 ) -> Action:
-    """Write the ``commitInfo`` (R-710, R-711, R-714); without metrics the map is left out (R-501).
+    """Write the ``commitInfo`` (R-707, R-710, R-711, R-714); without metrics the map is left out (R-501).
 
     Its isolation level is SnapshotIsolation if it changes no data (R-702) and has no action but files.
 
@@ -102,8 +104,10 @@ def commit_info(
         changes_more: whether there is an action beside files: new metadata, or a transaction of the application.
         metrics: the operation metrics.
         user_metadata: the user's text.
+        timestamp: the in-commit timestamp; None if the table has none.
     """
     info: dict[str, Any] = {
+        **({} if timestamp is None else {IN_COMMIT_TIMESTAMP: timestamp}),
         "timestamp": now_millis(),
         "operation": "MERGE",
         "operationParameters": operation_parameters(merge),

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, ExecutionError
 from mergecheck.merge.table.commit.actions import add_action, change_action, commit_info, remove_action
 from mergecheck.merge.table.commit.conflicts import check_conflicts
+from mergecheck.merge.table.commit.in_commit_timestamp import timestamp_after
 from mergecheck.merge.table.commit.new_schema import schema_actions
+from mergecheck.merge.table.log.properties import IN_COMMIT_TIMESTAMPS
 from mergecheck.merge.table.log.snapshot import total_records
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS
 
@@ -60,8 +62,8 @@ class PendingCommit:
         """Whether there is no action besides ``commitInfo`` (R-731)."""
         return not (self.changes_data or self.written.change_files or self.transaction or self.schema_actions)
 
-    def actions(self) -> tuple[Action, ...]:
-        """List the actions, ``commitInfo`` first (R-701)."""
+    def actions(self, timestamp: int | None = None) -> tuple[Action, ...]:
+        """List the actions, ``commitInfo`` first (R-701), with the in-commit timestamp if the table has such."""
         snapshot = self.read.snapshot
         schema = self.schema_actions
         info = commit_info(
@@ -71,6 +73,7 @@ class PendingCommit:
             changes_more=bool(schema) or self.transaction is not None,
             metrics=self.metrics,
             user_metadata=self.user_metadata,
+            timestamp=timestamp,
         )
         return (
             info,
@@ -91,6 +94,7 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
     Raises:
         ExecutionError: the table is append-only and rows would be removed (R-743), or the table's log is gone.
         ConcurrentModificationError: another commit is in the way (R-750).
+        DamagedLogError: the commit before has no in-commit timestamp, although the table's have one (R-707).
     """
     if pending.is_empty and skip_empty:
         return None
@@ -103,12 +107,14 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
             f"The log of the table {snapshot.location} was removed while the MERGE ran. Nothing was committed. "
             "Restore the table, then run the statement again.",
         )
-    actions = pending.actions()
+    timestamp = timestamp_after(snapshot.version, log, snapshot) if snapshot.flag(IN_COMMIT_TIMESTAMPS) else None
     version = snapshot.version + 1
     for _ in range(MAX_COMMIT_ATTEMPTS):
-        if log.try_create(version, actions):
+        if log.try_create(version, pending.actions(timestamp)):
             return version
         check_conflicts(pending.read, version, log.read(version))
+        if timestamp is not None:
+            timestamp = max(timestamp, timestamp_after(version, log, snapshot))
         _logger.info("Version %d was taken by a commit that does not conflict; trying the next one.", version)
         version += 1
     raise ConcurrentModificationError(

@@ -12,13 +12,13 @@ from mergecheck.merge.types.fields import parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# Features of the protocol that a merge honours or that need nothing from it, and those that may lie dormant: what uses
-# them is looked for below.
+# Features of the protocol that a merge honours or that need nothing from it (R-706), and those that may lie dormant:
+# what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
-    """allowColumnDefaults appendOnly changeDataFeed checkConstraints domainMetadata generatedColumns timestampNtz
-    v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
+    """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering domainMetadata
+    generatedColumns inCommitTimestamp timestampNtz v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "columnMapping", "deletionVectors", "inCommitTimestamp"})
+DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "columnMapping", "deletionVectors"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
@@ -28,7 +28,6 @@ ENABLING_PROPERTIES: Mapping[str, str] = {
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",
-    "delta.enableInCommitTimestamps": "inCommitTimestamp",
 }
 # Table property -> the only values under which a merge does what the property asks for.
 _ONLY_VALUES: Mapping[str, frozenset[str]] = {

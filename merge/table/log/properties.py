@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from mergecheck.merge.errors import InvalidConfigurationError
 from mergecheck.merge.table.log.features import ENABLING_PROPERTIES
+from mergecheck.merge.table.log.indexed_columns import DEFAULT_NUMBER, IndexedColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 CHANGE_DATA_FEED: Final = "delta.enableChangeDataFeed"
 APPEND_ONLY: Final = "delta.appendOnly"
 AUTO_OPTIMIZE_WRITE: Final = "delta.autoOptimize.optimizeWrite"
+IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
 NUM_INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
-DEFAULT_INDEXED_COLUMNS: Final = 32
+INDEXED_COLUMNS: Final = "delta.dataSkippingStatsColumns"
 
-_FLAGS: Final = (CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, *ENABLING_PROPERTIES)
+_FLAGS: Final = (CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, IN_COMMIT_TIMESTAMPS, *ENABLING_PROPERTIES)
 _ALL_COLUMNS: Final = -1
+# a name of a column or field, in backticks if it holds anything special
+_PART: Final = r"(?:`(?:[^`]|``)+`|[^\s`.,]+)"
+_NAME: Final = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*")
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
@@ -28,7 +34,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """
     for name in _FLAGS:
         flag(properties, name)
-    num_indexed_columns(properties)
+    indexed_columns(properties)
 
 
 def flag(properties: Mapping[str, str], name: str) -> bool:
@@ -43,13 +49,19 @@ def flag(properties: Mapping[str, str], name: str) -> bool:
     return given == "true"
 
 
-def num_indexed_columns(properties: Mapping[str, str]) -> int:
-    """Read how many leaf columns have statistics; -1 means all.
+def indexed_columns(properties: Mapping[str, str]) -> IndexedColumns:
+    """Read which leaf columns have statistics; a list of names goes before a number.
 
     Raises:
-        InvalidConfigurationError: it is no whole number from -1 on.
+        InvalidConfigurationError: the number is no whole number from -1 on, or the list is not one of names.
     """
-    given = properties.get(NUM_INDEXED_COLUMNS, str(DEFAULT_INDEXED_COLUMNS))
+    given = properties.get(INDEXED_COLUMNS)
+    if given is not None:
+        return IndexedColumns(names=tuple(_names(given)))
+    return IndexedColumns(number=_number(properties.get(NUM_INDEXED_COLUMNS, str(DEFAULT_NUMBER))))
+
+
+def _number(given: str) -> int:
     try:
         number = int(given)
     except ValueError:
@@ -57,6 +69,17 @@ def num_indexed_columns(properties: Mapping[str, str]) -> int:
     if number < _ALL_COLUMNS:
         raise _refused(NUM_INDEXED_COLUMNS, given, "a whole number from -1 on")
     return number
+
+
+def _names(given: str) -> Iterator[tuple[str, ...]]:
+    at = 0
+    while at < len(given):
+        found = _NAME.match(given, at)
+        at = len(given) if found is None else found.end()
+        if found is None or given[at : at + 1] not in {"", ","}:
+            raise _refused(INDEXED_COLUMNS, given, "names of columns with commas between them")
+        yield tuple(part.strip("`").replace("``", "`") for part in re.findall(_PART, found[1]))
+        at += 1
 
 
 def _refused(name: str, given: str, allowed: str) -> InvalidConfigurationError:

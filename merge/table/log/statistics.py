@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
+    from mergecheck.merge.table.log.indexed_columns import IndexedColumns
+
 MAX_STRING_LENGTH = 32
 # A JSON number that other writers and readers pass through a double keeps this many digits.
 EXACT_DECIMAL_DIGITS = 15
@@ -40,14 +42,11 @@ class _Leaf:
 
 
 class StatisticsCollector:
-    """Gathers numRecords, minValues, maxValues and nullCount of one file with the columns of a schema.
+    """Gathers numRecords, minValues, maxValues and nullCount of one file with the columns of a schema."""
 
-    ``num_indexed_columns`` leaf columns, from the left, have statistics; all, if it is negative.
-    """
-
-    def __init__(self, schema: pa.Schema, *, num_indexed_columns: int) -> None:
+    def __init__(self, schema: pa.Schema, indexed: IndexedColumns) -> None:
         leaves = [_Leaf(path, leaf_type) for field in schema for path, leaf_type in _leaves(field)]
-        self._leaves = leaves if num_indexed_columns < 0 else leaves[:num_indexed_columns]
+        self._leaves = [leaf for position, leaf in enumerate(leaves) if indexed.holds(position, leaf.path)]
         self.num_records = 0
 
     def add(self, table: pa.Table) -> None:

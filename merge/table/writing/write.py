@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, brief
-from mergecheck.merge.table.log.properties import num_indexed_columns
+from mergecheck.merge.table.log.properties import indexed_columns
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS
 from mergecheck.merge.table.storage.storage import open_storage
@@ -186,7 +186,7 @@ class TableWriter:
             routes=routes(change_data=change_data),
             not_null=tuple(not_null_paths(self.schema)),
             checked=bool(self.checks),
-            num_indexed_columns=num_indexed_columns(self.snapshot.properties) if self.collect_stats else None,
+            indexed=indexed_columns(self.snapshot.properties) if self.collect_stats else None,
             access=self.snapshot.access,
         )
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mergecheck.merge.table.log.indexed_columns import IndexedColumns
 from mergecheck.merge.table.log.partition_values import directory
 from mergecheck.merge.table.log.statistics import StatisticsCollector
 from mergecheck.merge.table.storage.storage import open_storage
@@ -59,7 +60,7 @@ class WriteTask:
         routes: by value of ``_action_``.
         not_null: paths of columns and struct fields that must not be NULL (R-741).
         checked: the input ends with a column that says of each row what CHECK it violates (R-742).
-        num_indexed_columns: leaf columns with statistics; None writes no statistics at all.
+        indexed: the leaf columns with statistics; None writes no statistics at all.
     """
 
     location: str
@@ -69,7 +70,7 @@ class WriteTask:
     routes: Mapping[int, Route]
     not_null: tuple[tuple[str, ...], ...] = ()
     checked: bool = False
-    num_indexed_columns: int | None = 32
+    indexed: IndexedColumns | None = field(default_factory=IndexedColumns)
     access: StoreAccess | None = None
 
 
@@ -196,9 +197,9 @@ class _OpenFile:
                 store_decimal_as_integer=True,  # as Spark does; hashing and encoding bytes takes twice as long
                 dictionary_pagesize_limit=DICTIONARY_BYTES,
             )
-            indexed = self.task.num_indexed_columns
+            indexed = self.task.indexed
             if self.kind == DATA_FILE and indexed is not None:
-                self._statistics = StatisticsCollector(rows.schema, num_indexed_columns=indexed)
+                self._statistics = StatisticsCollector(rows.schema, indexed)
         self._writer.write_table(rows)
         self._num_records += rows.num_rows
         if self._statistics is not None:

@@ -14,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import types as t
 
+from mergecheck.merge.errors import InvalidConfigurationError
+from mergecheck.merge.table.log.indexed_columns import IndexedColumns
 from mergecheck.merge.table.log.partition_values import directory, serialize, sql_literal, sql_string
+from mergecheck.merge.table.log.properties import indexed_columns
 from mergecheck.merge.table.log.statistics import StatisticsCollector, truncated_maximum
 from mergecheck.merge.table.writing import writer as writer_module
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
@@ -188,7 +191,7 @@ def test_row_groups_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def stats_of(values: list[Any], data_type: pa.DataType) -> dict[str, Any]:
     schema = pa.schema([pa.field("c", data_type)])
-    collector = StatisticsCollector(schema, num_indexed_columns=32)
+    collector = StatisticsCollector(schema, IndexedColumns())
     collector.add(pa.table({"c": pa.array(values, data_type)}, schema=schema))
     stats: dict[str, Any] = json.loads(collector.to_json())
     return stats
@@ -258,9 +261,34 @@ def test_indexed_columns_are_limited() -> None:
     """Only the first leaf columns have statistics; a negative number means all."""
     schema = pa.schema([pa.field("a", pa.int32()), pa.field("b", pa.int32())])
     for limit, names in ((1, {"a"}), (0, set()), (-1, {"a", "b"})):
-        collector = StatisticsCollector(schema, num_indexed_columns=limit)
+        collector = StatisticsCollector(schema, IndexedColumns(number=limit))
         collector.add(pa.table({"a": [1], "b": [2]}, schema=schema))
         assert set(json.loads(collector.to_json())["nullCount"]) == names
+
+
+@pytest.mark.parametrize(
+    ("listed", "names"),
+    [
+        ("b", {"b"}),
+        ("B, a", {"a", "b"}),
+        ("s", {"s.x", "s.y.z"}),
+        ("s.y", {"s.y.z"}),
+        ("s.`y`.z,b", {"s.y.z", "b"}),
+        ("", set()),
+    ],
+)
+def test_indexed_columns_are_listed(listed: str, names: set[str]) -> None:
+    """R-708: a list of columns and fields goes before a number; of a struct all leaves have statistics."""
+    properties = {"delta.dataSkippingStatsColumns": listed, "delta.dataSkippingNumIndexedCols": "0"}
+    leaves = [("a",), ("b",), ("s", "x"), ("s", "y", "z")]
+    indexed = indexed_columns(properties)
+    assert {".".join(leaf) for place, leaf in enumerate(leaves) if indexed.holds(place, leaf)} == names
+
+
+@pytest.mark.parametrize("listed", ["a b", "a,,b", "`a", "a.", ","])
+def test_lists_of_columns_are_read_strictly(listed: str) -> None:
+    with pytest.raises(InvalidConfigurationError, match="dataSkippingStatsColumns"):
+        indexed_columns({"delta.dataSkippingStatsColumns": listed})
 
 
 def test_cut_maximum_stays_above() -> None:

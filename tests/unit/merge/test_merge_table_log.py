@@ -13,11 +13,12 @@ from mergecheck.merge.errors import (
     AnalysisError,
     ConcurrentModificationError,
     ConflictKind,
+    DamagedLogError,
     ExecutionError,
     UnsupportedTableError,
 )
 from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
-from mergecheck.merge.table.commit.actions import Transaction
+from mergecheck.merge.table.commit.actions import Transaction, now_millis
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
 from mergecheck.merge.table.log.snapshot import read_snapshot
@@ -36,7 +37,7 @@ PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 def write_log(path: Path, version: int, *actions: dict[str, Any]) -> None:
     file = path / log_file(version)
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(json.dumps(action) for action in actions))
 
 
@@ -216,6 +217,44 @@ def test_append_only_tables_lose_nothing(tmp_path: Path) -> None:
         commit(todo, skip_empty=True)
     read = ReadSet(snapshot=todo.read.snapshot, predicate=todo.read.predicate, files=(), removed=())
     assert commit(pending(tmp_path, read=read), skip_empty=True) == 1
+
+
+TIMESTAMPS = {"delta.enableInCommitTimestamps": "true"}
+
+
+def timestamp_of(path: Path, version: int) -> int:
+    return int(LogStore(str(path)).read(version)[0]["commitInfo"]["inCommitTimestamp"])
+
+
+def test_in_commit_timestamps_increase(tmp_path: Path) -> None:
+    """R-707: a commit is later than the one before, whatever the clock says, and than those that win over it."""
+    ahead = now_millis() + 3_600_000
+    todo = pending(
+        table(tmp_path, {"commitInfo": {"inCommitTimestamp": ahead}}, add("p=a/f", p="a"), properties=TIMESTAMPS),
+        "target_1 = 'a'",
+    )
+    write_log(tmp_path, 1, {"commitInfo": {"inCommitTimestamp": ahead + 500}}, add("p=z/n", p="z"))
+    write_log(tmp_path, 2, {"commitInfo": {"inCommitTimestamp": ahead + 400}}, add("p=y/n", p="y"))
+    assert commit(todo, skip_empty=True) == 3
+    assert timestamp_of(tmp_path, 3) == ahead + 501
+
+
+def test_in_commit_timestamps_are_those_of_the_clock(tmp_path: Path) -> None:
+    """R-707: if the commit before is past, the time of the attempt counts; a table without the property has none."""
+    start = now_millis()
+    old = table(tmp_path / "with", {"commitInfo": {"inCommitTimestamp": 5}}, add("p=a/f", p="a"), properties=TIMESTAMPS)
+    commit(pending(old), skip_empty=True)
+    assert start <= timestamp_of(old, 1) <= now_millis()
+    commit(pending(table(tmp_path / "without")), skip_empty=True)
+    assert "inCommitTimestamp" not in LogStore(str(tmp_path / "without")).read(1)[0]["commitInfo"]
+
+
+def test_a_log_without_its_timestamps_is_damaged(tmp_path: Path) -> None:
+    """R-707: the commit before must have one; nothing is committed."""
+    todo = pending(table(tmp_path, properties=TIMESTAMPS))
+    with pytest.raises(DamagedLogError, match="version 0 has no inCommitTimestamp"):
+        commit(todo, skip_empty=True)
+    assert not (tmp_path / log_file(1)).exists()
 
 
 REMOVED = {"remove": {"path": "p=a%2520b/f", "dataChange": True}}

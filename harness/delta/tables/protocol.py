@@ -1,0 +1,70 @@
+"""The protocol of a case's target: the features that its properties, its columns and its layout need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.core.schema_json import check_constraints, contains_type
+from mergecheck.reference.case.model import FEATURE_PREFIX
+from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.reference.types import data_types as types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mergecheck.reference.case.model import Target
+
+IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
+
+# Table features that a property switches on: property -> feature.
+_FEATURE_OF_PROPERTY: Mapping[str, str] = {
+    "delta.enableChangeDataFeed": "changeDataFeed",
+    "delta.enableDeletionVectors": "deletionVectors",
+    "delta.enableRowTracking": "rowTracking",
+    "delta.enableTypeWidening": "typeWidening",
+    IN_COMMIT_TIMESTAMPS: "inCommitTimestamp",
+}
+_READER_FEATURES = frozenset({"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck"})
+"""Those that readers must know, too."""
+_LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 implies
+_LEGACY_VERSIONS = {
+    "checkConstraints": 3,
+    "changeDataFeed": 4,
+    "generatedColumns": 4,
+}  # the first writer version with it
+
+
+def protocol_of(target: Target) -> dict[str, Any]:
+    """Give the lowest protocol that the table needs: a legacy version if one says it all, else table features.
+
+    Systems that know no table features read the tables that need none.
+    """
+    names = frozenset(features_of(target))
+    if names <= _LEGACY_VERSIONS.keys():
+        return {"minReaderVersion": 1, "minWriterVersion": max((_LEGACY_VERSIONS[name] for name in names), default=2)}
+    writer = sorted({*_LEGACY_FEATURES, *names})
+    reader = sorted(names & _READER_FEATURES)
+    if not reader:
+        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer}
+    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": writer}
+
+
+def features_of(target: Target) -> Iterator[str]:
+    """Name the features that a table needs beside those of the oldest protocol, some of them twice."""
+    for name, value in target.properties.items():
+        if name in _FEATURE_OF_PROPERTY and value.lower() == "true":
+            yield _FEATURE_OF_PROPERTY[name]
+        if name.startswith(FEATURE_PREFIX):
+            yield name.removeprefix(FEATURE_PREFIX)
+    if check_constraints(target.properties):
+        yield "checkConstraints"
+    if any(column.default is not None for column in target.schema.columns):
+        yield "allowColumnDefaults"
+    if any(column.generated is not None for column in target.schema.columns):
+        yield "generatedColumns"
+    if contains_type(target.schema, types.TIMESTAMP_NTZ):
+        yield "timestampNtz"
+    if target.layout.cluster_by:
+        yield from ("clustering", "domainMetadata")  # R-708
+    if target.layout.checkpoint is Checkpoint.V2:
+        yield "v2Checkpoint"

@@ -1,0 +1,54 @@
+"""Features that a table has by its protocol: most merges must not even notice them (R-706 to R-708).
+
+They are drawn after everything else, so that a case without them stays the same case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.case.model import FEATURE_PREFIX
+from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.reference.types.data_types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP
+from mergecheck.strategies.choices import chance, draw_some
+from mergecheck.strategies.features import TABLE_FEATURES, Feature
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Target
+    from mergecheck.strategies.profile import Profile
+
+IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
+_ANY_PERCENT = 60
+_CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
+_MOST_CLUSTERING_COLUMNS = 4
+_CHECKPOINTS = st.sampled_from((Checkpoint.CLASSIC, Checkpoint.V2))
+_NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
+
+
+def draw_table_features(draw: DrawFn, profile: Profile, target: Target) -> Target:
+    """Draw the features of a table that a profile has; shrinks to the table as it is."""
+    if not profile.table_features or not chance(draw, _ANY_PERCENT):
+        return target
+    drawn = {each for each in TABLE_FEATURES if chance(draw, each.probability_percent)} & profile.table_features
+    properties, layout = dict(target.properties), target.layout
+    if Feature.IN_COMMIT_TIMESTAMPS in drawn:
+        properties[IN_COMMIT_TIMESTAMPS] = "true"
+    if Feature.NAMED_TABLE_FEATURES in drawn:
+        properties[FEATURE_PREFIX + draw(_NAMED)] = "supported"
+    if Feature.CHECKPOINTS in drawn and target.schema.columns:
+        layout = replace(layout, checkpoint=draw(_CHECKPOINTS))
+    if Feature.CLUSTERING in drawn and (names := _clusterable(target)):
+        layout = replace(layout, cluster_by=draw_some(draw, names, percent=40)[:_MOST_CLUSTERING_COLUMNS])
+    return replace(target, properties=properties, layout=layout)
+
+
+def _clusterable(target: Target) -> tuple[str, ...]:
+    """Name the columns by which the table may be clustered; a partitioned table by none."""
+    if target.partition_by:
+        return ()
+    return tuple(column.name for column in target.schema.columns if column.type in _CLUSTERED_BY)

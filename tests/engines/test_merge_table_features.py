@@ -1,0 +1,129 @@
+"""Merges into tables as Delta Lake makes them today; Delta Lake and delta-rs read the results (R-706 to R-708).
+
+Each table was written by Delta Lake, then merged into by this package, then by Delta Lake again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable as LogReader
+from deltalake import QueryBuilder
+
+from mergecheck.harness.spark.session import start_session
+from mergecheck.merge import merge_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+Rows = Counter[tuple[Any, ...]]
+
+MERGE = (
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND s.v IS NULL THEN DELETE "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+CHANGES = "SELECT * FROM VALUES (1L, 'one'), (2L, NULL), (9L, 'nine') AS s(id, v)"
+CHANGED = Counter([(0, "a"), (1, "one"), (3, "d"), (9, "nine")])
+FEED = Counter([(1, "b", "update_preimage"), (1, "one", "update_postimage"), (2, "c", "delete"), (9, "nine", "insert")])
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    session = start_session()
+    yield session
+    session.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTable:
+    """A table that Delta Lake created, with its feed on, four rows in two files and a log of its own."""
+
+    spark: SparkSession
+    name: str
+    path: Path
+
+    @classmethod
+    def create(cls, spark: SparkSession, path: Path, *, properties: str = "", clause: str = "") -> DeltaTable:
+        name = f"t_{path.name.replace('-', '_')}"
+        given = f"'delta.enableChangeDataFeed' = 'true'{properties and ', '}{properties}"
+        spark.sql(
+            f"CREATE TABLE {name} (id BIGINT, v STRING) USING delta LOCATION '{path}' {clause} TBLPROPERTIES ({given})"
+        )
+        spark.sql(f"INSERT INTO {name} SELECT * FROM VALUES (0L, 'a'), (1L, 'b') AS s")
+        spark.sql(f"INSERT INTO {name} SELECT * FROM VALUES (2L, 'c'), (3L, 'd') AS s")
+        return cls(spark, name, path)
+
+    def merge(self) -> None:
+        """Merge by this package."""
+        self.spark.sql(CHANGES).createOrReplaceTempView("source")
+        merge_sql(self.spark, MERGE, tables={"target": str(self.path)})
+
+    def merge_by_delta(self) -> None:
+        self.spark.sql(CHANGES).createOrReplaceTempView("source")
+        self.spark.sql(MERGE.replace("target", self.name, 1))
+
+    def version(self) -> int:
+        return int(LogReader(self.path).version())
+
+    def rows(self) -> Rows:
+        """Read the rows by Delta Lake, and fail if delta-rs reads others."""
+        by_delta = Counter(tuple(row) for row in self.spark.read.format("delta").load(str(self.path)).collect())
+        read = pa.table(QueryBuilder().register("t", LogReader(self.path)).execute("SELECT id, v FROM t"))
+        assert Counter(tuple(row.values()) for row in read.to_pylist()) == by_delta
+        return by_delta
+
+    def feed(self, version: int) -> Rows:
+        """Read the change rows of a version by Delta Lake, and fail if delta-rs reads others."""
+        reader = self.spark.read.format("delta").option("readChangeFeed", "true")
+        found = reader.option("startingVersion", version).option("endingVersion", version).load(str(self.path))
+        by_delta = Counter(tuple(row) for row in found.select("id", "v", "_change_type").collect())
+        read = pa.table(LogReader(self.path).load_cdf(starting_version=version, ending_version=version))
+        columns = read.select(["id", "v", "_change_type"]).to_pylist()
+        assert Counter(tuple(row.values()) for row in columns) == by_delta
+        return by_delta
+
+    def history(self) -> list[dict[str, Any]]:
+        return [row.asDict() for row in self.spark.sql(f"DESCRIBE HISTORY {self.name}").collect()]
+
+    def detail(self) -> dict[str, Any]:
+        rows = self.spark.sql(f"DESCRIBE DETAIL {self.name}").collect()
+        kept = ("clusteringColumns", "properties", "tableFeatures", "minReaderVersion", "minWriterVersion")
+        return {name: rows[0][name] for name in kept}
+
+    def actions(self, kind: str, version: int) -> list[dict[str, Any]]:
+        lines = (self.path / "_delta_log" / f"{version:020}.json").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)[kind] for line in lines if kind in json.loads(line)]
+
+
+def test_a_table_with_clusters_checkpoints_and_timestamps(spark: SparkSession, tmp_path: Path) -> None:
+    """R-706 to R-708: rows, feed and history are what Delta Lake reads, and nothing else of the table changes."""
+    checkpoints = "'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '1'"
+    features = f"{checkpoints}, 'delta.feature.vacuumProtocolCheck' = 'supported'"
+    table = DeltaTable.create(spark, tmp_path / "clustered", properties=features, clause="CLUSTER BY (id)")
+    spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
+    assert list((table.path / "_delta_log" / "_sidecars").iterdir())
+    before, version = table.detail(), table.version()
+
+    table.merge()
+    assert table.rows() == CHANGED
+    assert table.feed(version + 1) == FEED
+    assert table.detail() == before
+    assert table.actions("domainMetadata", version + 1) == []
+    newest, earlier = (table.actions("commitInfo", number)[0]["inCommitTimestamp"] for number in (version + 1, version))
+    assert newest > earlier
+    entry = table.history()[0]
+    assert (entry["operation"], entry["operationMetrics"]["numTargetRowsUpdated"]) == ("MERGE", "1")
+    assert int(entry["timestamp"].timestamp() * 1000) == newest  # Delta Lake takes it for the time of the commit
+
+    table.merge_by_delta()
+    assert table.rows() == CHANGED
