@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping  # noqa: TC003 - dataclass fields are read at run time by tools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -44,7 +44,8 @@ from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
-from mergecheck.merge.table.commit.new_schema import check_new_schema
+from mergecheck.merge.table.commit.new_schema import check_new_schema, with_column_ids
+from mergecheck.merge.table.log.column_mapping import MappingMode
 from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.reading.source_reads import reads_table
@@ -190,14 +191,16 @@ class _Command:
 
     def _resolve(self, snapshot: Snapshot) -> ResolvedMerge:
         source_schema = self.source.schema
-        return resolve(
+        merge = resolve(
             self.statement,
             target_schema=snapshot.schema,
             source_schema=source_schema,
             repeated=repeated_columns(self.source.frame, case_sensitive=self.conf.case_sensitive),
             conf=self.conf,
             types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
+            any_names=snapshot.mapping is not MappingMode.NONE,
         )
+        return replace(merge, final_schema=with_column_ids(snapshot, merge.final_schema))
 
     def _is_replay(self, snapshot: Snapshot) -> bool:
         """Tell whether the application has committed this transaction before (R-715)."""

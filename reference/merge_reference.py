@@ -259,6 +259,7 @@ def _resolver(
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
+            any_names=settings.maps_columns,
             asks=asker.evaluator is not None,
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),

@@ -132,10 +132,12 @@ class Feature(Enum):
     IN_COMMIT_TIMESTAMPS = "in-commit-timestamps", 30
     CHECKPOINTS = "checkpoints", 25
     NAMED_TABLE_FEATURES = "named-table-features", 15
+    COLUMN_MAPPING = "column-mapping", 45
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
+    *(Feature.COLUMN_MAPPING,),
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 
@@ -96,7 +97,7 @@ def _flags(record: CommitRecord) -> Iterator[Mismatch]:
 def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
     """R-704: what the log says of the table stays, except the schema."""
     new_schema = outcome.schema != target.schema
-    faults = list(_definition_faults(record))
+    faults = [*_definition_faults(record), *mapping_faults(record)]
     if (count := record.count("metaData")) > int(new_schema):
         faults.append(f"{count} metaData actions, but the schema {'changes once' if new_schema else 'does not change'}")
     if record.count("protocol"):
@@ -110,7 +111,7 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
 def _definition_faults(record: CommitRecord) -> Iterator[str]:
     before, after = record.definition_before, record.definition
     for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name) and not _is_of_new_type(name, record):
+        if before.get(name) != after.get(name) and name != MAX_COLUMN_ID and not _is_of_new_type(name, record):
             yield f"{name}: {before.get(name, 'nothing')!r} before, {after.get(name, 'nothing')!r} after"
 
 

@@ -6,14 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import pyarrow.parquet as pq
+
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
 from mergecheck.harness.delta.read import commit_info, newest_version, read_actions, table_metadata, table_protocol
+from mergecheck.harness.delta.tables.column_names import field_id_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from mergecheck.harness.delta.read import Action
+    from mergecheck.harness.delta.read import Action, LiveFile, TableState
 
 _FILE_ACTIONS = frozenset({"add", "remove", "cdc"})
 
@@ -63,6 +66,12 @@ def size_faults(path: Path, version: int) -> tuple[str, ...]:
     written = [action.get("add") or action.get("cdc") for action in read_actions(path, version)]
     sizes = ((file["path"], file["size"], _size(path, file)) for file in written if file is not None)
     return tuple(f"size {said} of {name}, but the file has {size} bytes" for name, said, size in sizes if said != size)
+
+
+def id_faults(path: Path, state: TableState, written: Iterable[LiveFile]) -> Iterator[str]:
+    """Tell which columns in the files that a commit wrote have not the ids of the log's schema (R-709)."""
+    for file in written:
+        yield from field_id_faults(pq.read_schema(path / unquote(file.add["path"])), state.schema_json)
 
 
 def table_definition(metadata: Action, protocol: Action) -> dict[str, str]:

@@ -12,7 +12,7 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.check_commit import commit_faults, records_metrics
 from mergecheck.harness.delta.check_statistics import file_faults
-from mergecheck.harness.delta.commit_record import commit_record, size_faults
+from mergecheck.harness.delta.commit_record import commit_record, id_faults, size_faults
 from mergecheck.harness.delta.read import (
     change_rows,
     has_change_files,
@@ -106,10 +106,14 @@ def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) 
         state: its newest version.
         written: the data files that the commit added.
     """
+    written = tuple(written)
     of_rows = (
-        fault for file in written for fault in file_faults(file, schema=state.schema, partition_by=state.partition_by)
+        fault
+        for file in written
+        for fault in file_faults(file, schema=state.stored, partition_by=state.stored_partition_by)
     )
-    return (*size_faults(path, state.version), *of_rows)
+    of_ids = id_faults(path, state, written) if state.stored.names != state.schema.names else ()
+    return (*size_faults(path, state.version), *of_rows, *of_ids)
 
 
 def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:

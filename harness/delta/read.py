@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json
 from mergecheck.harness.delta.stored_rows import file_rows
+from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class TableState:
 
     Attributes:
         members_not_null: paths of arrays and maps whose elements or values are NOT NULL, which ``schema`` cannot say.
+        schema_json: the columns as the log spells them.
     """
 
     version: int
@@ -46,7 +48,18 @@ class TableState:
     members_not_null: tuple[str, ...]
     partition_by: tuple[str, ...]
     change_data_feed: bool
+    schema_json: str
     files: tuple[LiveFile, ...]
+
+    @property
+    def stored(self) -> Schema:
+        """The columns by the names that files have for them (R-709)."""
+        return stored_schema(self.schema, self.schema_json)
+
+    @property
+    def stored_partition_by(self) -> tuple[str, ...]:
+        """The partition columns by the names that files have for them."""
+        return stored_names(self.partition_by, self.schema, self.stored)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -75,27 +88,35 @@ def read_table(path: Path) -> TableState:
         schema = schema_from_json(table.schema().to_json())
         partition_by = tuple(table.metadata().partition_columns)
         properties = table.metadata().configuration
-    return TableState(
-        version=version,
-        schema=schema,
-        members_not_null=members_not_null(metadata["schemaString"]),
-        partition_by=partition_by,
-        change_data_feed=_records_changes(properties),
-        files=_live(path, version, schema=schema, partition_by=partition_by),
-    )
+    return _state(path, version, metadata, schema=schema, partition_by=partition_by, properties=properties)
 
 
 def table_at(path: Path, version: int) -> TableState:
     """Read a Delta table as it was at a version, by the log alone."""
     metadata = table_metadata(path, version)
     schema, partition_by = schema_from_json(metadata["schemaString"]), tuple(metadata["partitionColumns"])
+    properties = metadata.get("configuration") or {}
+    return _state(path, version, metadata, schema=schema, partition_by=partition_by, properties=properties)
+
+
+def _state(
+    path: Path,
+    version: int,
+    metadata: Action,
+    *,
+    schema: Schema,
+    partition_by: tuple[str, ...],
+    properties: Mapping[str, str],
+) -> TableState:
+    stored = stored_schema(schema, metadata["schemaString"])
     return TableState(
         version=version,
         schema=schema,
         members_not_null=members_not_null(metadata["schemaString"]),
         partition_by=partition_by,
-        change_data_feed=_records_changes(metadata.get("configuration") or {}),
-        files=_live(path, version, schema=schema, partition_by=partition_by),
+        change_data_feed=_records_changes(properties),
+        schema_json=metadata["schemaString"],
+        files=_live(path, version, schema=stored, partition_by=stored_names(partition_by, schema, stored)),
     )
 
 
@@ -214,10 +235,10 @@ def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: Ta
 def _change_rows_of_file(path: Path, file: Action, *, state: TableState, change_type: str | None) -> Iterator[Row]:
     """Read a change file, or a data file all of whose rows are changes of one type."""
     if change_type is not None:
-        rows = file_rows(path, file, schema=state.schema, partition_by=state.partition_by)
+        rows = file_rows(path, file, schema=state.stored, partition_by=state.stored_partition_by)
         return ((*row, change_type) for row in rows)
-    typed = Schema((*state.schema.columns, Field("_change_type", STRING)))
-    return iter(file_rows(path, file, schema=typed, partition_by=state.partition_by))
+    typed = Schema((*state.stored.columns, Field("_change_type", STRING)))
+    return iter(file_rows(path, file, schema=typed, partition_by=state.stored_partition_by))
 
 
 def _with_partition_values(path: Path, remove: Action, version: int) -> Action:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -16,17 +16,25 @@ from mergecheck.harness.delta.arrow_layout import schema_metadata
 from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
 from mergecheck.harness.delta.partition_values import directory, serialize
 from mergecheck.harness.delta.tables.checkpoints import write_checkpoint
+from mergecheck.harness.delta.tables.column_names import (
+    MAX_COLUMN_ID,
+    maps_columns,
+    stored_names,
+    stored_schema,
+    with_ids,
+    with_mapping,
+)
 from mergecheck.harness.delta.tables.domains import domain_actions
 from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import partition_indexes, physical_files
 from mergecheck.reference.case.model import FEATURE_PREFIX, Target
-from mergecheck.reference.case.storage import Statistics, StringType, TargetLayout
+from mergecheck.reference.case.storage import ColumnNames, Statistics, StringType, TargetLayout
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mergecheck.reference.case.layout import PhysicalFile
@@ -55,20 +63,26 @@ def write_target(target: Target, path: Path, *, described: bool = True) -> None:
         described: give the table a name and a description, and each column a comment, which a merge must keep.
 
     Raises:
-        UnwritableTableError: for rows without columns, nothing but partition columns (R-745), VOID columns, BINARY
-            partition columns and column mapping.
+        UnwritableTableError: for rows without columns, nothing but partition columns (R-745), VOID columns and BINARY
+            partition columns.
     """
     schema_json = _checked_schema(target, comment=_COMMENT if described else None)
+    mapped = {}
+    if maps_columns(target.properties):
+        renamed = target.layout.column_names is ColumnNames.OF_OTHERS
+        schema_json, last = with_mapping(schema_json, renamed=renamed)
+        mapped = {MAX_COLUMN_ID: str(last + len(target.layout.dropped_columns))}
     log = path / "_delta_log"
     log.mkdir(parents=True)
     actions: list[dict[str, Any]] = [
         {"commitInfo": _commit_info(target)},
         {"protocol": protocol_of(target)},
-        {"metaData": _metadata(target, schema_json) | (_DESCRIPTION if described else {})},
+        {"metaData": _metadata(target, schema_json, mapped) | (_DESCRIPTION if described else {})},
     ]
     actions.extend({"txn": {"appId": app, "version": version}} for app, version in target.transactions.items())
-    actions.extend(domain_actions(target))
-    actions.extend({"add": add} for add in _write_files(target, path))
+    stored = _with_stored_names(target, schema_json)
+    actions.extend(domain_actions(target, stored.layout.cluster_by))
+    actions.extend({"add": add} for add in _write_files(stored, path, schema_json))
     # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
     text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
     (log / f"{0:020}.json").write_text(text, encoding="utf-8")
@@ -89,9 +103,6 @@ def write_source(source: Source, path: Path) -> None:
 
 
 def _checked_schema(target: Target, *, comment: str | None) -> str:
-    mode = target.properties.get("delta.columnMapping.mode", "none")
-    if mode != "none":
-        raise UnwritableTableError(f"delta.columnMapping.mode = {mode} (leave the property out)")
     if not target.schema.columns and target.rows:
         raise UnwritableTableError("rows without columns, which no data file can hold")
     if target.partition_by and len(target.partition_by) == len(target.schema.columns):
@@ -112,13 +123,16 @@ def _commit_info(target: Target) -> dict[str, Any]:
     return info
 
 
-def _metadata(target: Target, schema_json: str) -> dict[str, Any]:
+def _metadata(target: Target, schema_json: str, mapped: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": str(uuid.uuid4()),
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema_json,
         "partitionColumns": list(target.partition_by),
-        "configuration": {k: v for k, v in target.properties.items() if not k.startswith(FEATURE_PREFIX)},
+        "configuration": {
+            **{name: value for name, value in target.properties.items() if not name.startswith(FEATURE_PREFIX)},
+            **mapped,
+        },
         "createdTime": _now_ms(),
     }
 
@@ -131,12 +145,24 @@ class _StoredRows:
     rows: Sequence[Row]
 
 
-def _write_files(target: Target, path: Path) -> Iterator[dict[str, Any]]:
+def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[str, Any]]:
     for number, file in enumerate(physical_files(target)):
-        yield _write_file(target, path, file=file, number=number)
+        yield _write_file(target, path, schema_json, file=file, number=number)
 
 
-def _write_file(target: Target, path: Path, *, file: PhysicalFile, number: int) -> dict[str, Any]:
+def _with_stored_names(target: Target, schema_json: str) -> Target:
+    """Call the columns what the table's files call them (R-709)."""
+    if not maps_columns(target.properties):
+        return target
+    schema, stored, layout = target.schema, stored_schema(target.schema, schema_json), target.layout
+    partition_by, added, clusters = (
+        stored_names(names, schema, stored) for names in (target.partition_by, layout.added_columns, layout.cluster_by)
+    )
+    layout = replace(layout, added_columns=added, cluster_by=clusters)
+    return replace(target, schema=stored, partition_by=partition_by, layout=layout)
+
+
+def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalFile, number: int) -> dict[str, Any]:
     values, rows = file
     types_of = {column.name: column.type for column in target.schema.columns}
     texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
@@ -147,6 +173,8 @@ def _write_file(target: Target, path: Path, *, file: PhysicalFile, number: int) 
     stored = _stored_rows(target, rows)
     layout = target.layout
     table = rows_to_table(stored.rows, stored.schema)
+    if maps_columns(target.properties):
+        table = with_ids(table, schema_json, dropped=layout.dropped_columns)
     with pq.ParquetWriter(full, table.schema, store_schema=False) as writer:
         writer.write_table(table, row_group_size=layout.row_group_rows)
         # without Arrow's own schema a file is as Spark writes it

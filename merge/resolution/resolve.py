@@ -33,6 +33,7 @@ def resolve(
     conf: MergeConf,
     types: ExpressionTypes,
     clock: StatementClock | None = None,
+    any_names: bool = False,
 ) -> ResolvedMerge:
     """Resolve every name, type and value of a statement.
 
@@ -44,6 +45,7 @@ def resolve(
         conf: the session's settings.
         types: says which types expressions have.
         clock: the time of the statement (R-136); now, if left out.
+        any_names: new columns may have any names, because files do not have them (R-709).
 
     Raises:
         AnalysisError: the statement is wrong for these tables; see part 1 and 2 of the specification.
@@ -83,7 +85,8 @@ def resolve(
         conf=conf,
         types=types,
     )
-    check_new_names(target_schema, resolved.final_schema)
+    if not any_names:
+        check_new_names(target_schema, resolved.final_schema)
     return resolved
 
 

@@ -40,6 +40,7 @@ class ClauseNames:
     Attributes:
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
+        any_names: whether new columns may have names that files cannot hold, because column mapping is on (R-709).
         asks: whether another evaluator is asked what a name means that the reference cannot follow.
     """
 
@@ -48,6 +49,7 @@ class ClauseNames:
     case_sensitive: bool
     evolution: bool = False
     drops_null_columns: bool = False
+    any_names: bool = False
     asks: bool = False
 
     def scope(self, kind: Kind, place: str) -> Scope:
@@ -108,7 +110,7 @@ class ClauseNames:
             star=any(clause.star for clause, _ in adding),
             case_sensitive=self.case_sensitive,
         )
-        return evolved_schema(self.target.schema, self.source.schema, wanted)
+        return evolved_schema(self.target.schema, self.source.schema, wanted, any_names=self.any_names)
 
     def check_new_types(self, final: Schema) -> None:
         """Check types of new columns once the statement is resolved: Delta looks as it begins to run (R-144, R-704).

@@ -66,8 +66,14 @@ class SourceFilter:
         return name if self.case_sensitive else name.lower()
 
 
-def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter) -> Schema:
+def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter, *, any_names: bool = False) -> Schema:
     """Merge the filtered source schema into the target's (R-233, R-234).
+
+    Args:
+        target: the table's columns.
+        source: the source's.
+        wanted: which of them the clauses ask for.
+        any_names: files do not have the columns' names, because column mapping is on (R-709).
 
     Raises:
         RejectedError: if a type does not fit (R-236), a name is there twice (R-238) or cannot be stored.
@@ -85,7 +91,7 @@ def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter) -> Sche
                 f"Failed to merge fields '{column.name}' and '{namesake.name if namesake else ''}': {error}",
             ) from error
     schema = Schema((*merged, *_new_fields(target.columns, kept)))
-    if schema != target:
+    if schema != target and not any_names:
         _check_names(schema)
     return schema
 

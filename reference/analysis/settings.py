@@ -59,7 +59,10 @@ _READ = frozenset(
         "spark.sql.session.timeZone",
     }
 )
-_PROPERTIES = frozenset({CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite", IN_COMMIT_TIMESTAMPS})
+COLUMN_MAPPING = "delta.columnMapping.mode"
+_PROPERTIES = frozenset(
+    {CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite", IN_COMMIT_TIMESTAMPS, COLUMN_MAPPING}
+)
 _FEATURES = ("clustering", "domainMetadata", "inCommitTimestamp", "v2Checkpoint", "vacuumProtocolCheck")
 _NAMED_FEATURES = frozenset(f"{FEATURE_PREFIX}{name}" for name in _FEATURES)
 """Features that mean nothing for rows, metrics and change feed (R-706)."""
@@ -83,6 +86,7 @@ class Settings:
     policy: StoreAssignmentPolicy
     append_only: bool
     in_commit_timestamps: bool
+    maps_columns: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
@@ -128,6 +132,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
         in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
+        maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,
         is_utc=is_utc,

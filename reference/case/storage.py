@@ -40,6 +40,15 @@ class Checkpoint(Enum):
     """a JSON file of the V2 specification, whose file actions are in a sidecar; a table feature (R-706)"""
 
 
+class ColumnNames(Enum):
+    """What the files of a table with column mapping call its columns (R-709)."""
+
+    GENERATED = "generated"
+    """like nothing else"""
+    OF_OTHERS = "of others"
+    """what another column is called now, and a field of a struct what another field is: both were renamed"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetLayout:
     """How the data files of the target are written.
@@ -53,6 +62,8 @@ class TargetLayout:
             least). Partition columns are never stored, so none of them is named here.
         checkpoint: the checkpoint beside the commits.
         cluster_by: the columns of a clustered table, which has no partition columns (R-708).
+        column_names: what files call the columns, if the table has column mapping.
+        dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
     """
 
     row_group_rows: int | None = None
@@ -61,6 +72,8 @@ class TargetLayout:
     added_columns: tuple[str, ...] = ()
     checkpoint: Checkpoint = Checkpoint.NONE
     cluster_by: tuple[str, ...] = ()
+    column_names: ColumnNames = ColumnNames.GENERATED
+    dropped_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a row group that can hold no row."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mergecheck.reference.case.json_shape import require_column_names, require_object
-from mergecheck.reference.case.storage import Checkpoint, SourceLayout, Statistics, StringType, TargetLayout
+from mergecheck.reference.case.storage import (
+    Checkpoint,
+    ColumnNames,
+    SourceLayout,
+    Statistics,
+    StringType,
+    TargetLayout,
+)
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
@@ -15,7 +22,10 @@ if TYPE_CHECKING:
 
     Choice = TypeVar("Choice", bound=Enum)
 
-_TARGET_KEYS = ("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by")
+_TARGET_KEYS = (
+    *("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by"),
+    *("column_names", "dropped_columns"),
+)
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
 
@@ -33,6 +43,8 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         statistics=_choice(keys.get("statistics"), Statistics.ALL, f"{where}, statistics"),
         added_columns=_added_columns(keys.get("added_columns", []), schema, stored, f"{where}, added_columns"),
         checkpoint=_choice(keys.get("checkpoint"), Checkpoint.NONE, f"{where}, checkpoint"),
+        column_names=_choice(keys.get("column_names"), ColumnNames.GENERATED, f"{where}, column_names"),
+        dropped_columns=_dropped_columns(keys.get("dropped_columns", []), schema, f"{where}, dropped_columns"),
         cluster_by=_cluster_by(keys.get("cluster_by", []), schema, partition_by, f"{where}, cluster_by"),
     )
 
@@ -62,6 +74,10 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["added_columns"] = list(layout.added_columns)
         if layout.checkpoint is not Checkpoint.NONE:
             document["checkpoint"] = layout.checkpoint.value
+        if layout.column_names is not ColumnNames.GENERATED:
+            document["column_names"] = layout.column_names.value
+        if layout.dropped_columns:
+            document["dropped_columns"] = list(layout.dropped_columns)
         if layout.cluster_by:
             document["cluster_by"] = list(layout.cluster_by)
     elif layout.batch_rows is not None:
@@ -97,6 +113,15 @@ def _added_columns(value: object, schema: Schema, stored: tuple[str, ...], where
                 f"allowed are {', '.join(stored) or 'none'}"
             )
     return names
+
+
+def _dropped_columns(value: object, schema: Schema, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise CaseFormatError(f"{where}: must be a list of names, given {value!r:.80}")
+    known = {name.lower() for name in schema.names}
+    if there := [name for name in value if name.lower() in known]:
+        raise CaseFormatError(f"{where}: {there[0]!r} is a column of the table; name columns that it has no more")
+    return tuple(value)
 
 
 def _cluster_by(value: object, schema: Schema, partition_by: tuple[str, ...], where: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Features that a table has by its protocol: most merges must not even notice them (R-706 to R-708).
+"""Features that a table has by its protocol: most merges must not even notice them (R-706 to R-709).
 
 They are drawn after everything else, so that a case without them stays the same case.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames
 from mergecheck.reference.types.data_types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
@@ -19,19 +19,30 @@ from mergecheck.strategies.features import TABLE_FEATURES, Feature
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Target
+    from mergecheck.reference.case.model import Source, Target
     from mergecheck.strategies.profile import Profile
 
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
+COLUMN_MAPPING = "delta.columnMapping.mode"
 _ANY_PERCENT = 60
+_MAPPING_MODES = st.sampled_from(("name", "id"))
+_COLUMN_NAMES = st.sampled_from((ColumnNames.GENERATED, ColumnNames.OF_OTHERS))
+_MOST_DROPPED_COLUMNS = 2
 _CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
 _MOST_CLUSTERING_COLUMNS = 4
 _CHECKPOINTS = st.sampled_from((Checkpoint.CLASSIC, Checkpoint.V2))
 _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
-def draw_table_features(draw: DrawFn, profile: Profile, target: Target) -> Target:
-    """Draw the features of a table that a profile has; shrinks to the table as it is."""
+def draw_table_features(draw: DrawFn, profile: Profile, target: Target, source: Source | None) -> Target:
+    """Draw the features of a table that a profile has; shrinks to the table as it is.
+
+    Args:
+        draw: Hypothesis'.
+        profile: names the features.
+        target: the table without them.
+        source: gives names for columns that were dropped.
+    """
     if not profile.table_features or not chance(draw, _ANY_PERCENT):
         return target
     drawn = {each for each in TABLE_FEATURES if chance(draw, each.probability_percent)} & profile.table_features
@@ -44,7 +55,18 @@ def draw_table_features(draw: DrawFn, profile: Profile, target: Target) -> Targe
         layout = replace(layout, checkpoint=draw(_CHECKPOINTS))
     if Feature.CLUSTERING in drawn and (names := _clusterable(target)):
         layout = replace(layout, cluster_by=draw_some(draw, names, percent=40)[:_MOST_CLUSTERING_COLUMNS])
+    if Feature.COLUMN_MAPPING in drawn and target.schema.columns:
+        properties[COLUMN_MAPPING] = draw(_MAPPING_MODES)
+        dropped = _droppable(target, source) if chance(draw, 50) else ()
+        layout = replace(layout, column_names=draw(_COLUMN_NAMES), dropped_columns=dropped)
     return replace(target, properties=properties, layout=layout)
+
+
+def _droppable(target: Target, source: Source | None) -> tuple[str, ...]:
+    """Name columns that the table may have had once: what evolution would add must not find what they held."""
+    known = {name.lower() for name in target.schema.names}
+    names = () if source is None else source.schema.names
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in known))[:_MOST_DROPPED_COLUMNS]
 
 
 def _clusterable(target: Target) -> tuple[str, ...]:

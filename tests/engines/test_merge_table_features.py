@@ -1,4 +1,4 @@
-"""Merges into tables as Delta Lake makes them today; Delta Lake and delta-rs read the results (R-706 to R-708).
+"""Merges into tables as Delta Lake makes them today; Delta Lake and delta-rs read the results (R-706 to R-709).
 
 Each table was written by Delta Lake, then merged into by this package, then by Delta Lake again.
 """
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as LogReader
 from deltalake import QueryBuilder
 
 from mergecheck.harness.spark.session import start_session
-from mergecheck.merge import merge_sql
+from mergecheck.merge import MergeError, merge_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +68,10 @@ class DeltaTable:
         """Merge by this package."""
         self.spark.sql(CHANGES).createOrReplaceTempView("source")
         merge_sql(self.spark, MERGE, tables={"target": str(self.path)})
+
+    def sql(self, text: str) -> None:
+        """Run a statement of Delta Lake about the table ``{t}``."""
+        self.spark.sql(text.format(t=self.name))
 
     def merge_by_delta(self) -> None:
         self.spark.sql(CHANGES).createOrReplaceTempView("source")
@@ -127,3 +132,64 @@ def test_a_table_with_clusters_checkpoints_and_timestamps(spark: SparkSession, t
 
     table.merge_by_delta()
     assert table.rows() == CHANGED
+
+
+EVOLVING = (
+    "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_table_with_renamed_and_dropped_columns(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    """R-709: Delta Lake finds the columns that evolution adds, by name and by id; an old column of the name stays gone.
+
+    What was renamed is read by its old name in the files, also if it is a partition column.
+    """
+    mapped = f"'delta.columnMapping.mode' = '{mode}'"
+    table = DeltaTable.create(spark, tmp_path / f"mapped_{mode}", properties=mapped, clause="PARTITIONED BY (v)")
+    table.sql("ALTER TABLE {t} ADD COLUMNS (s STRUCT<a: INT, b: INT>, x INT)")
+    table.sql("UPDATE {t} SET s = named_struct('a', 1, 'b', 2), x = 7 WHERE id < 2")
+    table.sql("ALTER TABLE {t} RENAME COLUMN v TO w")
+    table.sql("ALTER TABLE {t} RENAME COLUMN s.a TO z")
+    table.sql("ALTER TABLE {t} DROP COLUMN s.b")
+    table.sql("ALTER TABLE {t} DROP COLUMN x")
+    version = table.version()
+    spark.sql(
+        "SELECT 1L AS id, 'w' AS w, named_struct('z', 5, 'b', 6) AS s, 9 AS x, 8 AS `a b` UNION ALL "
+        "SELECT 9L, NULL, NULL, NULL, NULL"
+    ).createOrReplaceTempView("source")
+    merge_sql(spark, EVOLVING, tables={"target": str(table.path)})
+
+    wanted = [
+        (0, "a", (1, None), None, None),
+        (1, "w", (5, 6), 9, 8),
+        (2, "c", None, None, None),
+        (3, "d", None, None, None),
+        (9, None, None, None, None),
+    ]
+    frame = spark.read.format("delta").load(str(table.path)).orderBy("id")
+    assert frame.columns == ["id", "w", "s", "x", "a b"]
+    assert [tuple(row) for row in frame.collect()] == wanted
+    read = pa.table(QueryBuilder().register("t", LogReader(table.path)).execute("SELECT * FROM t ORDER BY id"))
+    by_delta_rs = [tuple(row.values()) for row in read.to_pylist()]
+    assert [(*row[:2], row[2] and tuple(row[2].values()), *row[3:]) for row in by_delta_rs] == wanted
+    feed = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", version + 1)
+    assert Counter(row["_change_type"] for row in feed.load(str(table.path)).collect()) == {
+        "update_preimage": 1,
+        "update_postimage": 1,
+        "insert": 1,
+    }
+    table.sql("UPDATE {t} SET `a b` = 0 WHERE id = 9 AND w IS NULL")  # finds the file by the merge's own values
+    assert frame.sparkSession.table(table.name).where("`a b` = 0").count() == 1
+
+
+def test_files_that_name_columns_otherwise(spark: SparkSession, tmp_path: Path) -> None:
+    """R-709: by id a file may call a column anything; such a table is refused by name, and left as it is."""
+    table = DeltaTable.create(spark, tmp_path / "by_id", properties="'delta.columnMapping.mode' = 'id'")
+    for file in LogReader(table.path).file_uris():
+        rows = pq.read_table(file)
+        pq.write_table(rows.rename_columns([f"other_{name}" for name in rows.column_names]), file)
+    with pytest.raises(MergeError):
+        table.merge()
+    assert table.version() == 2

@@ -273,7 +273,10 @@ DIMENSIONS: tuple[Dimension, ...] = (
     Dimension(
         name="table feature",
         read=tables.table_features,
-        values=_each("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
+        values=_each(
+            *("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
+            *("mapping by name", "mapping by id", "renamed columns", "dropped columns"),
+        ),
     ),
     Dimension(
         name="constraint",

@@ -299,6 +299,7 @@ PAIRS: tuple[Impossible, ...] = (
         ("table feature", ("clustered",)),
         ("written", (*(f"partition={what}" for what in ("inserted", "updated", "left out", "NULL")),)),
     ),
+    _never("there is no source table", ("table feature", ("dropped columns",)), ("source", ("target",))),
     _never("no nested column", ("nesting", ("none",)), ("member type", _TYPES)),
     _never("no nested column", ("nesting", ("none",)), ("constraint", ("NOT NULL field",))),
     _never("no nested column", ("nesting", ("none",)), ("evolved type", ("field",))),

@@ -13,7 +13,7 @@ from mergecheck.harness.coverage.nway.columns import (
 )
 from mergecheck.harness.coverage.type_families import family_of
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, Statistics, StringType
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType
 from mergecheck.reference.types.data_types import StructType
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ def table_features(e: Evidence) -> Iterator[str]:
         "clustered": bool(target.layout.cluster_by),
         "in-commit timestamps": target.properties.get("delta.enableInCommitTimestamps") == "true",
         "checkpoint": target.layout.checkpoint is not Checkpoint.NONE,
+        "mapping by name": target.properties.get("delta.columnMapping.mode") == "name",
+        "mapping by id": target.properties.get("delta.columnMapping.mode") == "id",
+        "renamed columns": target.layout.column_names is ColumnNames.OF_OTHERS,
+        "dropped columns": bool(target.layout.dropped_columns),
         "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties),
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_MAPPING = "delta.columnMapping.mode"
 _TIMESTAMPS = "delta.enableInCommitTimestamps"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _LOG = "about what the log says of every commit, which is compared wherever a log is read"
@@ -131,6 +132,7 @@ RULES = (
     Rule(number="R-706", reached=lambda e: _commits(e) and _has_named_features(e)),
     Rule(number="R-707", reached=lambda e: _commits(e) and e.case.target.properties.get(_TIMESTAMPS) == "true"),
     Rule(number="R-708", reached=lambda e: _commits(e) and bool(e.case.target.layout.cluster_by)),
+    Rule(number="R-709", reached=lambda e: _commits(e) and _MAPPING in e.case.target.properties),
     Rule(number="R-710", out_of_reach=_LOG),
     Rule(number="R-711", out_of_reach=_LOG),
     Rule(number="R-712", out_of_reach=_LOG),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.delta.tables.protocol import features_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mergecheck.reference.case.model import Target
 
@@ -16,12 +16,17 @@ _CLUSTERING = "delta.clustering"
 _OWN = "mergecheck.case"
 
 
-def domain_actions(target: Target) -> Iterator[dict[str, Any]]:
-    """Yield the domains: that of a clustered table, and one that nobody but the harness knows."""
+def domain_actions(target: Target, clustered_by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the domains: that of a clustered table, and one that nobody but the harness knows.
+
+    Args:
+        target: the table.
+        clustered_by: what files call the clustering columns.
+    """
     if "domainMetadata" in features_of(target):
         yield _action(_OWN, {"what": "the target of a case"})
-    if target.layout.cluster_by:
-        columns = [[name] for name in target.layout.cluster_by]
+    if clustered_by:
+        columns = [[name] for name in clustered_by]
         yield _action(_CLUSTERING, {"clusteringColumns": columns, "domainName": _CLUSTERING})
 
 

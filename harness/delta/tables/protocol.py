@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.core.schema_json import check_constraints, contains_type
+from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint
 from mergecheck.reference.types import data_types as types
@@ -24,7 +25,9 @@ _FEATURE_OF_PROPERTY: Mapping[str, str] = {
     "delta.enableTypeWidening": "typeWidening",
     IN_COMMIT_TIMESTAMPS: "inCommitTimestamp",
 }
-_READER_FEATURES = frozenset({"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck"})
+_READER_FEATURES = frozenset(
+    {"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck"}
+)
 """Those that readers must know, too."""
 _LEGACY_FEATURES = ("appendOnly", "invariants")  # what writer version 2 implies
 _LEGACY_VERSIONS = {
@@ -56,6 +59,8 @@ def features_of(target: Target) -> Iterator[str]:
             yield _FEATURE_OF_PROPERTY[name]
         if name.startswith(FEATURE_PREFIX):
             yield name.removeprefix(FEATURE_PREFIX)
+    if maps_columns(target.properties):
+        yield "columnMapping"
     if check_constraints(target.properties):
         yield "checkConstraints"
     if any(column.default is not None for column in target.schema.columns):

@@ -82,6 +82,7 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
     lower = {old.lower(): new for old, new in names.items()}
     target = case.target
     layout = target.layout
+    taken = {name.lower() for name in names.values()}
     properties = {
         key: renamed_in(text, lower) if is_constraint(key) else text for key, text in target.properties.items()
     }
@@ -93,6 +94,7 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
         layout=replace(
             layout,
             added_columns=tuple(names.get(name, name) for name in layout.added_columns),
+            dropped_columns=tuple(name for name in layout.dropped_columns if name.lower() not in taken),
             cluster_by=tuple(names.get(name, name) for name in layout.cluster_by),
         ),
     )

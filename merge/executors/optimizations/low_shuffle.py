@@ -123,7 +123,7 @@ def _copy_other_rows(
         raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
     num_tasks = 1 if in_one_task else _num_copying_tasks(run.spark, files)
     groups = tuple(tuple(copies[i::num_tasks]) for i in range(num_tasks))
-    stored = frozenset(run.snapshot.schema.names)
+    stored = frozenset(run.snapshot.stored_schema.names)
     function = functools.partial(copy_groups, run.writer.task(change_data=False), stored, groups)
     return run.writer.run(run.spark.range(0, num_tasks, 1, num_tasks), function)
 

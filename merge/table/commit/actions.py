@@ -64,7 +64,8 @@ def remove_action(file: DataFile, snapshot: Snapshot) -> Action:
             "dataChange": True,
             "extendedFileMetadata": True,
             "partitionValues": {
-                name: serialize(file.partition_values.get(name)) for name in snapshot.partition_columns
+                snapshot.stored_schema.names[position]: serialize(file.partition_values.get(name))
+                for name, position in zip(snapshot.partition_columns, snapshot.partition_positions, strict=True)
             },
             "size": file.size,
         }

@@ -77,10 +77,12 @@ def _conflicts(read: ReadSet, actions: tuple[Action, ...]) -> Iterable[tuple[Con
 def _was_read(read: ReadSet, add: Mapping[str, Any]) -> bool:
     """Tell whether an added file falls in the read predicate; only partition values distinguish appends."""
     values = add.get("partitionValues") or {}
+    snapshot = read.snapshot
+    stored = [snapshot.stored_schema.fields[position] for position in snapshot.partition_positions]
     try:
         typed = {
-            name: _parsed(values.get(name), read.snapshot.schema[name].dataType)
-            for name in read.snapshot.partition_columns
+            name: _parsed(values.get(by_file.name), by_file.dataType)
+            for name, by_file in zip(snapshot.partition_columns, stored, strict=True)
         }
     except (ValueError, InvalidOperation):
         return True  # a value in a form that is not known here: assume the worst

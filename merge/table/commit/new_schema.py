@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.types import NullType, StructType
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.table.log.column_mapping import MAX_COLUMN_ID, MappingMode, max_column_id, with_new_ids
 from mergecheck.merge.table.log.features import features_of_schema
 from mergecheck.merge.types.fields import parts_of
 
@@ -58,6 +59,13 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
         )
 
 
+def with_column_ids(snapshot: Snapshot, schema: StructType) -> StructType:
+    """Give the new columns and fields of an evolved schema their ids, if the table has column mapping (R-709)."""
+    if snapshot.mapping is MappingMode.NONE or schema == snapshot.schema:
+        return schema
+    return with_new_ids(schema, snapshot.schema, snapshot.properties)
+
+
 def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]:
     """Write the ``metaData`` action for an evolved schema.
 
@@ -65,11 +73,14 @@ def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]
     """
     if schema == snapshot.schema:
         return ()
+    properties = dict(snapshot.properties)
+    if snapshot.mapping is not MappingMode.NONE:
+        properties |= {MAX_COLUMN_ID: str(max_column_id(schema, snapshot.properties))}
     action = {
         **snapshot.metadata,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema.json(),
         "partitionColumns": list(snapshot.partition_columns),
-        "configuration": dict(snapshot.properties),
+        "configuration": properties,
     }
     return ({"metaData": action},)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 # what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
     """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering domainMetadata
-    generatedColumns inCommitTimestamp timestampNtz v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
+    columnMapping generatedColumns inCommitTimestamp timestampNtz v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "columnMapping", "deletionVectors"})
+DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "deletionVectors"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
@@ -60,6 +60,7 @@ def check_features(
     schema: t.StructType,
     partition_columns: Iterable[str],
     has_deletion_vectors: bool,
+    has_mapping: bool,
 ) -> None:
     """Refuse a table at a location that this package would misread or damage.
 
@@ -69,6 +70,8 @@ def check_features(
     found = {name for name in protocol_features if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
     found |= {f"writer version {writer_version}"} if writer_version > _LAST_WRITER_VERSION else set()
     found |= {"deletionVectors"} if has_deletion_vectors else set()
+    if not has_mapping and properties.get("delta.columnMapping.mode", "none").lower() != "none":
+        found.add("columnMapping without its feature in the protocol")
     found |= set(_features_of_properties(properties))
     found |= set(features_of_schema(schema))
     found |= {
@@ -93,9 +96,7 @@ def features_of_schema(schema: t.StructType) -> Iterator[str]:
 
 def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     for name, value in properties.items():
-        if name == "delta.columnMapping.mode" and value.lower() != "none":
-            yield "columnMapping"
-        elif value.lower() not in _ONLY_VALUES.get(name, {value.lower()}):
+        if value.lower() not in _ONLY_VALUES.get(name, {value.lower()}):
             yield f"{name} = {value}"
         elif name in ENABLING_PROPERTIES and value.lower() == "true":
             yield ENABLING_PROPERTIES[name]

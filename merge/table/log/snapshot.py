@@ -13,7 +13,14 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.sql.types import StructType
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.errors import AnalysisError, InvalidConfigurationError
+from mergecheck.merge.table.log.column_mapping import (
+    MODE,
+    MappingMode,
+    logical_statistics,
+    mapping_mode,
+    stored_schema,
+)
 from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
 from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
@@ -72,6 +79,7 @@ class Snapshot:
         access: how the store is reached; None for a local table.
         transactions: version by application id, for the ids that were asked for (R-715).
         metadata: id, name, description and time of creation, as the log names them; a new ``metaData`` repeats them.
+        mapping: how the columns are found in files (R-709).
     """
 
     location: str
@@ -84,6 +92,7 @@ class Snapshot:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
     access: StoreAccess | None = None
+    mapping: MappingMode = MappingMode.NONE
 
     @property
     def change_data_feed(self) -> bool:
@@ -94,6 +103,11 @@ class Snapshot:
     def append_only(self) -> bool:
         """Whether nothing may be removed (R-743)."""
         return self.flag(APPEND_ONLY)
+
+    @property
+    def stored_schema(self) -> StructType:
+        """The columns by the names that files have for them; ``schema`` without column mapping."""
+        return stored_schema(self.schema, self.mapping, where=self.location)
 
     @property
     def partition_positions(self) -> tuple[int, ...]:
@@ -161,10 +175,11 @@ def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: S
         ),
         protocol=protocol,
         access=access,
+        mapping=_mapping(metadata.configuration, protocol),
     )
     has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
     _check_features(snapshot, has_deletion_vectors=has_vectors)
-    return replace(snapshot, files=_live_files(table, location))
+    return replace(snapshot, files=_live_files(table, snapshot))
 
 
 def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
@@ -194,6 +209,7 @@ def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
         metadata=_known(**{key: table.metadata.get(key) for key in ("id", "name", "description", "createdTime")}),
         protocol=table.protocol,
         access=access,
+        mapping=_mapping(table.metadata.get("configuration") or {}, table.protocol),
     )
     _check_features(snapshot, has_deletion_vectors=False)
     return snapshot
@@ -208,7 +224,18 @@ def _check_features(snapshot: Snapshot, *, has_deletion_vectors: bool) -> None:
         schema=snapshot.schema,
         partition_columns=snapshot.partition_columns,
         has_deletion_vectors=has_deletion_vectors,
+        has_mapping=snapshot.mapping is not MappingMode.NONE,
     )
+
+
+def _mapping(properties: Mapping[str, str], protocol: Protocol) -> MappingMode:
+    try:
+        return mapping_mode(properties, protocol)
+    except ValueError:
+        raise InvalidConfigurationError(
+            "INVALID_CONF_VALUE.TYPE_MISMATCH",
+            f"The table property {MODE} is {properties[MODE]!r:.100}, but must be none, name or id.",
+        ) from None
 
 
 def _known(**metadata: object) -> dict[str, object]:
@@ -225,10 +252,14 @@ def _protocol(table: DeltaTable) -> Protocol:
     )
 
 
-def _live_files(table: DeltaTable, location: str) -> tuple[DataFile, ...]:
+def _live_files(table: DeltaTable, snapshot: Snapshot) -> tuple[DataFile, ...]:
+    location, stored = snapshot.location, snapshot.stored_schema
     actions = pa.table(table.get_add_actions(flatten=False))
     plain = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
-    structs = (_structs(actions, name) for name in ("partition", "null_count", "min", "max"))
+    statistics = [_structs(actions, name) for name in ("null_count", "min", "max")]
+    if snapshot.mapping is not MappingMode.NONE:
+        statistics = [[logical_statistics(tree, snapshot.schema, stored) for tree in trees] for trees in statistics]
+    structs = [_structs(actions, "partition"), *statistics]
     return tuple(
         DataFile(
             path=path,

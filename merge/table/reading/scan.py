@@ -10,7 +10,9 @@ from pyspark.sql import types as t
 
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.syntax.dialect import quote_name
+from mergecheck.merge.table.log.column_mapping import MappingMode
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
+from mergecheck.merge.table.reading.field_ids import check_field_ids
 from mergecheck.merge.table.reading.file_sizes import check_sizes
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
@@ -73,9 +75,11 @@ def scan_files(
     if not files:
         return _empty(spark, snapshot, [*read, *partitions], [*(_NO_IDENTITY if with_row_identity else ()), *constants])
     check_sizes(files)
-    raw, metadata = _read_parquet(spark, [snapshot.schema.fields[i] for i in read], files)
-    fields = [(i, snapshot.schema.fields[i]) for i in read]
-    columns = [f"{not_pushed_down(quote_name(f.name), f.dataType)} AS {target_column(i)}" for i, f in fields]
+    if snapshot.mapping is MappingMode.ID:
+        check_field_ids(snapshot, files)
+    by_file = snapshot.stored_schema.fields
+    raw, metadata = _read_parquet(spark, [by_file[i] for i in read], files)
+    columns = [f"{_column(by_file[i], snapshot.schema.fields[i])} AS {target_column(i)}" for i in read]
     if with_row_identity:
         columns = [f"{metadata}.file_path AS {FILE_NAME}", f"{metadata}.row_index AS {ROW_INDEX}", *columns]
     if not partitions:
@@ -134,6 +138,13 @@ def location_of(file_name: str) -> str:
 
 def _nullable(field: t.StructField) -> t.StructField:
     return t.StructField(field.name, field.dataType, nullable=True)
+
+
+def _column(stored: t.StructField, field: t.StructField) -> str:
+    """Write a column of a file with the table's names for the fields inside of it; Spark casts structs by position."""
+    column = not_pushed_down(quote_name(stored.name), stored.dataType)
+    same = stored.dataType.simpleString() == field.dataType.simpleString()
+    return column if same else f"CAST({column} AS {type_sql(field.dataType)})"
 
 
 def _read_parquet(

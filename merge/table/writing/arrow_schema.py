@@ -5,6 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import types as t
 
+from mergecheck.merge.table.log.column_mapping import COLUMN_ID
+
+_FIELD_ID = "PARQUET:field_id"
 _ATOMIC: dict[type[t.DataType], pa.DataType] = {
     t.BooleanType: pa.bool_(),
     t.ByteType: pa.int8(),
@@ -43,8 +46,13 @@ def arrow_type(data_type: t.DataType) -> pa.DataType:
 
 
 def arrow_field(field: t.StructField) -> pa.Field:
-    """Translate a column or a struct's field; always optional, since NOT NULL is a constraint of the table."""
-    return pa.field(field.name, arrow_type(field.dataType))
+    """Translate a column or a struct's field; always optional, since NOT NULL is a constraint of the table.
+
+    A column's id becomes the id of the field in the file (R-709).
+    """
+    number = (field.metadata or {}).get(COLUMN_ID)
+    metadata = None if number is None else {_FIELD_ID: str(number)}
+    return pa.field(field.name, arrow_type(field.dataType), metadata=metadata)
 
 
 def arrow_schema(schema: t.StructType) -> pa.Schema:

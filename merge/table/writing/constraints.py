@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import types as t
@@ -23,15 +23,12 @@ def not_null_paths(schema: t.StructType, prefix: tuple[str, ...] = ()) -> Iterat
             yield from not_null_paths(field.dataType, path)  # type: ignore[arg-type] # a struct type, by its name
 
 
-def first_violation(rows: pa.Table, paths: Iterable[tuple[str, ...]]) -> str | None:
-    """Name the first path that contains a forbidden NULL; None if there is none.
+def first_violation(rows: pa.Table, paths: Mapping[tuple[str, ...], str]) -> str | None:
+    """Name the first path that contains a forbidden NULL, as messages call it; None if there is none.
 
     The fields of a NULL struct are NULL, as they are in Delta's own check (R-741).
     """
-    for path in paths:
-        if _violates(rows, path):
-            return ".".join(path)
-    return None
+    return next((name for path, name in paths.items() if _violates(rows, path)), None)
 
 
 def _violates(rows: pa.Table, path: tuple[str, ...]) -> bool:

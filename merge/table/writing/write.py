@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, brief
+from mergecheck.merge.table.log.column_mapping import stored_path, stored_schema
 from mergecheck.merge.table.log.properties import indexed_columns
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS
@@ -31,6 +32,7 @@ from mergecheck.merge.table.writing.rows import (
     routes,
 )
 from mergecheck.merge.table.writing.writer import WriteTask, write_partition
+from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
     from pyspark.sql.types import StructType
 
+    from mergecheck.merge.table.log.indexed_columns import IndexedColumns
     from mergecheck.merge.table.log.snapshot import Snapshot
 
     BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -133,14 +136,33 @@ class TableWriter:
         """
         task = self.task(change_data=change_data)
         unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
-        output = with_violations(output, self.checks, unwritten=unwritten)
+        output = self._as_stored(with_violations(output, self.checks, unwritten=unwritten))
         if in_one_task:
             output = output.coalesce(1)
         elif self.repartition and task.partition_columns:
             names = output.columns[1:]
-            columns = [names[self.schema.names.index(column)] for column in task.partition_columns]
+            columns = [names[self.schema.names.index(column)] for column in self.snapshot.partition_columns]
             output = output.repartition(*columns)
         return self.run(output, functools.partial(function, task), source_count=source_count)
+
+    @property
+    def _stored(self) -> StructType:
+        """The columns by the names that files have for them."""
+        return stored_schema(self.schema, self.snapshot.mapping, where=self.snapshot.location)
+
+    def _as_stored(self, output: DataFrame) -> DataFrame:
+        """Give the fields inside of columns the names that files have for them; Spark casts structs by position."""
+        fields = zip(self._stored.fields, self.schema.fields, strict=True)
+        types = {
+            f"_stored_{place}_": stored.dataType
+            for place, (stored, field) in enumerate(fields, start=1)  # after the action
+            if stored.dataType.simpleString() != field.dataType.simpleString()
+        }
+        if not types:
+            return output
+        columns = [f"_stored_{place}_" for place in range(len(output.columns))]
+        cast = (f"CAST({name} AS {type_sql(types[name])}) AS {name}" if name in types else name for name in columns)
+        return output.toDF(*columns).selectExpr(*cast).toDF(*output.columns)
 
     def run(self, rows: DataFrame, function: BatchFunction, *, source_count: DataFrame | None = None) -> WriteResult:
         """Hand rows to a function in the workers and collect the records that it yields; see ``write``.
@@ -178,17 +200,26 @@ class TableWriter:
                 "Data written into Delta needs to contain at least one non-partitioned column, but the table is "
                 f"partitioned by all of {', '.join(partition_columns)}. Add a column that is not a partition column.",
             )
+        stored = self._stored
+        names = (".".join(path) for path in not_null_paths(self.schema))
         return WriteTask(
             location=self.snapshot.location,
             write_id=self.write_id,
-            schema=arrow_schema(self.schema),
-            partition_columns=partition_columns,
+            schema=arrow_schema(stored),
+            partition_columns=tuple(stored.names[self.schema.names.index(name)] for name in partition_columns),
             routes=routes(change_data=change_data),
-            not_null=tuple(not_null_paths(self.schema)),
+            not_null=dict(zip(not_null_paths(stored), names, strict=True)),
             checked=bool(self.checks),
-            indexed=indexed_columns(self.snapshot.properties) if self.collect_stats else None,
+            indexed=self._indexed() if self.collect_stats else None,
             access=self.snapshot.access,
         )
+
+    def _indexed(self) -> IndexedColumns:
+        """Read which columns have statistics, by the names that files have for them."""
+        indexed = indexed_columns(self.snapshot.properties)
+        if indexed.names is None:
+            return indexed
+        return replace(indexed, names=tuple(stored_path(name, self.schema, self._stored) for name in indexed.names))
 
 
 def _result(records: list[Row]) -> WriteResult:

@@ -55,10 +55,11 @@ class WriteTask:
     Attributes:
         location: the table's directory, or its URI in a store.
         write_id: unique per merge, part of every file name, so that a failed merge finds its orphans.
-        schema: the table's columns; the input has them in this order under positional names.
-        partition_columns: in partitioning order.
+        schema: the table's columns by the names that files have for them (R-709); the input has them in this order
+            under positional names.
+        partition_columns: the names in files of the partition columns, in partitioning order.
         routes: by value of ``_action_``.
-        not_null: paths of columns and struct fields that must not be NULL (R-741).
+        not_null: paths in files of what must not be NULL (R-741), with their names in messages.
         checked: the input ends with a column that says of each row what CHECK it violates (R-742).
         indexed: the leaf columns with statistics; None writes no statistics at all.
     """
@@ -68,7 +69,7 @@ class WriteTask:
     schema: pa.Schema
     partition_columns: tuple[str, ...]
     routes: Mapping[int, Route]
-    not_null: tuple[tuple[str, ...], ...] = ()
+    not_null: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     checked: bool = False
     indexed: IndexedColumns | None = field(default_factory=IndexedColumns)
     access: StoreAccess | None = None

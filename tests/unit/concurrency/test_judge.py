@@ -69,6 +69,7 @@ def problems(
             members_not_null=(),
             partition_by=(),
             change_data_feed=False,
+            schema_json="",
             files=(LiveFile(add={}, rows=rows),),
         )
         for version, rows in enumerate((((1, 10),), *versions))
@@ -134,7 +135,7 @@ def test_a_merge_with_nothing_to_do() -> None:
 def said_of(endings: Mapping[str, Ending]) -> str:
     """Return what the serial orders say of writers that changed nothing."""
     state = TableState(
-        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False,
+        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False, schema_json="",
         files=(LiveFile(add={}, rows=((1, 10),)),),
     )  # fmt: skip
     writers = tuple(Writer(name, ACTIONS[name]) for name in endings)
@@ -147,7 +148,7 @@ def test_a_merge_that_changes_no_row_may_be_free_to_commit() -> None:
     clauses = "WHEN MATCHED AND t.v > 50 THEN DELETE WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
     idle = merge(f"MERGE INTO target t USING source s ON t.k = s.k {clauses}", (1, 0))
     state = TableState(
-        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False,
+        version=0, schema=SCHEMA, members_not_null=(), partition_by=(), change_data_feed=False, schema_json="",
         files=(LiveFile(add={}, rows=((1, 10),)),),
     )  # fmt: skip
     history = History(endings={"idle": NOTHING}, states=(state,))

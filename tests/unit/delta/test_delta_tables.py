@@ -192,9 +192,8 @@ def test_the_protocol_names_what_the_table_uses(tmp_path: Any, schema: Any, prop
         Target(schema=Schema((Field("v", types.VOID),))),
         Target(schema=Schema((Field("p", types.INT),)), partition_by=("p",)),
         Target(schema=Schema((Field("i", types.INT), Field("b", types.BINARY))), partition_by=("b",)),
-        Target(schema=Schema((Field("i", types.INT),)), properties={"delta.columnMapping.mode": "name"}),
     ],
-    ids=["rows without columns", "void column", "partition columns only", "binary partition", "column mapping"],
+    ids=["rows without columns", "void column", "partition columns only", "binary partition"],
 )
 def test_what_cannot_be_written_is_refused(tmp_path: Any, target: Any) -> None:
     """A table that would not be what the case says is not written at all."""

@@ -103,7 +103,7 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
     ("properties", "field", "feature"),
     [
         ({"delta.enableDeletionVectors": "true"}, {}, "deletionVectors"),
-        ({"delta.columnMapping.mode": "name"}, {}, "columnMapping"),
+        ({"delta.columnMapping.mode": "name"}, {}, "columnMapping without its feature in the protocol"),
         ({"delta.enableRowTracking": "true"}, {}, "rowTracking"),
         ({"delta.enableTypeWidening": "true"}, {}, "typeWidening"),
         ({}, {"delta.identity.start": 1}, "identityColumns"),

@@ -1,0 +1,97 @@
+"""Tables with features, as the harness writes them: delta-rs reads them, and they are read back (R-706 to R-709)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+
+from mergecheck.harness.delta.commit_record import commit_record
+from mergecheck.harness.delta.observe import faults_of_files
+from mergecheck.harness.delta.read import read_actions, read_table
+from mergecheck.harness.delta.write import write_target
+from mergecheck.reference.case.model import Target
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, TargetLayout
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = parse_schema("k INT, v STRING, s STRUCT<a: INT, b: ARRAY<STRUCT<c: INT>>>")
+ROWS = ((1, "a", (5, ((6,),))), (2, None, None), (3, "c", (None, ())))
+MAPPED = {"delta.columnMapping.mode": "id"}
+
+
+def target(properties: dict[str, str] | None = None, **layout: Any) -> Target:
+    return Target(schema=SCHEMA, files=(ROWS[:1], ROWS[1:]), properties=properties or {}, layout=TargetLayout(**layout))
+
+
+def actions(path: Path, kind: str) -> list[dict[str, Any]]:
+    return [action[kind] for action in read_actions(path, 0) if kind in action]
+
+
+@pytest.mark.parametrize("names", list(ColumnNames))
+@pytest.mark.parametrize("partition_by", [(), ("v",)])
+def test_mapped_columns_are_read_back(tmp_path: Path, names: ColumnNames, partition_by: tuple[str, ...]) -> None:
+    """By the harness and by delta-rs, under the names that the table has for them; dropped columns stay unseen."""
+    given = target(MAPPED, column_names=names, dropped_columns=("x",), added_columns=("s",))
+    path = tmp_path / "t"
+    write_target(
+        Target(schema=SCHEMA, files=given.files, partition_by=partition_by, properties=MAPPED, layout=given.layout),
+        path,
+    )
+    state = read_table(path)
+    assert state.schema == SCHEMA
+    assert state.stored.names != SCHEMA.names
+    assert sorted(state.rows) == sorted(ROWS)
+    assert faults_of_files(path, state, state.files) == ()
+    by_delta_rs = pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("SELECT k, v, s.a AS a FROM t"))
+    assert sorted(tuple(row.values()) for row in by_delta_rs.to_pylist()) == [
+        (1, "a", 5),
+        (2, None, None),
+        (3, "c", None),
+    ]
+    (metadata,) = actions(path, "metaData")
+    assert metadata["configuration"]["delta.columnMapping.maxColumnId"] == "7"
+
+
+def test_a_file_with_wrong_ids_is_a_fault(tmp_path: Path) -> None:
+    write_target(target(MAPPED), tmp_path / "t")
+    state = read_table(tmp_path / "t")
+    file = tmp_path / "t" / state.files[0].add["path"]
+    schema = pq.read_schema(file)
+    pq.write_table(pq.read_table(file).cast(schema.set(0, schema.field(0).remove_metadata())), file)
+    faults = [fault for fault in faults_of_files(tmp_path / "t", state, state.files) if "id" in fault]
+    assert faults == ["field id none of k, which has the column id 1"]
+
+
+@pytest.mark.parametrize("checkpoint", [Checkpoint.CLASSIC, Checkpoint.V2])
+def test_checkpoints_hold_the_table(tmp_path: Path, checkpoint: Checkpoint) -> None:
+    """Without the commit, which a reader of checkpoints does not need, the table is the same."""
+    write_target(target(checkpoint=checkpoint), tmp_path / "t")
+    before = read_table(tmp_path / "t")
+    log = tmp_path / "t" / "_delta_log"
+    commit = log / f"{1:020}.json"
+    commit.write_text(json.dumps({"commitInfo": {}}))
+    (log / f"{0:020}.json").unlink()
+    read = pa.table(QueryBuilder().register("t", DeltaTable(tmp_path / "t")).execute("SELECT k FROM t"))
+    assert sorted(read["k"].to_pylist()) == [row[0] for row in sorted(before.rows)]
+
+
+def test_features_domains_and_timestamps(tmp_path: Path) -> None:
+    """What is no property of a table is in the protocol only; each feature that is used is named there."""
+    properties = {"delta.enableInCommitTimestamps": "true", "delta.feature.vacuumProtocolCheck": "supported"}
+    write_target(target(properties, cluster_by=("k", "v"), checkpoint=Checkpoint.V2), tmp_path / "t")
+    (protocol,) = actions(tmp_path / "t", "protocol")
+    assert protocol["readerFeatures"] == ["v2Checkpoint", "vacuumProtocolCheck"]
+    assert {"clustering", "domainMetadata", "inCommitTimestamp"} < set(protocol["writerFeatures"])
+    (metadata,) = actions(tmp_path / "t", "metaData")
+    assert metadata["configuration"] == {"delta.enableInCommitTimestamps": "true"}
+    record = commit_record(tmp_path / "t", since=0)
+    assert json.loads(record.definition["domain delta.clustering"])["clusteringColumns"] == [["k"], ["v"]]
+    assert record.timestamp_before == actions(tmp_path / "t", "commitInfo")[0]["inCommitTimestamp"]
