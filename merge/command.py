@@ -243,6 +243,7 @@ class _Command:
             merge=run.merge,
             read=read,
             written=result.written,
+            marked=result.marked,
             metrics=metrics.operation if self.conf.history_metrics_enabled else None,
             transaction=self._transaction(),
             user_metadata=self.conf.user_metadata,
@@ -260,7 +261,7 @@ class _Command:
             metrics=metrics.operation,
             internal_metrics=metrics.internal,
             row=metrics.row,
-            touched_files=tuple(file.location for file in result.removed),
+            touched_files=tuple(file.location for file in read.removed),
             materialize_reason=run.source.reason,
         )
 
@@ -276,6 +277,6 @@ def _read_set(run: MergeRun, result: PathResult, *, whole_table: bool) -> ReadSe
         snapshot=run.snapshot,
         predicate=exp.true() if whole_table else pruning_predicate(run.merge),
         files=run.snapshot.files if whole_table else run.candidates,
-        removed=result.removed,
+        removed=(*result.removed, *(marked.file for marked in result.marked)),
         app_id=run.conf.txn_app_id,
     )

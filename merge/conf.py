@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _DELTA = "spark.databricks.delta."
 OPTIMIZE_INSERT_ONLY = _DELTA + "merge.optimizeInsertOnlyMerge.enabled"
 OPTIMIZE_MATCHED_ONLY = _DELTA + "merge.optimizeMatchedOnlyMerge.enabled"
+DELETION_VECTORS = _DELTA + "merge.deletionVectors.persistent"
 REPARTITION_BEFORE_WRITE = _DELTA + "merge.repartitionBeforeWrite.enabled"
 MATERIALIZE_SOURCE = _DELTA + "merge.materializeSource"
 DROP_NULL_COLUMNS = _DELTA + "createDataFrame.dropNullColumns"
@@ -119,6 +120,7 @@ class MergeConf:
 
     optimize_insert_only_merge: bool = _setting(OPTIMIZE_INSERT_ONLY, default=True)
     optimize_matched_only_merge: bool = _setting(OPTIMIZE_MATCHED_ONLY, default=True)
+    deletion_vectors_persistent: bool = _setting(DELETION_VECTORS, default=True)
     repartition_before_write: bool = _setting(REPARTITION_BEFORE_WRITE, default=True)
     materialize_source: MaterializeSource = _setting(  # noqa: RUF009 - a field
         MATERIALIZE_SOURCE, MaterializeSource.AUTO, _materialize_source, allowed="auto, all or none", error=_NO_OPTION

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.writing.vectors import MarkedFile
     from mergecheck.merge.table.writing.write import WriteResult, WrittenFile
+
+_VECTOR_METRICS = tuple(f"numTargetDeletionVectors{what}" for what in ("Added", "Removed", "Updated"))
 
 _logger = logging.getLogger(__name__)
 
@@ -29,6 +32,7 @@ class ExecutionPath(Enum):
     B = "B"
     C = "C"
     D = "D"
+    E = "E"
 
 
 class TimedPart(Enum):
@@ -72,7 +76,9 @@ class PathResult:
     Attributes:
         num_source_rows: |S| (R-504).
         num_source_rows_in_second_scan: None if no second scan read the whole source.
-        removed: touched files (R-410), all rewritten.
+        removed: files that are no more: on path D the touched ones (R-410), all rewritten, on path E those of which no
+            live row is left.
+        marked: files of which some rows were marked in a vector (path E).
         delete_overcount: joined rows beyond the first of each deleted target row that reached the writer (R-530).
     """
 
@@ -81,6 +87,7 @@ class PathResult:
     num_source_rows: int
     num_source_rows_in_second_scan: int | None = None
     removed: tuple[DataFile, ...] = ()
+    marked: tuple[MarkedFile, ...] = ()
     delete_overcount: int = 0
 
     def count(self, *actions: RowAction) -> int:
@@ -140,10 +147,17 @@ def _file_metrics(result: PathResult) -> dict[str, int]:
         "numTargetBytesAdded": sum(file.size for file in added),
         "numTargetBytesRemoved": sum(file.size for file in result.removed),
         "numTargetChangeFilesAdded": len(changes),
-        "numTargetDeletionVectorsAdded": 0,
-        "numTargetDeletionVectorsRemoved": 0,
-        "numTargetDeletionVectorsUpdated": 0,
+        **_vector_metrics(result),
     }
+
+
+def _vector_metrics(result: PathResult) -> dict[str, int]:
+    """Count vectors: those that take another's place are among the added and the removed ones (R-511)."""
+    updated = sum(marked.file.vector is not None for marked in result.marked)
+    if result.path is not ExecutionPath.E:
+        return dict.fromkeys(_VECTOR_METRICS, 0)
+    gone = sum(file.vector is not None for file in result.removed)
+    return dict(zip(_VECTOR_METRICS, (len(result.marked), updated + gone, updated), strict=True))
 
 
 def _internal_metrics(result: PathResult, snapshot: Snapshot, candidates: Sequence[DataFile]) -> dict[str, int]:
@@ -170,6 +184,8 @@ def _num_partitions(snapshot: Snapshot, files: Sequence[DataFile] | Sequence[Wri
 def log_metric_invariants(metrics: MergeMetrics, result: PathResult) -> None:
     """Log metrics that contradict the record counts of the files (R-721)."""
     m = metrics.operation
+    if result.path is ExecutionPath.E:
+        return  # rows are not copied, and the vectors are counted by the rows that were changed
     changed = m["numTargetRowsUpdated"] + m["numTargetRowsCopied"]
     added = sum(file.num_records for file in result.written.data_files)
     if m["numTargetRowsInserted"] + changed != added:

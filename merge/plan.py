@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.classic import find_touched_files, write_all_changes
+from mergecheck.merge.executors.deletion_vectors import mark_changed_rows
 from mergecheck.merge.executors.first_scan import plan_first_scan
 from mergecheck.merge.executors.insert_only import write_only_inserts
 from mergecheck.merge.executors.joins import Joins
@@ -50,12 +51,14 @@ def execute(run: MergeRun) -> PathResult:
     """Choose the execution path and run it (R-402)."""
     if uses_insert_only_path(run.merge, run.conf):
         return _insert_without_first_scan(run)
-    done = merge_in_single_scan(run) if run.conf.single_scan else None
+    done = merge_in_single_scan(run) if run.conf.single_scan and not run.marks_rows else None
     if done is not None:
         return done
     touched = _first_scan(run)
     if not touched.files:
         return write_only_inserts(run, filter_matched_rows=False, first_scan=touched)
+    if run.marks_rows:
+        return mark_changed_rows(run, touched)
     if run.conf.low_shuffle and uses_low_shuffle(run, touched):
         return rewrite_with_low_shuffle(run, touched)
     return write_all_changes(run, touched)

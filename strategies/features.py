@@ -133,11 +133,12 @@ class Feature(Enum):
     CHECKPOINTS = "checkpoints", 25
     NAMED_TABLE_FEATURES = "named-table-features", 15
     COLUMN_MAPPING = "column-mapping", 45
+    DELETION_VECTORS = "deletion-vectors", 50
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
-    *(Feature.COLUMN_MAPPING,),
+    *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS),
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

@@ -65,7 +65,7 @@ def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Itera
     if not record.actions:
         return
     laws = {
-        "P-10-files": {"numTargetFilesRemoved": record.count("remove")},
+        "P-10-files": {"numTargetFilesRemoved": record.num_files("remove")},
         "P-10-bytes": {
             "numTargetBytesAdded": record.num_bytes("add"),
             "numTargetBytesRemoved": record.num_bytes("remove"),

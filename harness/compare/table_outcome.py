@@ -19,11 +19,13 @@ class LoggedAction:
         kind: ``add``, ``remove``, ``cdc``, ``commitInfo``, ``metaData``, ``protocol`` or another word of the protocol.
         size: bytes of its file, of a file action only.
         data_change: what it says of itself; None if it does not say it.
+        again: whether its file was there and stays, with another vector.
     """
 
     kind: str
     size: int | None = None
     data_change: bool | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +57,13 @@ class CommitRecord:
         """Count the actions of a kind."""
         return sum(action.kind == kind for action in self.actions)
 
+    def num_files(self, kind: str) -> int:
+        """Count the files that actions of a kind make or end; a file with another vector is neither."""
+        return sum(action.kind == kind and not action.again for action in self.actions)
+
     def num_bytes(self, kind: str) -> int:
-        """Add up the sizes of the files of a kind of action."""
-        return sum(action.size or 0 for action in self.actions if action.kind == kind)
+        """Add up the sizes of these files."""
+        return sum(action.size or 0 for action in self.actions if action.kind == kind and not action.again)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +71,11 @@ class TableOutcome(Outcome):
     """A merge that succeeded, with what its commit says of its schema and its data files.
 
     Attributes:
-        num_records_added: rows of the files that the commit added, counted in the files.
-        num_records_removed: rows of the files that the commit removed, counted in the files.
-        num_files_added: data files that the commit added; None if that is not known, or nothing was committed.
+        num_records_added: live rows of the files that the commit added, counted in the files. Rows that stay in a file
+            with another vector count neither here nor there.
+        num_records_removed: live rows of the files that the commit removed, counted in the files.
+        num_files_added: data files that the commit added, but for those with another vector; None if that is not
+            known, or nothing was committed.
         members_not_null: paths of arrays and maps whose elements or values the new schema calls NOT NULL.
         history_metrics: whether commits hold metrics under the case's settings (R-501).
         commit_faults: what the commit should say, or leave out, under the case's settings: rule and text.

@@ -23,7 +23,7 @@ CLAUSES = (
     ("not matched by source", "delete"),
 )
 _MOST_MISSING = 3
-PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
+PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D, MergePath.E)
 
 
 class Stop(Enum):

@@ -41,8 +41,12 @@ def file_faults(file: LiveFile, *, schema: Schema, partition_by: Sequence[str]) 
         return
     try:
         statistics = json.loads(text, parse_float=Decimal)
-        if statistics.get("numRecords", len(file.rows)) != len(file.rows):
-            yield f"numRecords {statistics['numRecords']}, but the file has {len(file.rows)} rows"
+        vector = file.add.get("deletionVector")
+        num_stored = len(file.rows) + (0 if vector is None else vector["cardinality"])
+        if statistics.get("numRecords", None if vector else num_stored) != num_stored:
+            yield f"numRecords {statistics.get('numRecords')}, but the file has {num_stored} rows"
+        if vector is not None and statistics.get("tightBounds") is not False:
+            yield "tightBounds is not false, but rows are deleted"
         for place, column in enumerate(schema.columns):
             if column.name not in partition_by:
                 yield from _column(column, [row[place] for row in file.rows], statistics, path=())
@@ -60,7 +64,13 @@ def _column(column: Field, values: list[Value], statistics: dict[str, Any], *, p
     name = ".".join(path)
     present = [value for value in values if value is not None]
     num_nulls = _at(statistics.get("nullCount"), path)
-    if num_nulls is not None and num_nulls != len(values) - len(present):
+    if statistics.get("tightBounds") is False:
+        # then only two numbers say something, that no value is NULL and that all are
+        if num_nulls == 0 and len(present) < len(values):
+            yield f"nullCount 0 of {name}, but {len(values) - len(present)} values are NULL"
+        if num_nulls == statistics.get("numRecords") and present:
+            yield f"nullCount {num_nulls} of {name}, which means all, but {len(present)} values are not NULL"
+    elif num_nulls is not None and num_nulls != len(values) - len(present):
         yield f"nullCount {num_nulls} of {name}, but {len(values) - len(present)} values are NULL"
     for key, is_kept in (("minValues", is_low), ("maxValues", is_high)):
         bound = _at(statistics.get(key), path)

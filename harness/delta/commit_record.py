@@ -9,7 +9,14 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
-from mergecheck.harness.delta.read import commit_info, newest_version, read_actions, table_metadata, table_protocol
+from mergecheck.harness.delta.read import (
+    commit_info,
+    newest_version,
+    paths_named_again,
+    read_actions,
+    table_metadata,
+    table_protocol,
+)
 from mergecheck.harness.delta.tables.column_names import field_id_faults
 
 if TYPE_CHECKING:
@@ -52,7 +59,7 @@ def commit_record(path: Path, *, since: int) -> CommitRecord:
     return CommitRecord(
         read_version=since,
         num_commits=version - since,
-        actions=tuple(_logged(path, action) for action in actions),
+        actions=tuple(_logged(path, action, paths_named_again(actions)) for action in actions),
         info={name: value for name, value in info.items() if name != "operationMetrics"},
         timestamp_before=earlier.get("inCommitTimestamp"),
         definition_before=table_definition(before, table_protocol(path, since)) | _domains(path, since),
@@ -136,12 +143,17 @@ def _features(
     return frozenset(name for name, first in first_versions.items() if first <= version)
 
 
-def _logged(path: Path, action: Action) -> LoggedAction:
+def _logged(path: Path, action: Action, again: frozenset[str]) -> LoggedAction:
     ((kind, said),) = action.items()
     if kind not in _FILE_ACTIONS:
         return LoggedAction(kind=kind)
     size = said.get("size")
-    return LoggedAction(kind=kind, size=_size(path, said) if size is None else size, data_change=said.get("dataChange"))
+    return LoggedAction(
+        kind=kind,
+        size=_size(path, said) if size is None else size,
+        data_change=said.get("dataChange"),
+        again=said["path"] in again,
+    )
 
 
 def _size(path: Path, file: Action) -> int:

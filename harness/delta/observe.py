@@ -19,6 +19,7 @@ from mergecheck.harness.delta.read import (
     newest_version,
     num_removed_records,
     operation_metrics,
+    paths_named_again,
     read_actions,
     read_table,
 )
@@ -80,6 +81,8 @@ def _read_outcome(
     actions = read_actions(path, state.version) if committed else ()
     added = {action["add"]["path"] for action in actions if "add" in action}
     written = [file for file in state.files if file.add["path"] in added] if committed else []
+    again = paths_named_again(actions)
+    kept = sum(len(file.rows) for file in written if file.add["path"] in again)  # P-10: V
     return TableOutcome(
         schema=state.schema,
         rows=state.rows,
@@ -87,9 +90,9 @@ def _read_outcome(
         cdf=_feed(path, state, since),
         committed=committed,
         path=taken,
-        num_records_added=sum(len(file.rows) for file in written),
-        num_records_removed=num_removed_records(path, state.version) if committed else 0,
-        num_files_added=len(added) if committed else None,
+        num_records_added=sum(len(file.rows) for file in written) - kept,
+        num_records_removed=num_removed_records(path, state.version) - kept if committed else 0,
+        num_files_added=len(added - again) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
         commit_faults=tuple(commit_faults(actions, conf)) if committed else (),

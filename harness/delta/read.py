@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json
 from mergecheck.harness.delta.stored_rows import file_rows
 from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
+from mergecheck.harness.delta.tables.vectors import deleted_rows, key_of
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _CHANGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveFile:
-    """A data file of a table: its ``add`` action, and its rows in the table's schema."""
+    """A data file of a table: its ``add`` action, and its live rows in the table's schema."""
 
     add: Action
     rows: tuple[Row, ...]
@@ -126,7 +127,7 @@ def _records_changes(properties: Mapping[str, str]) -> bool:
 
 def _live(path: Path, version: int, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[LiveFile, ...]:
     return tuple(
-        LiveFile(add=add, rows=file_rows(path, add, schema=schema, partition_by=partition_by))
+        LiveFile(add=add, rows=live_rows(path, add, schema=schema, partition_by=partition_by))
         for add in live_files(path, version)
     )
 
@@ -178,10 +179,30 @@ def has_change_files(path: Path, version: int) -> bool:
     return any("cdc" in action for action in read_actions(path, version))
 
 
+def live_rows(path: Path, file: Action, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[Row, ...]:
+    """Read the rows of a data file that its vector does not delete; see ``stored_rows.file_rows``.
+
+    Raises:
+        ValueError: the vector is damaged, or deletes rows that the file has not.
+    """
+    rows = file_rows(path, file, schema=schema, partition_by=partition_by)
+    deleted = deleted_rows(path, file.get("deletionVector"))
+    if deleted and max(deleted) >= len(rows):
+        raise ValueError(f"the deletion vector of {file['path']} deletes row {max(deleted)} of {len(rows)}")
+    return tuple(row for place, row in enumerate(rows) if place not in deleted) if deleted else rows
+
+
 def num_removed_records(path: Path, version: int) -> int:
-    """Count the rows of the data files that a commit removes, by the files themselves."""
+    """Count the live rows of the data files that a commit removes, by the files and vectors themselves."""
     removes = [action["remove"] for action in read_actions(path, version) if "remove" in action]
-    return sum(pq.read_metadata(path / unquote(remove["path"])).num_rows for remove in removes)
+    stored = sum(int(pq.read_metadata(path / unquote(remove["path"])).num_rows) for remove in removes)
+    return stored - sum(len(deleted_rows(path, remove.get("deletionVector"))) for remove in removes)
+
+
+def paths_named_again(actions: tuple[Action, ...]) -> frozenset[str]:
+    """Give the paths of the files that a commit removes and adds: they get another vector (R-701)."""
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    return frozenset(added & {action["remove"]["path"] for action in actions if "remove" in action})
 
 
 def table_metadata(path: Path, version: int) -> Action:
@@ -213,17 +234,19 @@ def _newest(path: Path, version: int, kind: str) -> Action:
 
 def live_files(path: Path, version: int) -> list[Action]:
     """Return the ``add`` actions of the files that a version has; the log must begin at version 0."""
-    live: dict[str, Action] = {}
+    live: dict[tuple[str, str], Action] = {}
     for commit in range(version + 1):
-        for action in read_actions(path, commit):
+        actions = read_actions(path, commit)
+        for action in actions:
             if "remove" in action:
-                live.pop(action["remove"]["path"], None)
-            elif "add" in action:
-                live[action["add"]["path"]] = action["add"]
+                live.pop(key_of(action["remove"]), None)
+        live |= {key_of(action["add"]): action["add"] for action in actions if "add" in action}
     return list(live.values())
 
 
 def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: TableState) -> Iterator[Row]:
+    if again := paths_named_again(actions):
+        raise ValueError(f"a new deletion vector of {min(again)} without change files, which no merge leaves (R-620)")
     for action in actions:
         if "add" in action and action["add"]["dataChange"]:
             yield from _change_rows_of_file(path, action["add"], state=state, change_type="insert")
@@ -235,7 +258,7 @@ def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: Ta
 def _change_rows_of_file(path: Path, file: Action, *, state: TableState, change_type: str | None) -> Iterator[Row]:
     """Read a change file, or a data file all of whose rows are changes of one type."""
     if change_type is not None:
-        rows = file_rows(path, file, schema=state.stored, partition_by=state.stored_partition_by)
+        rows = live_rows(path, file, schema=state.stored, partition_by=state.stored_partition_by)
         return ((*row, change_type) for row in rows)
     typed = Schema((*state.stored.columns, Field("_change_type", STRING)))
     return iter(file_rows(path, file, schema=typed, partition_by=state.stored_partition_by))

@@ -26,8 +26,9 @@ from mergecheck.harness.delta.tables.column_names import (
 )
 from mergecheck.harness.delta.tables.domains import domain_actions
 from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
+from mergecheck.harness.delta.tables.vectors import write_vectors
 from mergecheck.reference.case.arrow import rows_to_table
-from mergecheck.reference.case.layout import partition_indexes, physical_files
+from mergecheck.reference.case.layout import counts_rows, has_vector, partition_indexes, physical_files
 from mergecheck.reference.case.model import FEATURE_PREFIX, Target
 from mergecheck.reference.case.storage import ColumnNames, Statistics, StringType, TargetLayout
 from mergecheck.reference.types import data_types as types
@@ -146,8 +147,18 @@ class _StoredRows:
 
 
 def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[str, Any]]:
-    for number, file in enumerate(physical_files(target)):
-        yield _write_file(target, path, schema_json, file=file, number=number)
+    files = physical_files(target)
+    marked = [number for number in range(len(files)) if has_vector(target.layout, number)]
+    vectors = [range(0, 2 * len(files[number][1]) + 1, 2) for number in marked]
+    said = dict(zip(marked, write_vectors(path, target.layout.vectors, vectors), strict=True))
+    for number, file in enumerate(files):
+        add = _write_file(target, path, schema_json, file=file, number=number)
+        yield {**add, "deletionVector": said[number]} if number in said else add
+
+
+def _with_deleted_copies(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Put a copy of the last row before the first one, and one of each row behind it."""
+    return (rows[-1], *(copy for row in rows for copy in (row, row)))
 
 
 def _with_stored_names(target: Target, schema_json: str) -> Target:
@@ -164,6 +175,8 @@ def _with_stored_names(target: Target, schema_json: str) -> Target:
 
 def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalFile, number: int) -> dict[str, Any]:
     values, rows = file
+    if has_vector(target.layout, number):
+        rows = _with_deleted_copies(rows)
     types_of = {column.name: column.type for column in target.schema.columns}
     texts = [serialize(v, types_of[name]) for name, v in zip(target.partition_by, values, strict=True)]
     relative = directory(target.partition_by, texts) + f"part-{number:05}-{uuid.uuid4()}.parquet"
@@ -187,7 +200,7 @@ def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalF
         "modificationTime": _now_ms(),
         "dataChange": True,
     }
-    statistics = _statistics(layout.statistics, stored, number)
+    statistics = _statistics(layout, stored, number)
     return add if statistics is None else {**add, "stats": statistics}
 
 
@@ -203,13 +216,16 @@ def _stored_rows(target: Target, rows: tuple[Row, ...]) -> _StoredRows:
     return _StoredRows(schema, rows if whole else [tuple(row[i] for i in kept) for row in rows])
 
 
-def _statistics(wanted: Statistics, stored: _StoredRows, number: int) -> str | None:
+def _statistics(layout: TargetLayout, stored: _StoredRows, number: int) -> str | None:
     """Give the ``stats`` of file ``number``; None for a file without."""
-    if wanted is Statistics.NONE or (wanted is Statistics.ALTERNATE and number % 2 == 0):
+    wanted, marked = layout.statistics, has_vector(layout, number)
+    if not counts_rows(layout, number):
         return None
-    if wanted is Statistics.COUNTS:
-        return count_statistics(len(stored.rows))
-    return file_statistics(stored.rows, stored.schema.columns)
+    if wanted is Statistics.ALL or (wanted is Statistics.ALTERNATE and not marked):
+        text = file_statistics(stored.rows, stored.schema.columns)
+    else:
+        text = count_statistics(len(stored.rows))
+    return f'{text[:-1]},"tightBounds":false}}' if marked else text
 
 
 def _now_ms() -> int:

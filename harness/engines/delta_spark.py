@@ -31,6 +31,7 @@ from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.harness.spark.packages import has_delta, request_delta
 from mergecheck.harness.spark.session import another_session
 from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
+from mergecheck.reference.analysis.settings import marks_rows
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.outcome import MergePath, Outcome, Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -198,18 +199,30 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
             return seen
         changes = _change_feed(spark, seen, place, version=staged.since + 1)
         metrics = _history_metrics(spark, place)
-        return replace(seen, metrics=metrics, cdf=changes, path=path_taken(metrics, seen.record))
+        return replace(
+            seen,
+            metrics=metrics,
+            cdf=changes,
+            path=path_taken(metrics, seen.record, marks_rows=marks_rows(staged.case)),
+        )
     except Exception as error:  # noqa: BLE001 - a table that Delta cannot read after its own merge is its answer
         require_alive(spark, error)
         message = f"the merge succeeded, but Spark cannot read the table: {class_of(error)}: {error_message(error)}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def path_taken(metrics: Mapping[str, int], record: CommitRecord | None) -> MergePath | None:
+def path_taken(
+    metrics: Mapping[str, int], record: CommitRecord | None, *, marks_rows: bool = False
+) -> MergePath | None:
     """Tell by a commit's metrics and actions which path Delta took (R-402, R-512, R-701).
 
     A part that did not run took no time. Of the paths with a scan and a write, only the rewriting one removes files;
     with deletion vectors a file is also removed when it is added again.
+
+    Args:
+        metrics: of the commit.
+        record: what the log says of it.
+        marks_rows: whether path E is taken in place of D.
     """
     if record is None or not {"scanTimeMs", "rewriteTimeMs"} <= metrics.keys():
         return None
@@ -219,6 +232,8 @@ def path_taken(metrics: Mapping[str, int], record: CommitRecord | None) -> Merge
         return MergePath.C
     if any(metrics.get(f"numTargetDeletionVectors{what}") for what in ("Added", "Removed", "Updated")):
         return MergePath.E
+    if marks_rows:  # without a new vector, E ends all rows of files, or only inserts, as B does
+        return MergePath.E if record.count("remove") else None
     return MergePath.D if record.count("remove") else MergePath.B
 
 

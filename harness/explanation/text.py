@@ -44,6 +44,7 @@ _PATHS = {
     MergePath.B: "B: no file is touched, inserts are appended",
     MergePath.C: "C: no file is touched and there is no insert clause, so nothing is written",
     MergePath.D: "D: the touched files are rewritten",
+    MergePath.E: "E: changed rows are marked in deletion vectors",
     MergePath.E: "E: deletion vectors",
 }
 

@@ -196,7 +196,9 @@ def _record(record: CommitRecord) -> dict[str, Any]:
         "read_version": record.read_version,
         "num_commits": record.num_commits,
         "actions": [
-            {"kind": action.kind, "size": action.size, "data_change": action.data_change} for action in record.actions
+            {"kind": action.kind, "size": action.size, "data_change": action.data_change}
+            | ({"again": True} if action.again else {})
+            for action in record.actions
         ],
         "commit_info": dict(record.info),
         "timestamp_before": record.timestamp_before,

@@ -134,7 +134,9 @@ def _evaluate(
 def _forecast(tables: MergeTables, settings: Settings, *, path_a: bool) -> Forecast:
     target, final = tables.target, tables.merge.final_schema
     counts = tables.counts()
-    path = choose_path(tables.merge, path_a=path_a, is_touched=counts.touched_files > 0)
+    if settings.marks_rows:
+        raise UnsupportedByReferenceError("deletion vectors, over relations")
+    path = choose_path(tables.merge, path_a=path_a, is_touched=counts.touched_files > 0, marks_rows=False)
     rewrites = path is MergePath.D
     _check_written(tables, settings, rewrites=rewrites)
     tuples = bool(target.partition_by) and settings.repartition_before_write

@@ -46,6 +46,11 @@ class MergeRun:
         return self.snapshot.change_data_feed
 
     @property
+    def marks_rows(self) -> bool:
+        """Whether changed rows are marked in deletion vectors instead of rewriting their files (R-402)."""
+        return self.conf.deletion_vectors_persistent and self.snapshot.marks_rows
+
+    @property
     def string_partitions(self) -> frozenset[int]:
         """Positions of string partition columns in the final schema; they store the empty string as NULL (R-744)."""
         names = set(self.snapshot.partition_columns)

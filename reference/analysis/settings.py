@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _DELTA = "spark.databricks.delta."
 _NULL_STRUCTS = f"{_DELTA}merge.preserveNullSourceStructs"
 _CONSTRAINT = "delta.constraints."
+_PERSISTENT_VECTORS = f"{_DELTA}merge.deletionVectors.persistent"
+DELETION_VECTORS = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _TRUE, _FALSE = "true", "false"
 
@@ -27,7 +29,6 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.materializeCachedSource",
         f"{_DELTA}merge.failSourceCachedAfterMaterialization",
         f"{_DELTA}merge.failIfSourceChanged",
-        f"{_DELTA}merge.deletionVectors.persistent",
         f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
         f"{_DELTA}history.metricsEnabled",  # what the history says, not what the merge does (R-501)
@@ -41,6 +42,7 @@ _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
 _READ = frozenset(
     {
+        _PERSISTENT_VECTORS,
         _APP_ID,
         _APP_VERSION,
         _OPTIMIZE_WRITE,
@@ -61,9 +63,19 @@ _READ = frozenset(
 )
 COLUMN_MAPPING = "delta.columnMapping.mode"
 _PROPERTIES = frozenset(
-    {CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite", IN_COMMIT_TIMESTAMPS, COLUMN_MAPPING}
+    {
+        *(CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"),
+        *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS),
+    }
 )
-_FEATURES = ("clustering", "domainMetadata", "inCommitTimestamp", "v2Checkpoint", "vacuumProtocolCheck")
+_FEATURES = (
+    "clustering",
+    "deletionVectors",
+    "domainMetadata",
+    "inCommitTimestamp",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+)
 _NAMED_FEATURES = frozenset(f"{FEATURE_PREFIX}{name}" for name in _FEATURES)
 """Features that mean nothing for rows, metrics and change feed (R-706)."""
 
@@ -75,6 +87,7 @@ class Settings:
     Attributes:
         is_ansi: ``spark.sql.ansi.enabled``.
         is_utc: whether the session's time zone is UTC. Expressions are translated to DuckDB for ANSI mode and UTC only.
+        marks_rows: whether changed rows are marked in deletion vectors (R-402).
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
@@ -87,6 +100,7 @@ class Settings:
     append_only: bool
     in_commit_timestamps: bool
     maps_columns: bool
+    marks_rows: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
@@ -132,6 +146,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         policy=_policy(case.conf.get("spark.sql.storeAssignmentPolicy", "ANSI")),
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
         in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
+        marks_rows=marks_rows(case),
         maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,
@@ -141,6 +156,16 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         and _flag(case, f"{_NULL_STRUCTS}.updateStar", default=True),
         transaction=_transaction(case),
     )
+
+
+def marks_rows(case: Case) -> bool:
+    """Tell whether the merge marks changed rows in deletion vectors instead of rewriting files (path E of R-402).
+
+    Raises:
+        UnsupportedByReferenceError: a value is neither true nor false.
+    """
+    enabled = case.target.properties.get(DELETION_VECTORS, _FALSE).lower() == _TRUE
+    return enabled and _flag(case, _PERSISTENT_VECTORS, default=True)
 
 
 def is_replay(case: Case, settings: Settings) -> bool:

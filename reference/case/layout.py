@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from mergecheck.reference.case.storage import Statistics, Vectors
 from mergecheck.reference.types.data_types import BINARY, STRING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.reference.case.model import Row, Target
+    from mergecheck.reference.case.storage import TargetLayout
 
 PhysicalFile: TypeAlias = "tuple[Row, tuple[Row, ...]]"
 """The values of the partition columns (empty if unpartitioned), and the complete rows in order."""
@@ -37,6 +39,17 @@ def physical_files(target: Target) -> tuple[PhysicalFile, ...]:
 def physical_rows(target: Target) -> tuple[Row, ...]:
     """Return the rows that the table holds before the merge, in file order."""
     return tuple(row for _, rows in physical_files(target) for row in rows)
+
+
+def has_vector(layout: TargetLayout, number: int) -> bool:
+    """Tell whether a physical file, by its number, has a deletion vector."""
+    return layout.vectors is not Vectors.NONE and number % 2 == 0
+
+
+def counts_rows(layout: TargetLayout, number: int) -> bool:
+    """Tell whether the log counts the rows of a physical file; it does of every file with a vector (R-463)."""
+    left_out = layout.statistics is Statistics.NONE or (layout.statistics is Statistics.ALTERNATE and number % 2 == 0)
+    return not left_out or has_vector(layout, number)
 
 
 def partition_indexes(target: Target) -> tuple[int, ...]:

@@ -49,6 +49,19 @@ class ColumnNames(Enum):
     """what another column is called now, and a field of a struct what another field is: both were renamed"""
 
 
+class Vectors(Enum):
+    """Where the deletion vectors of the target are (R-463)."""
+
+    NONE = "none"
+    INLINE = "inline"
+    OWN_FILES = "own files"
+    """one file for each, in a directory of their own"""
+    SHARED_FILE = "shared file"
+    """one file for all of them"""
+    ABSOLUTE = "absolute"
+    """as ``OWN_FILES``, by absolute paths"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetLayout:
     """How the data files of the target are written.
@@ -63,6 +76,8 @@ class TargetLayout:
         checkpoint: the checkpoint beside the commits.
         cluster_by: the columns of a clustered table, which has no partition columns (R-708).
         column_names: what files call the columns, if the table has column mapping.
+        vectors: deletion vectors. Every second file, the first one among them, then holds deleted copies of its rows
+            (``reference.case.layout.has_vector``).
         dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
     """
 
@@ -74,6 +89,7 @@ class TargetLayout:
     cluster_by: tuple[str, ...] = ()
     column_names: ColumnNames = ColumnNames.GENERATED
     dropped_columns: tuple[str, ...] = ()
+    vectors: Vectors = Vectors.NONE
 
     def __post_init__(self) -> None:
         """Refuse a row group that can hold no row."""

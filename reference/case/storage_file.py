@@ -12,6 +12,7 @@ from mergecheck.reference.case.storage import (
     Statistics,
     StringType,
     TargetLayout,
+    Vectors,
 )
 from mergecheck.reference.errors import CaseFormatError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _TARGET_KEYS = (
     *("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by"),
-    *("column_names", "dropped_columns"),
+    *("column_names", "dropped_columns", "vectors"),
 )
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
@@ -45,6 +46,7 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         checkpoint=_choice(keys.get("checkpoint"), Checkpoint.NONE, f"{where}, checkpoint"),
         column_names=_choice(keys.get("column_names"), ColumnNames.GENERATED, f"{where}, column_names"),
         dropped_columns=_dropped_columns(keys.get("dropped_columns", []), schema, f"{where}, dropped_columns"),
+        vectors=_choice(keys.get("vectors"), Vectors.NONE, f"{where}, vectors"),
         cluster_by=_cluster_by(keys.get("cluster_by", []), schema, partition_by, f"{where}, cluster_by"),
     )
 
@@ -78,6 +80,8 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["column_names"] = layout.column_names.value
         if layout.dropped_columns:
             document["dropped_columns"] = list(layout.dropped_columns)
+        if layout.vectors is not Vectors.NONE:
+            document["vectors"] = layout.vectors.value
         if layout.cluster_by:
             document["cluster_by"] = list(layout.cluster_by)
     elif layout.batch_rows is not None:

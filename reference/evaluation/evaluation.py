@@ -33,13 +33,19 @@ import duckdb
 
 from mergecheck.reference.analysis.constraints import row_checks
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.case.layout import physical_files
+from mergecheck.reference.case.layout import has_vector, physical_files
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
 from mergecheck.reference.evaluation.pruning import may_be_pruned
-from mergecheck.reference.evaluation.rewrite import choose_path, copied_rows, touched_files
+from mergecheck.reference.evaluation.rewrite import (
+    MarkedFiles,
+    choose_path,
+    copied_rows,
+    marked_files,
+    touched_files,
+)
 from mergecheck.reference.evaluation.tables import Tables
 from mergecheck.reference.evaluation.written_rows import (
     broken_constraints,
@@ -165,7 +171,8 @@ class Evaluation:
         effects = self.effects = self._effects(tables, checks)
         touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, effects)
         self.touched = touched
-        path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched))
+        marks_rows = self.settings.marks_rows
+        path = choose_path(self.merge, path_a=self.path_a, is_touched=bool(touched), marks_rows=marks_rows)
         copied = copied_rows(self.files, touched, effects) if path is MergePath.D else ()
         self._check_written(effects, copied, path, checks, tables)
         feed = self._feed(effects)
@@ -173,7 +180,7 @@ class Evaluation:
         committed = self._commits(effects, path)
         return Prediction(
             schema=final,
-            rows=self._result(effects, touched),
+            rows=self._result(effects, touched if path is MergePath.D else frozenset()),
             metrics=metrics,
             cdf=feed if target.change_data_feed else None,
             committed=committed,
@@ -273,17 +280,18 @@ class Evaluation:
             RejectedError: if a row breaks one, or if the merge rewrites files of a table that takes appends only.
         """
         written = [*effects.updated.values(), *effects.inserted.values(), *copied]
-        if path is MergePath.D and self.target.change_data_feed:
+        if path in (MergePath.D, MergePath.E) and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
         if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
             raise _any_of(broken)
-        if path is MergePath.D and self.settings.append_only:  # R-743
+        marks = path is MergePath.E and bool(effects.updated or effects.deleted)
+        if (path is MergePath.D or marks) and self.settings.append_only:  # R-743
             raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
 
-    def _result(self, effects: Effects, touched: frozenset[int]) -> tuple[Row, ...]:
-        """List the rows after the merge (R-304)."""
+    def _result(self, effects: Effects, rewritten: frozenset[int]) -> tuple[Row, ...]:
+        """List the rows after the merge (R-304); those of rewritten files are new rows, too."""
         unchanged = (
-            row if self.files[rid] in touched else effects.stored[rid] for rid, row in effects.unchanged.items()
+            row if self.files[rid] in rewritten else effects.stored[rid] for rid, row in effects.unchanged.items()
         )
         return (*unchanged, *effects.updated.values(), *effects.inserted.values())
 
@@ -302,6 +310,8 @@ class Evaluation:
         """Predict the operation metrics (R-510)."""
         updated, deleted, matched = effects.updated.keys(), effects.deleted, {rid for _, rid in matches.pairs}
         touched = frozenset() if self.touched is None else self.touched
+        layout = self.target.layout
+        marks = marked_files(self.files, layout, effects) if path is MergePath.E else MarkedFiles()
         counts = Counts(
             source=len(self.source.rows),
             inserted=len(effects.inserted),
@@ -311,6 +321,10 @@ class Evaluation:
             by_source_deleted=len(deleted - matched),
             touched_files=len(touched),
             touched_rows=sum(file in touched for file in self.files),
+            removed_files=len(marks.removed),
+            marked_files=len(marks.marked),
+            old_vectors_removed=sum(has_vector(layout, file) for file in marks.removed),
+            old_vectors_marked=sum(has_vector(layout, file) for file in marks.marked),
         )
         written_tuples = change_tuples = None
         if self.target.partition_by and self.settings.repartition_before_write:  # R-543
@@ -336,7 +350,8 @@ class Evaluation:
 
     def _changes_data(self, effects: Effects, path: MergePath) -> bool:
         """Tell if the merge adds or removes a file (R-701)."""
-        return path is MergePath.D or bool(effects.inserted)
+        marks = path is MergePath.E and bool(effects.updated or effects.deleted)
+        return path is MergePath.D or marks or bool(effects.inserted)
 
     def _commit_info(self, effects: Effects, path: MergePath) -> dict[str, str]:
         return predict_commit_info(

@@ -16,6 +16,10 @@ class Counts:
         matched_updated: distinct rows of the target that matched clauses update; the others in the same way.
         touched_files: files that the merge rewrites, if its path rewrites any (R-410).
         touched_rows: rows in these files.
+        removed_files: on path E, files of which no row is left; the others in the same way.
+        marked_files: files with a new vector.
+        old_vectors_removed: of the removed files, those that had a vector.
+        old_vectors_marked: of the marked files, those that had one.
     """
 
     source: int
@@ -26,6 +30,10 @@ class Counts:
     by_source_deleted: int
     touched_files: int
     touched_rows: int
+    removed_files: int = 0
+    marked_files: int = 0
+    old_vectors_removed: int = 0
+    old_vectors_marked: int = 0
 
     @property
     def updated(self) -> int:
@@ -64,8 +72,8 @@ def predict_metrics(
     inserted, updated, deleted = counts.inserted, counts.updated, counts.deleted
     copied = counts.touched_rows - updated - deleted if rewrites else 0
     output = inserted + updated + copied
-    removed = counts.touched_files if rewrites else 0
-    changed = rewrites and change_data_feed and counts.changes > 0
+    removed = counts.touched_files if rewrites else counts.removed_files
+    changed = (rewrites or path is MergePath.E) and change_data_feed and counts.changes > 0
     exact = {
         "numSourceRows": counts.source,
         "numTargetRowsInserted": inserted,
@@ -78,9 +86,9 @@ def predict_metrics(
         "numTargetRowsCopied": copied,
         "numOutputRows": output,
         "numTargetFilesRemoved": removed,
-        "numTargetDeletionVectorsAdded": 0,
-        "numTargetDeletionVectorsRemoved": 0,
-        "numTargetDeletionVectorsUpdated": 0,
+        "numTargetDeletionVectorsAdded": counts.marked_files,
+        "numTargetDeletionVectorsRemoved": counts.old_vectors_removed + counts.old_vectors_marked,
+        "numTargetDeletionVectorsUpdated": counts.old_vectors_marked,
     }
     return {name: Bound(value, value) for name, value in exact.items()} | {
         "numTargetFilesAdded": _num_files(output, written_tuples),

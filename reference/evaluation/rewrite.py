@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.outcome import MergePath
 from mergecheck.reference.syntax.statement import Kind
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.case.model import Row
+    from mergecheck.reference.case.storage import TargetLayout
     from mergecheck.reference.trace import Effects, Matches
 
 
@@ -32,13 +35,40 @@ def touched_files(merge: Resolved, files: Sequence[int], matches: Matches, effec
     return frozenset(files[unit.rid] for unit in matched if unit.rid is not None and unit.applied is not None)
 
 
-def choose_path(merge: Resolved, *, path_a: bool, is_touched: bool) -> MergePath:
-    """Choose the path (R-402). Path E is for deletion vectors, which the reference does not support."""
+def choose_path(merge: Resolved, *, path_a: bool, is_touched: bool, marks_rows: bool) -> MergePath:
+    """Choose the path (R-402)."""
     if path_a:
         return MergePath.A
     if is_touched:
-        return MergePath.D
+        return MergePath.E if marks_rows else MergePath.D
     return MergePath.B if merge.of(Kind.NOT_MATCHED) else MergePath.C
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedFiles:
+    """What path E does to the touched files (R-460): the numbers of the files.
+
+    Attributes:
+        removed: all live rows are changed, and the log counts the file's rows.
+        marked: some rows are changed.
+    """
+
+    removed: frozenset[int] = frozenset()
+    marked: frozenset[int] = frozenset()
+
+
+def marked_files(files: Sequence[int], layout: TargetLayout, effects: Effects) -> MarkedFiles:
+    """Find the files of which rows are updated or deleted.
+
+    Args:
+        files: the number of the file that holds a row of the target, by rid.
+        layout: tells which files have their rows counted.
+        effects: what the merge does to rows.
+    """
+    changed = {files[rid] for rid in (*effects.updated, *effects.deleted)}
+    kept = {files[rid] for rid in effects.unchanged}
+    removed = frozenset(file for file in changed - kept if counts_rows(layout, file))
+    return MarkedFiles(removed=removed, marked=frozenset(changed) - removed)
 
 
 def copied_rows(files: Sequence[int], touched: frozenset[int], effects: Effects) -> tuple[Row, ...]:

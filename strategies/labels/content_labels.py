@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType, Vectors
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
-from mergecheck.strategies.table.table_features import COLUMN_MAPPING, IN_COMMIT_TIMESTAMPS
+from mergecheck.strategies.table.table_features import COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -175,6 +175,8 @@ def storage_labels(case: Case) -> Iterator[str]:
             f"table:mapping-by-{case.target.properties.get(COLUMN_MAPPING)}": COLUMN_MAPPING in case.target.properties,
             "table:renamed-columns": layout.column_names is ColumnNames.OF_OTHERS,
             "table:dropped-columns": bool(layout.dropped_columns),
+            f"table:vectors-{layout.vectors.value}": layout.vectors is not Vectors.NONE,
+            "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
             "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),
             f"layout:target-{layout.string_type.value}": layout.string_type is not StringType.STRING,
             "rows:beyond-a-batch": largest > _BATCH,

@@ -1,4 +1,4 @@
-"""Features that a table has by its protocol: most merges must not even notice them (R-706 to R-709).
+"""Features that a table has by its protocol: most merges must not even notice them (R-460 to R-463, R-706 to R-709).
 
 They are drawn after everything else, so that a case without them stays the same case.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Vectors
 from mergecheck.reference.types.data_types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 COLUMN_MAPPING = "delta.columnMapping.mode"
+DELETION_VECTORS = "delta.enableDeletionVectors"
+PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _ANY_PERCENT = 60
+_VECTORS = st.sampled_from(
+    (Vectors.NONE, Vectors.SHARED_FILE, Vectors.INLINE, Vectors.NONE, Vectors.OWN_FILES, Vectors.ABSOLUTE)
+)
 _MAPPING_MODES = st.sampled_from(("name", "id"))
 _COLUMN_NAMES = st.sampled_from((ColumnNames.GENERATED, ColumnNames.OF_OTHERS))
 _MOST_DROPPED_COLUMNS = 2
@@ -34,8 +39,10 @@ _CHECKPOINTS = st.sampled_from((Checkpoint.CLASSIC, Checkpoint.V2))
 _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
-def draw_table_features(draw: DrawFn, profile: Profile, target: Target, source: Source | None) -> Target:
-    """Draw the features of a table that a profile has; shrinks to the table as it is.
+def draw_table_features(
+    draw: DrawFn, profile: Profile, target: Target, source: Source | None
+) -> tuple[Target, dict[str, str]]:
+    """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
     Args:
         draw: Hypothesis'.
@@ -44,7 +51,7 @@ def draw_table_features(draw: DrawFn, profile: Profile, target: Target, source: 
         source: gives names for columns that were dropped.
     """
     if not profile.table_features or not chance(draw, _ANY_PERCENT):
-        return target
+        return target, {}
     drawn = {each for each in TABLE_FEATURES if chance(draw, each.probability_percent)} & profile.table_features
     properties, layout = dict(target.properties), target.layout
     if Feature.IN_COMMIT_TIMESTAMPS in drawn:
@@ -59,7 +66,13 @@ def draw_table_features(draw: DrawFn, profile: Profile, target: Target, source: 
         properties[COLUMN_MAPPING] = draw(_MAPPING_MODES)
         dropped = _droppable(target, source) if chance(draw, 50) else ()
         layout = replace(layout, column_names=draw(_COLUMN_NAMES), dropped_columns=dropped)
-    return replace(target, properties=properties, layout=layout)
+    conf: dict[str, str] = {}
+    if Feature.DELETION_VECTORS in drawn and target.schema.columns:
+        if chance(draw, 80):
+            properties[DELETION_VECTORS] = "true"
+            conf = {PERSISTENT_VECTORS: "false"} if chance(draw, 10) else {}
+        layout = replace(layout, vectors=draw(_VECTORS))
+    return replace(target, properties=properties, layout=layout), conf
 
 
 def _droppable(target: Target, source: Source | None) -> tuple[str, ...]:

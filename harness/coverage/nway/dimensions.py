@@ -198,8 +198,13 @@ DIMENSIONS: tuple[Dimension, ...] = (
     Dimension(
         name="result",
         read=rows.results,
-        values=_each("path A", "path B", "path C", "path D", "refused", "failed"),
-        coarse={"rewrites": ("path D",), "only inserts": ("path A", "path B"), "failed": ("failed",)},
+        values=_each("path A", "path B", "path C", "path D", "path E", "refused", "failed"),
+        coarse={
+            "rewrites": ("path D",),
+            "marks": ("path E",),
+            "only inserts": ("path A", "path B"),
+            "failed": ("failed",),
+        },
     ),
     Dimension(
         name="change",
@@ -276,6 +281,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
         values=_each(
             *("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
             *("mapping by name", "mapping by id", "renamed columns", "dropped columns"),
+            *("marks rows", "inline vectors", "files of vectors"),
         ),
     ),
     Dimension(

@@ -28,7 +28,7 @@ def _never(reason: str, *parts: tuple[str, tuple[str, ...]]) -> Impossible:
 # Sets of values that several entries name.
 _TRUTHS = ("TRUE", "FALSE", "NULL")
 _ANY = ("no condition", *_TRUTHS)
-_PATHS = ("path A", "path B", "path C", "path D")
+_PATHS = ("path A", "path B", "path C", "path D", "path E")
 _CHANGES = ("updates", "deletes", "inserts", "copies", "nothing")
 _CHANGED_TARGET = ("updates", "deletes", "copies")
 _MATCHED = ("matched update", "matched delete")
@@ -132,7 +132,7 @@ PAIRS: tuple[Impossible, ...] = (
     _never("the source is empty", ("match", ("empty source",)), ("change", ("inserts",))),
     _never("the target is empty", ("match", ("empty target",)), ("condition of target rows", _ANY)),
     _never("the target is empty", ("match", ("empty target",)), ("change", _CHANGED_TARGET)),
-    _never("the target is empty", ("match", ("empty target",)), ("result", ("path D", "rewrites"))),
+    _never("the target is empty", ("match", ("empty target",)), ("result", ("path D", "path E", "rewrites", "marks"))),
     _never("the target is empty", ("match", ("empty target",)), ("layout", ("one file", "files"))),
     _never("every row matches", ("match", ("all",)), ("condition of source rows", _ANY)),
     _never("every row matches", ("match", ("all",)), ("condition of target rows", _ANY)),

@@ -13,7 +13,7 @@ from mergecheck.harness.coverage.nway.columns import (
 )
 from mergecheck.harness.coverage.type_families import family_of
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType, Vectors
 from mergecheck.reference.types.data_types import StructType
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def table_features(e: Evidence) -> Iterator[str]:
         "clustered": bool(target.layout.cluster_by),
         "in-commit timestamps": target.properties.get("delta.enableInCommitTimestamps") == "true",
         "checkpoint": target.layout.checkpoint is not Checkpoint.NONE,
+        "marks rows": target.properties.get("delta.enableDeletionVectors") == "true",
+        "inline vectors": target.layout.vectors is Vectors.INLINE,
+        "files of vectors": target.layout.vectors in (Vectors.OWN_FILES, Vectors.SHARED_FILE, Vectors.ABSOLUTE),
         "mapping by name": target.properties.get("delta.columnMapping.mode") == "name",
         "mapping by id": target.properties.get("delta.columnMapping.mode") == "id",
         "renamed columns": target.layout.column_names is ColumnNames.OF_OTHERS,

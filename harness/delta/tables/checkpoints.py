@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+_VECTOR = pa.struct(
+    [
+        pa.field("storageType", pa.string()),
+        pa.field("pathOrInlineDv", pa.string()),
+        pa.field("offset", pa.int32()),
+        pa.field("sizeInBytes", pa.int32()),
+        pa.field("cardinality", pa.int64()),
+    ]
+)
 _ADD = pa.struct(
     [
         pa.field("path", pa.string()),
@@ -24,6 +33,7 @@ _ADD = pa.struct(
         pa.field("modificationTime", pa.int64()),
         pa.field("dataChange", pa.bool_()),
         pa.field("stats", pa.string()),
+        pa.field("deletionVector", _VECTOR),
     ]
 )
 _SIDECAR = pa.schema([pa.field("add", _ADD)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.core.schema_json import check_constraints, contains_type
 from mergecheck.harness.delta.tables.column_names import maps_columns
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint
+from mergecheck.reference.case.storage import Checkpoint, Vectors
 from mergecheck.reference.types import data_types as types
 
 if TYPE_CHECKING:
@@ -71,5 +71,7 @@ def features_of(target: Target) -> Iterator[str]:
         yield "timestampNtz"
     if target.layout.cluster_by:
         yield from ("clustering", "domainMetadata")
+    if target.layout.vectors is not Vectors.NONE:
+        yield "deletionVectors"
     if target.layout.checkpoint is Checkpoint.V2:
         yield "v2Checkpoint"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pyspark.sql import types as t
 
 from mergecheck.merge.executors.cdc import rows_to_write
@@ -27,6 +28,7 @@ from mergecheck.merge.table.writing.modified_rows import (
     MODIFIED_FILE,
     MODIFIED_ROW,
     MODIFIED_ROWS,
+    pack,
     write_modified_rows,
 )
 
@@ -118,6 +120,10 @@ def _copy_other_rows(
     positions: dict[str, list[str]] = {}
     for name, packed in changed.reported(MODIFIED_ROWS):
         positions.setdefault(location_of(name), []).append(packed or "")
+    for file in files:
+        if file.vector is not None:
+            deleted = np.array(run.snapshot.deleted_rows(file), np.int64)
+            positions.setdefault(file.location, []).append(pack(deleted))
     copies = [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ()))) for f in files]
     if positions:
         raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")

@@ -49,7 +49,7 @@ def plan_first_scan_by_keys(run: MergeRun) -> FirstScan:
     """
     if not run.merge.not_matched_by_source:
         return replace(plan_first_scan(run), files=files_with_source_keys(run))
-    counts = [file.statistics.num_records for file in run.candidates]
+    counts = [file.num_live for file in run.candidates]
     if not run.conf.is_large(sum(file.size for file in run.candidates)) or None in counts:
         return plan_first_scan(run)
     return FirstScan(

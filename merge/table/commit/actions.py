@@ -57,9 +57,11 @@ def add_action(file: WrittenFile) -> Action:
 
 def remove_action(file: DataFile, snapshot: Snapshot) -> Action:
     """Write the ``remove`` of a touched file (R-702)."""
+    vector = {} if file.vector is None else {"deletionVector": file.vector.to_action()}
     return {
         "remove": {
             "path": file.path,
+            **vector,
             "deletionTimestamp": now_millis(),
             "dataChange": True,
             "extendedFileMetadata": True,

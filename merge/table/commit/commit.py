@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.commit.conflicts import ReadSet
     from mergecheck.merge.table.log.table_logs import TableLogs
     from mergecheck.merge.table.storage.log_store import Action
+    from mergecheck.merge.table.writing.vectors import MarkedFile
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_COMMIT_ATTEMPTS = 1_000
@@ -36,6 +37,7 @@ class PendingCommit:
 
     Attributes:
         user_metadata: the user's own text, None without one (R-714).
+        marked: files that stay, with another vector; they are among the removed ones of what was read, too.
     """
 
     merge: ResolvedMerge
@@ -44,6 +46,7 @@ class PendingCommit:
     metrics: Mapping[str, int] | None
     transaction: Transaction | None = None
     user_metadata: str | None = None
+    marked: tuple[MarkedFile, ...] = ()
 
     @property
     def schema_actions(self) -> tuple[Action, ...]:
@@ -80,6 +83,7 @@ class PendingCommit:
             *schema,
             *((self.transaction.action(),) if self.transaction else ()),
             *(remove_action(file, snapshot) for file in self.read.removed),
+            *({"add": dict(file.add)} for file in self.marked),
             *(add_action(file) for file in self.written.data_files),
             *(change_action(file) for file in self.written.change_files),
         )
@@ -140,8 +144,11 @@ def validate_record_counts(pending: PendingCommit, *, has_inserts: bool, has_del
         ExecutionError: rows were gained or lost: a defect of this program. If not ``enabled``, this is only logged.
     """
     removed = total_records(pending.read.removed)
-    added = sum(file.num_records for file in pending.written.data_files)
-    if removed is None or added == removed:
+    kept = [file.num_live for file in pending.marked]
+    if removed is None or None in kept:
+        return
+    added = sum(file.num_records for file in pending.written.data_files) + sum(n for n in kept if n is not None)
+    if added == removed:
         return
     missing, allowed = ("INSERT", has_inserts) if added > removed else ("DELETE", has_deletes)
     if allowed:

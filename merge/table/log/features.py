@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 # Features of the protocol that a merge honours or that need nothing from it (R-706), and those that may lie dormant:
 # what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
-    """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering domainMetadata
-    columnMapping generatedColumns inCommitTimestamp timestampNtz v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
+    """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering columnMapping
+    deletionVectors domainMetadata generatedColumns inCommitTimestamp timestampNtz v2Checkpoint
+    vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset({"invariants", "identityColumns", "deletionVectors"})
+DORMANT_FEATURES = frozenset({"invariants", "identityColumns"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
-    "delta.enableDeletionVectors": "deletionVectors",
     "delta.enableRowTracking": "rowTracking",
     "delta.enableTypeWidening": "typeWidening",
     "delta.enableIcebergCompatV1": "icebergCompatV1",
@@ -59,7 +59,6 @@ def check_features(
     properties: Mapping[str, str],
     schema: t.StructType,
     partition_columns: Iterable[str],
-    has_deletion_vectors: bool,
     has_mapping: bool,
 ) -> None:
     """Refuse a table at a location that this package would misread or damage.
@@ -69,7 +68,6 @@ def check_features(
     """
     found = {name for name in protocol_features if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
     found |= {f"writer version {writer_version}"} if writer_version > _LAST_WRITER_VERSION else set()
-    found |= {"deletionVectors"} if has_deletion_vectors else set()
     if not has_mapping and properties.get("delta.columnMapping.mode", "none").lower() != "none":
         found.add("columnMapping without its feature in the protocol")
     found |= set(_features_of_properties(properties))

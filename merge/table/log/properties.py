@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 CHANGE_DATA_FEED: Final = "delta.enableChangeDataFeed"
 APPEND_ONLY: Final = "delta.appendOnly"
 AUTO_OPTIMIZE_WRITE: Final = "delta.autoOptimize.optimizeWrite"
+DELETION_VECTORS: Final = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
 NUM_INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
 INDEXED_COLUMNS: Final = "delta.dataSkippingStatsColumns"
 
-_FLAGS: Final = (CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, IN_COMMIT_TIMESTAMPS, *ENABLING_PROPERTIES)
+_FLAGS: Final = (
+    *(CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS),
+    *ENABLING_PROPERTIES,
+)
 _ALL_COLUMNS: Final = -1
 # a name of a column or field, in backticks if it holds anything special
 _PART: Final = r"(?:`(?:[^`]|``)+`|[^\s`.,]+)"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIMESTAMP_NTZ_FEATURE = "timestampNtz"
+VECTORS_FEATURE = "deletionVectors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

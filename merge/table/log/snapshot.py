@@ -11,9 +11,11 @@ from urllib.parse import quote
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyroaring import BitMap64
 from pyspark.sql.types import StructType
 
 from mergecheck.merge.errors import AnalysisError, InvalidConfigurationError
+from mergecheck.merge.table.log.add_actions import read_add_actions
 from mergecheck.merge.table.log.column_mapping import (
     MODE,
     MappingMode,
@@ -22,10 +24,11 @@ from mergecheck.merge.table.log.column_mapping import (
     stored_schema,
 )
 from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
+from mergecheck.merge.table.log.deletion_vectors import DeletionVector, deleted_rows
 from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
-from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, flag
-from mergecheck.merge.table.log.protocol import Protocol
+from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS, flag
+from mergecheck.merge.table.log.protocol import VECTORS_FEATURE, Protocol
 from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, is_in_store, table_location
@@ -55,18 +58,26 @@ class DataFile:
         path: as the log spells it, percent-encoded, relative to the table unless absolute.
         location: the absolute path on disk or the URI in a store, decoded.
         size: bytes.
+        vector: which of its rows are deleted; None for none.
     """
 
     path: str
     location: str
     size: int
+    vector: DeletionVector | None = None
     partition_values: Mapping[str, PartitionValue] = field(default_factory=dict)
     statistics: FileStatistics = field(default_factory=FileStatistics)
 
+    @property
+    def num_live(self) -> int | None:
+        """How many rows are not deleted (R-513); None if the log does not tell."""
+        stored = self.statistics.num_records
+        return stored if stored is None or self.vector is None else stored - self.vector.cardinality
+
 
 def total_records(files: Sequence[DataFile]) -> int | None:
-    """Count the rows of files by their statistics; None if these do not tell."""
-    counts = [file.statistics.num_records for file in files if file.statistics.num_records is not None]
+    """Count the live rows of files by their statistics; None if these do not tell."""
+    counts = [file.num_live for file in files if file.num_live is not None]
     return sum(counts) if len(counts) == len(files) else None
 
 
@@ -100,6 +111,11 @@ class Snapshot:
         return self.flag(CHANGE_DATA_FEED)
 
     @property
+    def marks_rows(self) -> bool:
+        """Whether rows may be deleted by vectors (R-402)."""
+        return VECTORS_FEATURE in self.protocol.features and self.flag(DELETION_VECTORS)
+
+    @property
     def append_only(self) -> bool:
         """Whether nothing may be removed (R-743)."""
         return self.flag(APPEND_ONLY)
@@ -118,6 +134,12 @@ class Snapshot:
     def num_records(self) -> int | None:
         """Rows of the table; None if the log does not count them."""
         return total_records(self.files)
+
+    def deleted_rows(self, file: DataFile) -> BitMap64:
+        """Read the positions of a file's deleted rows; raises as ``deletion_vectors.deleted_rows`` does."""
+        if file.vector is None:
+            return BitMap64()
+        return deleted_rows(file.vector, of=file.location, location=self.location, access=self.access)
 
     def flag(self, name: str) -> bool:
         """Read a boolean table property; absent means false."""
@@ -177,9 +199,8 @@ def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: S
         access=access,
         mapping=_mapping(metadata.configuration, protocol),
     )
-    has_vectors = "deletionVectors" in protocol.features and pa.table(table.deletion_vectors()).num_rows > 0
-    _check_features(snapshot, has_deletion_vectors=has_vectors)
-    return replace(snapshot, files=_live_files(table, snapshot))
+    _check_features(snapshot)
+    return replace(snapshot, files=_live_files(table, snapshot, _vectors(table, snapshot)))
 
 
 def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
@@ -211,11 +232,11 @@ def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
         access=access,
         mapping=_mapping(table.metadata.get("configuration") or {}, table.protocol),
     )
-    _check_features(snapshot, has_deletion_vectors=False)
+    _check_features(snapshot)
     return snapshot
 
 
-def _check_features(snapshot: Snapshot, *, has_deletion_vectors: bool) -> None:
+def _check_features(snapshot: Snapshot) -> None:
     check_features(
         where=snapshot.location,
         writer_version=snapshot.protocol.min_writer_version,
@@ -223,7 +244,6 @@ def _check_features(snapshot: Snapshot, *, has_deletion_vectors: bool) -> None:
         properties=snapshot.properties,
         schema=snapshot.schema,
         partition_columns=snapshot.partition_columns,
-        has_deletion_vectors=has_deletion_vectors,
         has_mapping=snapshot.mapping is not MappingMode.NONE,
     )
 
@@ -252,7 +272,17 @@ def _protocol(table: DeltaTable) -> Protocol:
     )
 
 
-def _live_files(table: DeltaTable, snapshot: Snapshot) -> tuple[DataFile, ...]:
+def _vectors(table: DeltaTable, snapshot: Snapshot) -> Mapping[str, DeletionVector]:
+    """Read where the vectors are, which deltalake does not tell, by the paths of their files."""
+    if VECTORS_FEATURE not in snapshot.protocol.features or pa.table(table.deletion_vectors()).num_rows == 0:
+        return {}
+    found = read_add_actions(
+        snapshot.location, snapshot.access, snapshot.version, lambda add: add.get("deletionVector") is not None
+    )
+    return {path: DeletionVector.of_action(add["deletionVector"]) for path, add in found.items()}
+
+
+def _live_files(table: DeltaTable, snapshot: Snapshot, vectors: Mapping[str, DeletionVector]) -> tuple[DataFile, ...]:
     location, stored = snapshot.location, snapshot.stored_schema
     actions = pa.table(table.get_add_actions(flatten=False))
     plain = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
@@ -265,6 +295,7 @@ def _live_files(table: DeltaTable, snapshot: Snapshot) -> tuple[DataFile, ...]:
             path=path,
             location=file_location(location, path),
             size=size,
+            vector=vectors.get(path),
             partition_values=partition,
             statistics=FileStatistics(
                 num_records=num_records, null_count=null_count, min_values=minimum, max_values=maximum

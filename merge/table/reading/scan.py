@@ -14,6 +14,7 @@ from mergecheck.merge.table.log.column_mapping import MappingMode
 from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
 from mergecheck.merge.table.reading.field_ids import check_field_ids
 from mergecheck.merge.table.reading.file_sizes import check_sizes
+from mergecheck.merge.table.reading.live_rows import without_deleted_rows
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FILE_NAME = "_file_name_"
 ROW_INDEX = "_row_index_"
 _JOIN_KEY = "_partition_file_"
+_PATH, _ROW = "_scanned_path_", "_scanned_row_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
 """Partition values of so many files are written into the query; those of more files are joined."""
@@ -50,7 +52,7 @@ def scan_files(
     with_row_identity: bool = True,
     constants: Sequence[str] = (),
 ) -> DataFrame:
-    """Read data files as positional columns, preceded by ``_file_name_`` and ``_row_index_`` if these are wanted.
+    """Read the live rows of data files as positional columns, after ``_file_name_`` and ``_row_index_`` if wanted.
 
     File name and row index identify a physical row in every job (R-A01). Columns that a file of an older schema
     lacks are NULL.
@@ -79,13 +81,18 @@ def scan_files(
         check_field_ids(snapshot, files)
     by_file = snapshot.stored_schema.fields
     raw, metadata = _read_parquet(spark, [by_file[i] for i in read], files)
+    path, row = f"{metadata}.file_path", f"{metadata}.row_index"
+    if any(file.vector is not None for file in files):
+        raw = raw.selectExpr("*", f"{path} AS {_PATH}", f"{row} AS {_ROW}")
+        path, row = _PATH, _ROW
+        raw = without_deleted_rows(spark, raw, snapshot, files, file=_decoded(path), row=row)
     columns = [f"{_column(by_file[i], snapshot.schema.fields[i])} AS {target_column(i)}" for i in read]
     if with_row_identity:
-        columns = [f"{metadata}.file_path AS {FILE_NAME}", f"{metadata}.row_index AS {ROW_INDEX}", *columns]
+        columns = [f"{path} AS {FILE_NAME}", f"{row} AS {ROW_INDEX}", *columns]
     if not partitions:
         return raw.selectExpr(*columns, *constants)
     kept = [*((FILE_NAME, ROW_INDEX) if with_row_identity else ()), *(target_column(i) for i in read)]
-    frame = raw.selectExpr(*columns, f"{_decoded(f'{metadata}.file_path')} AS {_JOIN_KEY}")
+    frame = raw.selectExpr(*columns, f"{_decoded(path)} AS {_JOIN_KEY}")
     if len(files) <= MAX_INLINE_FILES:
         return frame.selectExpr(*kept, *(_inline_partition_value(snapshot, files, i) for i in partitions), *constants)
     values = F.broadcast(_partition_relation(spark, snapshot, files))

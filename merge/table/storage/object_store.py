@@ -68,7 +68,7 @@ class ObjectStorage:
         failed: dict[str, str] = {}
         for path in [entry["path"] for batch in obstore.list(self._client) for entry in batch]:
             name = path.rpartition("/")[2]
-            if not name.startswith("part-") or containing not in name or path in kept:
+            if containing not in name or path in kept:
                 continue
             try:
                 obstore.delete(self._client, path)

@@ -46,7 +46,7 @@ class Storage(Protocol):
         """Give the local path of a data file: its own, or that of a copy which is deleted afterwards."""
 
     def delete_files(self, *, containing: str, kept: frozenset[str]) -> Mapping[str, str]:
-        """Delete data and change files whose name contains a text, but not those whose decoded relative paths are kept.
+        """Delete files whose name contains a text, but not those whose decoded relative paths are kept.
 
         Returns why files could not be deleted, by their paths.
         """
@@ -94,7 +94,7 @@ class LocalStorage:
         """See ``Storage``."""
         failed: dict[str, str] = {}
         root = Path(self.location)
-        for path in root.rglob(f"part-*{containing}*"):
+        for path in root.rglob(f"*{containing}*"):
             if str(path.relative_to(root)) in kept:
                 continue
             try:

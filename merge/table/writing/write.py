@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.merge.errors import AnalysisError, ExecutionError, MergeError, brief
 from mergecheck.merge.table.log.column_mapping import stored_path, stored_schema
+from mergecheck.merge.table.log.deletion_vectors import paths_of_vectors
 from mergecheck.merge.table.log.properties import indexed_columns
 from mergecheck.merge.table.storage.log_store import LogStore
 from mergecheck.merge.table.storage.object_store import STORE_ERRORS
@@ -31,18 +32,19 @@ from mergecheck.merge.table.writing.rows import (
     RowAction,
     routes,
 )
+from mergecheck.merge.table.writing.vectors import MarkedFile, mark_rows
 from mergecheck.merge.table.writing.writer import WriteTask, write_partition
 from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row
     from pyspark.sql.types import StructType
 
     from mergecheck.merge.table.log.indexed_columns import IndexedColumns
-    from mergecheck.merge.table.log.snapshot import Snapshot
+    from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
 
     BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     WriteFunction = Callable[[WriteTask, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -177,6 +179,12 @@ class TableWriter:
             records = records.union(source_count.selectExpr(*counted))
         return _result(records.collect())
 
+    def mark_rows(
+        self, files: Sequence[DataFile], packed: Mapping[str, Sequence[str]]
+    ) -> tuple[tuple[DataFile, ...], tuple[MarkedFile, ...]]:
+        """Write vectors for the touched files whose rows were changed; see ``vectors.mark_rows``."""
+        return mark_rows(self.snapshot, files, packed, self.write_id)
+
     def remove_orphans(self) -> None:
         """Delete the files of this merge that no commit mentions; failures are logged, VACUUM gets the rest.
 
@@ -184,7 +192,9 @@ class TableWriter:
         """
         location, access = self.snapshot.location, self.snapshot.access
         try:
-            kept = LogStore(location, access).paths_after(self.snapshot.version)
+            log = LogStore(location, access)
+            later = [action for _, actions in log.read_from(self.snapshot.version + 1) for action in actions]
+            kept = log.paths_after(self.snapshot.version).union(paths_of_vectors(later))
             failed = open_storage(location, access).delete_files(containing=self.write_id, kept=kept)
         except (MergeError, *STORE_ERRORS) as error:  # a store that is gone; the merge has failed for its own reason
             failed = {f"*{self.write_id}*": brief(error)}
