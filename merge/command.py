@@ -277,6 +277,6 @@ def _read_set(run: MergeRun, result: PathResult, *, whole_table: bool) -> ReadSe
         snapshot=run.snapshot,
         predicate=exp.true() if whole_table else pruning_predicate(run.merge),
         files=run.snapshot.files if whole_table else run.candidates,
-        removed=(*result.removed, *(marked.file for marked in result.marked)),
+        removed=result.ended,
         app_id=run.conf.txn_app_id,
     )

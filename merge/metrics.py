@@ -90,6 +90,11 @@ class PathResult:
     marked: tuple[MarkedFile, ...] = ()
     delete_overcount: int = 0
 
+    @property
+    def ended(self) -> tuple[DataFile, ...]:
+        """The logical files that are no more: the removed ones, and those with another vector as they were."""
+        return (*self.removed, *(marked.file for marked in self.marked))
+
     def count(self, *actions: RowAction) -> int:
         """Count the rows of some actions, with the correction of R-530."""
         total = sum(self.written.counts.get(action, 0) for action in actions)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.harness.coverage.rules.rows import moves_between_partitions, multi_matched_delete, same_images
+from mergecheck.reference.case.storage import Vectors
 from mergecheck.reference.outcome import MergePath
 from mergecheck.reference.syntax.statement import Action, Kind
 
 _INTERNAL = "jobs, logs and events of an engine, nothing that an outcome shows"
 _MATERIALISED = "how the source is kept between the scans, nothing that an outcome shows; tested on the engine"
-_VECTORS = "tables with deletion vectors are refused by name"
 _TWO_RUNS = "compares two merges; the metamorphic tests do"
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
+
+
+def _has_vectors(e: Evidence) -> bool:
+    return e.case.target.layout.vectors is not Vectors.NONE and bool(e.case.target.rows)
 
 
 def _succeeds(e: Evidence) -> bool:
@@ -106,9 +110,10 @@ RULES = (
     Rule(number="R-426", out_of_reach=_INTERNAL),
     Rule(number="R-427", out_of_reach=_INTERNAL),
     *(Rule(number=f"R-{number}", out_of_reach=_MATERIALISED) for number in range(450, 457)),
-    Rule(number="R-460", out_of_reach=_VECTORS),
-    Rule(number="R-461", out_of_reach=_VECTORS),
-    Rule(number="R-462", out_of_reach=_VECTORS),
+    Rule(number="R-460", reached=lambda e: e.path is MergePath.E and e.changed_rows > 0),
+    Rule(number="R-461", reached=lambda e: e.path is MergePath.E and e.changed_rows == 0),
+    Rule(number="R-462", reached=lambda e: e.path is MergePath.E),
+    Rule(number="R-463", reached=lambda e: e.prediction is not None and _has_vectors(e)),
     Rule(number="R-470", reached=lambda e: _succeeds(e) and bool(e.case.conf)),
     Rule(number="R-501", reached=lambda e: e.prediction is not None and e.prediction.committed),
     Rule(number="R-502", reached=lambda e: e.prediction is not None and not e.prediction.committed),
@@ -117,9 +122,9 @@ RULES = (
     Rule(number="R-505", reached=_writes),
     Rule(number="R-506", reached=_succeeds),
     Rule(number="R-510", reached=_succeeds),
-    Rule(number="R-511", out_of_reach=_VECTORS),
+    Rule(number="R-511", reached=lambda e: e.path is MergePath.E),
     Rule(number="R-512", reached=lambda e: e.path in (MergePath.A, MergePath.C)),
-    Rule(number="R-513", out_of_reach=_VECTORS),
+    Rule(number="R-513", reached=lambda e: e.path in (MergePath.D, MergePath.E) and _has_vectors(e)),
     Rule(number="R-530", reached=multi_matched_delete),
     Rule(number="R-531", reached=lambda e: e.path is MergePath.A and e.facts.multi_matched),
     Rule(number="R-540", reached=_succeeds),

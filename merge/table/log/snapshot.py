@@ -200,7 +200,7 @@ def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: S
         mapping=_mapping(metadata.configuration, protocol),
     )
     _check_features(snapshot)
-    return replace(snapshot, files=_live_files(table, snapshot, _vectors(table, snapshot)))
+    return replace(snapshot, files=_live_files(table, snapshot, _vectors(snapshot)))
 
 
 def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
@@ -272,9 +272,9 @@ def _protocol(table: DeltaTable) -> Protocol:
     )
 
 
-def _vectors(table: DeltaTable, snapshot: Snapshot) -> Mapping[str, DeletionVector]:
+def _vectors(snapshot: Snapshot) -> Mapping[str, DeletionVector]:
     """Read where the vectors are, which deltalake does not tell, by the paths of their files."""
-    if VECTORS_FEATURE not in snapshot.protocol.features or pa.table(table.deletion_vectors()).num_rows == 0:
+    if VECTORS_FEATURE not in snapshot.protocol.features:
         return {}
     found = read_add_actions(
         snapshot.location, snapshot.access, snapshot.version, lambda add: add.get("deletionVector") is not None

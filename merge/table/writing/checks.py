@@ -67,21 +67,26 @@ def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sens
     return tuple(checks)
 
 
-def with_violations(output: DataFrame, checks: Sequence[Check], *, unwritten: Iterable[int]) -> DataFrame:
+def with_violations(
+    output: DataFrame, checks: Sequence[Check], *, num_columns: int, unwritten: Iterable[int]
+) -> DataFrame:
     """Append the column ``_violation_``: NULL for a row that may be written, else what is wrong with it.
 
-    The output is ``_action_`` and the table's columns in order; the columns come back under positional names. Rows of
-    the actions that are ``unwritten`` are only counted, so that nothing is asked of them (R-740).
+    Args:
+        output: ``_action_``, the table's columns in order, which come back under positional names, and others.
+        checks: the conditions.
+        num_columns: how many columns the table has.
+        unwritten: actions whose rows are only counted, so that nothing is asked of them (R-740).
     """
     if not checks:
         return output
-    positional = [target_column(index) for index in range(len(output.columns) - 1)]
+    positional = [target_column(index) for index in range(num_columns)]
     branches = [f"WHEN ({check.sql}) IS NOT TRUE THEN {_message(check)}" for check in checks]
     codes = ", ".join(str(code) for code in unwritten)
     if codes:
         branches.insert(0, f"WHEN {ACTION} IN ({codes}) THEN CAST(NULL AS STRING)")
     violation = f"CASE {' '.join(branches)} ELSE CAST(NULL AS STRING) END AS {VIOLATION_COLUMN}"
-    return output.toDF(ACTION, *positional).selectExpr("*", violation)
+    return output.toDF(ACTION, *positional, *output.columns[num_columns + 1 :]).selectExpr("*", violation)
 
 
 def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementClock) -> Check:

@@ -138,7 +138,9 @@ class TableWriter:
         """
         task = self.task(change_data=change_data)
         unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
-        output = self._as_stored(with_violations(output, self.checks, unwritten=unwritten))
+        output = self._as_stored(
+            with_violations(output, self.checks, num_columns=len(self.schema.fields), unwritten=unwritten)
+        )
         if in_one_task:
             output = output.coalesce(1)
         elif self.repartition and task.partition_columns:
