@@ -102,7 +102,6 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("properties", "field", "feature"),
     [
-        ({"delta.enableDeletionVectors": "true"}, {}, "deletionVectors"),
         ({"delta.columnMapping.mode": "name"}, {}, "columnMapping without its feature in the protocol"),
         ({"delta.enableRowTracking": "true"}, {}, "rowTracking"),
         ({"delta.enableTypeWidening": "true"}, {}, "typeWidening"),
@@ -116,8 +115,8 @@ def test_unsupported_tables_are_refused_by_name(
 ) -> None:
     """A table with a feature that a merge would damage is refused, and the feature is named.
 
-    This is what the merge does of R-460 to R-462, R-511 and R-513 (deletion vectors), R-226 (identity columns), R-705
-    (row tracking), R-237 and R-240 (type widening) and R-822 (char and varchar).
+    This is what the merge does of R-226 (identity columns), R-705 (row tracking), R-237 and R-240 (type widening) and
+    R-822 (char and varchar).
     """
     write_log(tmp_path, 0, {"protocol": PROTOCOL}, metadata({**LONG, "metadata": field}, properties=properties))
     with pytest.raises(UnsupportedTableError) as caught:
