@@ -248,7 +248,8 @@ def cases_for(
     if wrong := sorted((features_off | focus) - known.keys()):
         told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
         raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
-    if both := sorted(focus & (features_off | engine.capabilities.features_off)):
+    of_tables = frozenset() if engine.capabilities.table_features else {f.value for f in strategies.TABLE_FEATURES}
+    if both := sorted(focus & (features_off | engine.capabilities.features_off | of_tables)):
         raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
     off = frozenset(known[name] for name in engine.capabilities.features_off | features_off)

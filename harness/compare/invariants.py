@@ -13,8 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
+from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.verdict import Check, Mismatch

@@ -10,7 +10,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.commit_laws import AGAINST
+from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
 from mergecheck.harness.explanation.text import reading_lines, why_lines
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY

@@ -50,9 +50,11 @@ def draw_table_features(
         target: the table without them.
         source: gives names for columns that were dropped.
     """
-    if not profile.table_features or not chance(draw, _ANY_PERCENT):
+    wanted = profile.table_features & profile.percent.keys()
+    if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
         return target, {}
-    drawn = {each for each in TABLE_FEATURES if chance(draw, each.probability_percent)} & profile.table_features
+    percents = {each: profile.percent.get(each, each.probability_percent) for each in TABLE_FEATURES}
+    drawn = {each for each, percent in percents.items() if chance(draw, percent)} & profile.table_features
     properties, layout = dict(target.properties), target.layout
     if Feature.IN_COMMIT_TIMESTAMPS in drawn:
         properties[IN_COMMIT_TIMESTAMPS] = "true"

@@ -25,7 +25,7 @@ from mergecheck.harness.cli.options import (
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.compare.commit_laws import AGAINST
+from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError

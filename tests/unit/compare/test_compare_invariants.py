@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mergecheck.harness.compare.commit_laws import AGAINST
 from mergecheck.harness.compare.invariants import counting_laws, invariant_mismatches
+from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.reference.case.model import Case, Target
 from mergecheck.reference.outcome import MergePath, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mergecheck.harness.compare.mapping_laws import mapping_faults
+from mergecheck.harness.compare.log_laws.mapping_laws import mapping_faults
 from mergecheck.harness.compare.table_outcome import CommitRecord
 
 ID, NAME = "delta.columnMapping.id of column ", "delta.columnMapping.physicalName of column "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.mapping_laws import MAX_COLUMN_ID, mapping_faults
+from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 

@@ -1,0 +1,1 @@
+"""Laws about what a merge leaves in a Delta table's log, which need no reference."""
