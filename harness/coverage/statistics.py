@@ -13,6 +13,8 @@ from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.outcome import MergePath, Rejection
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mergecheck.harness.verdict import CaseReport
 
 CLAUSES = (
@@ -23,7 +25,12 @@ CLAUSES = (
     ("not matched by source", "delete"),
 )
 _MOST_MISSING = 3
-PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D, MergePath.E)
+_PATHS = (MergePath.A, MergePath.B, MergePath.C, MergePath.D)
+
+
+def shown_paths(counts: Mapping[MergePath, int]) -> tuple[MergePath, ...]:
+    """List the paths that a report shows: that of deletion vectors only if a case took it."""
+    return (*_PATHS, MergePath.E) if counts.get(MergePath.E) else _PATHS
 
 
 class Stop(Enum):
@@ -196,7 +203,10 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
     for key in CLAUSES:
         present, fired = summary.counts.clauses_present[key], summary.counts.clauses_fired[key]
         lines.append(f"{' '.join(key):<{width}}  {present:>7}  {fired:>7}" + ("" if fired else "   never fired"))
-    lines.append("paths   " + "   ".join(f"{path.value} {summary.counts.paths[path]}" for path in PATHS))
+    lines.append(
+        "paths   "
+        + "   ".join(f"{path.value} {summary.counts.paths[path]}" for path in shown_paths(summary.counts.paths))
+    )
     return tuple(lines)
 
 

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.coverage.case_space import DIMENSIONS, possible_pairs
-from mergecheck.harness.coverage.statistics import CLAUSES, PATHS
+from mergecheck.harness.coverage.statistics import CLAUSES, shown_paths
 from mergecheck.harness.html_report.page import MAX_LEVEL, Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def clause_table(counts: Counts) -> Table:
 
 def path_table(counts: Counts) -> Table:
     """Show the execution paths (R-402)."""
-    most = max((counts.paths[path] for path in PATHS), default=0)
+    most = max((counts.paths[path] for path in shown_paths(counts.paths)), default=0)
     return Table(
         caption="Execution paths (R-402)",
         columns=(Column(name="Path"), Column(name="Cases", is_number=True)),
-        rows=tuple((Cell(text=path.value), heat_cell(counts.paths[path], most)) for path in PATHS),
+        rows=tuple((Cell(text=path.value), heat_cell(counts.paths[path], most)) for path in shown_paths(counts.paths)),
     )
 
 
