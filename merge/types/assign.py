@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
-from mergecheck.merge.conf import MergeConf
+from mergecheck.merge.conf import MergeConf, StoreAssignmentPolicy
 from mergecheck.merge.syntax.dialect import quote_name, quote_string
 from mergecheck.merge.types.casts import cast_leaf, cast_unlike, casts_once, casts_plainly, surely_castable
 from mergecheck.merge.types.fields import element_pairs, namesake, same_type, type_sql
@@ -80,9 +80,11 @@ def assign(
 
     Raises:
         AnalysisError: ``DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION`` (R-243), ``CANNOT_UP_CAST_DATATYPE`` (R-251),
-            ``DATATYPE_MISMATCH`` if a part may be NULL that must not be NULL in the column (R-741).
+            ``DATATYPE_MISMATCH``, under STRICT the latter, if a part may be NULL that must not be NULL in the column
+            (R-741).
     """
-    refuse_narrowing(source, target, casting.fields)
+    strict = casting.conf.store_assignment_policy is StoreAssignmentPolicy.STRICT
+    refuse_narrowing(source, target, casting.fields, strict=strict)
     if same_type(source, target):
         return Assigned(sql=sql)
     certain = _is_certain(source, target, casting)

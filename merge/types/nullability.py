@@ -14,29 +14,36 @@ if TYPE_CHECKING:
     from mergecheck.merge.types.struct_fields import FieldRule
 
 
-def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule) -> None:
+def refuse_narrowing(source: DataType, target: DataType, rule: FieldRule, *, strict: bool) -> None:
     """Refuse a value whose parts may be NULL if the column's type only differs in that they must not be.
 
     Delta Lake lets Spark cast such a value as a whole, and Spark refuses that cast. If anything else differs, the
     value is rebuilt by name and may be NULL anywhere; then its rows are checked when they are written.
 
+    Args:
+        source: the value's type.
+        target: the column's.
+        rule: which fields structs must have.
+        strict: the store assignment policy is STRICT (R-251).
+
     Raises:
-        AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION``; what ``match_fields`` raises.
+        AnalysisError: ``DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION``, under STRICT ``CANNOT_UP_CAST_DATATYPE``; what
+            ``match_fields`` raises.
     """
     if same_type(source, target, ignore_case=True):
         if _narrows(source, target):
             raise AnalysisError(
-                "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+                "CANNOT_UP_CAST_DATATYPE" if strict else "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
                 f"Cannot cast a value of {type_sql(source)} whose fields or elements may be NULL to a column where "
                 "they are NOT NULL. Assign the fields one by one, or declare them NOT NULL in the source.",
             )
     elif isinstance(source, StructType) and isinstance(target, StructType):
         for wanted, given in match_fields(source, target, rule):
             if given is not None:
-                refuse_narrowing(given.dataType, wanted.dataType, rule)
+                refuse_narrowing(given.dataType, wanted.dataType, rule, strict=strict)
     else:
         for pair in element_pairs(source, target):
-            refuse_narrowing(*pair, rule)
+            refuse_narrowing(*pair, rule, strict=strict)
 
 
 def demands_values_inside(schema: StructType) -> bool:

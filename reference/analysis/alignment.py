@@ -67,7 +67,7 @@ class Aligner:
         """
         if value.call is not None and _are_arrays_of_structs(value.type, wanted) and not same_type(value.type, wanted):
             return self._call(value.call, wanted)
-        _refuse_narrowing(value, value.type, wanted)
+        self._refuse_narrowing(value, value.type, wanted)
         return Typed(
             sql=self._align(value.sql, value.type, wanted, 0, old),
             type=wanted,
@@ -129,6 +129,36 @@ class Aligner:
             )
         return by_name
 
+    def _refuse_narrowing(self, value: Typed, given: DataType, wanted: DataType) -> None:
+        """Refuse a struct whose field may be NULL if that of an otherwise equal struct may not (R-741, as read here).
+
+        Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses what its type says of NULL
+        on the way, and is looked at row by row only.
+
+        Raises:
+            RejectedError: the value comes from a column with such a type.
+            UnsupportedByReferenceError: Spark has rules of its own for what may be NULL in the value of an expression.
+        """
+        if same_type(given, wanted):
+            if _narrows(given, wanted):
+                if not value.stored:
+                    raise UnsupportedByReferenceError("an expression whose fields may be NULL, for NOT NULL fields")
+                strict = self.policy is StoreAssignmentPolicy.STRICT
+                raise RejectedError(
+                    "CANNOT_UP_CAST_DATATYPE" if strict else "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+                    f"Cannot cast {given.ddl()} to {wanted.ddl()}.",
+                )
+        elif isinstance(given, StructType) and isinstance(wanted, StructType):
+            found = {field.name.lower(): field.type for field in given.fields}
+            for field in wanted.fields:
+                if field.name.lower() in found:
+                    self._refuse_narrowing(value, found[field.name.lower()], field.type)
+        elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+            self._refuse_narrowing(value, given.element, wanted.element)
+        elif isinstance(given, MapType) and isinstance(wanted, MapType):
+            self._refuse_narrowing(value, given.key, wanted.key)
+            self._refuse_narrowing(value, given.value, wanted.value)
+
     def _stays_null(self, sql: str, given: StructType, wanted: StructType, old: str | None) -> str:
         """Say when the rebuilt struct is NULL (R-244, R-245)."""
         if same_type(given, wanted):
@@ -188,35 +218,6 @@ def has_target_only_fields(given: StructType, wanted: StructType) -> bool:
         if nested and has_target_only_fields(namesake, field.type):  # type: ignore[arg-type] # nested says both are structs
             return True
     return False
-
-
-def _refuse_narrowing(value: Typed, given: DataType, wanted: DataType) -> None:
-    """Refuse a struct whose field may be NULL if that of an otherwise equal struct may not (R-741, as read here).
-
-    Delta has Spark cast such a value as a whole. A struct that is rebuilt by name loses what its type says of NULL
-    on the way, and is looked at row by row only.
-
-    Raises:
-        RejectedError: the value comes from a column with such a type.
-        UnsupportedByReferenceError: Spark has rules of its own for what may be NULL in the value of an expression.
-    """
-    if same_type(given, wanted):
-        if _narrows(given, wanted):
-            if not value.stored:
-                raise UnsupportedByReferenceError("an expression whose fields may be NULL, for NOT NULL fields")
-            raise RejectedError(
-                "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", f"Cannot cast {given.ddl()} to {wanted.ddl()}."
-            )
-    elif isinstance(given, StructType) and isinstance(wanted, StructType):
-        found = {field.name.lower(): field.type for field in given.fields}
-        for field in wanted.fields:
-            if field.name.lower() in found:
-                _refuse_narrowing(value, found[field.name.lower()], field.type)
-    elif isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
-        _refuse_narrowing(value, given.element, wanted.element)
-    elif isinstance(given, MapType) and isinstance(wanted, MapType):
-        _refuse_narrowing(value, given.key, wanted.key)
-        _refuse_narrowing(value, given.value, wanted.value)
 
 
 def _narrows(given: DataType, wanted: DataType) -> bool:

@@ -62,7 +62,7 @@ def test_run_on_several_engines(mergecheck: Mergecheck, folder: Path, case_file:
 
 
 def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
-    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "1", "--max-cases", "4", "--html", "report.html")
+    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "10", "--html", "report.html")
     ended = mergecheck("matrix", *arguments, "--json")
     page = page_of(folder)
     (table,) = (one for one in page.all("table") if one.children[0].text.startswith("Features by engines"))
