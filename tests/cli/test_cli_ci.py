@@ -105,13 +105,14 @@ def test_known_deviations_of_a_run_are_counted_by_entry(
     """A run whose differences are all known has an empty list of findings, and says what it left out."""
     run = ("fuzz", "--engine", "duckdb", "--seed", "1", "--max-cases", "30", "--floor", "0", "--json")
     document = mergecheck(*run).json
-    (name,) = document["deviations"]
+    assert document["deviations"]
     (folder / "r.json").write_text(json.dumps(document))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     assert mergecheck("ci", "report", "r.json", "--github").code == 0
     summary = (folder / "summary.md").read_text()
     assert f"| deviates | {document['deviating']} |" in summary
-    assert f"| known deviation | cases |\n|---|---:|\n| {name} | {document['deviations'][name]} |" in summary
+    rows = [f"| {name} | {number} |" for name, number in document["deviations"].items()]
+    assert "\n".join(("| known deviation | cases |", "|---|---:|", *rows)) in summary
 
 
 def test_hostile_texts_stay_texts(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
