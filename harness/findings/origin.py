@@ -58,14 +58,14 @@ def origin_of(
     Args:
         report: the check of the case.
         found_by: the verb.
-        engine: the name that starts the engine.
+        engine: the name that starts the engine, if the report does not say with which it was started.
         seed: of the run that drew the case.
         number: of the drawn case in the stream of the seed.
     """
     return Origin(
         found_by=found_by,
         mergecheck=importlib.metadata.version("mergecheck"),
-        engine=engine,
+        engine=report.rerun.engine or engine,
         engine_version=report.engine_version,
         seed=seed,
         number=number,

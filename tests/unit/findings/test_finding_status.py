@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mergecheck.harness.core.rerun import Rerun
 from mergecheck.harness.findings.corpus import saved_case
 from mergecheck.harness.findings.finding_status import CheckStatus, FindingStatus, compare
 from mergecheck.harness.findings.origin import Origin, case_text, json_text, origin_of
@@ -40,6 +41,12 @@ def report(*mismatches: Mismatch, verdict: Verdict | None = None) -> CaseReport:
 
 def origin(*mismatches: Mismatch) -> Origin:
     return origin_of(report(*mismatches), found_by="fuzz", engine="m:E", seed=7, number=3)
+
+
+def test_the_origin_names_the_release_that_was_started() -> None:
+    """The same class runs every release: ``--engine`` as it was given leads back to the one that differed."""
+    checked = replace(report(ROWS), rerun=Rerun(engine="delta-rs@0.25.5"))
+    assert origin_of(checked, found_by="fuzz", engine="delta-rs").engine == "delta-rs@0.25.5"
 
 
 @pytest.mark.parametrize(
