@@ -1,6 +1,6 @@
 # Every target does its own set-up: virtual environment, locked dependencies, a check for Java.
 #   make fuzz     random MERGE cases on the PySpark merge against the reference (FUZZ="--max-time 600 --seed 7" to change)
-#   make test     the tests, in two processes (JOBS=4 to change)
+#   make test     the tests, in three processes, which wait for Spark in turn (JOBS=4 to change)
 #   make check    lint, types, import contract
 #   make specification   docs/specification from harness/specification (SPEC="--draw 2000" draws cases anew)
 #   make docs     the documentation as a site in .site/; it opens without a server and without a network
@@ -11,7 +11,7 @@ UV_VERSION := 0.13.8
 VENV := .venv
 BIN := $(VENV)/bin
 FUZZ ?= --max-cases 300
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: fuzz test check lint types imports format docs specification corruptions java setup clean
 

@@ -201,10 +201,10 @@ def _with_another_first(spark: SparkSession, table: str, sql: str, other: str) -
     """Run a merge in which another takes the version just before the commit."""
     actions = commit.PendingCommit.actions
 
-    def late(self: commit.PendingCommit) -> Any:
+    def late(self: commit.PendingCommit, *given: object) -> Any:
         with mock.patch.object(commit.PendingCommit, "actions", actions):
             merge_sql(spark, other, tables={"target": table})
-        return actions(self)
+        return actions(self, *given)
 
     with mock.patch.object(commit.PendingCommit, "actions", late):
         return merge_sql(spark, sql, tables={"target": table})
