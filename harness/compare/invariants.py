@@ -151,7 +151,8 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
-    yield from feed_counts(counts, outcome.metrics if outcome.feed is Feed.IMAGES else {})
+    counted = outcome.feed is Feed.IMAGES and not _serves_copies(outcome)
+    yield from feed_counts(counts, outcome.metrics if counted else {})
     convert = row_converter(case.target.schema, outcome.schema)
     if convert is None or not counts.keys() <= _REMOVING | _ADDING:
         return
@@ -165,6 +166,12 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
     rows = tuple(null_structs_expanded(row, columns) for row in outcome.rows)
     held = [null_structs_expanded(row, columns) for row in held]
     yield from _feed_balance(held, replace(outcome, rows=rows, cdf=feed))
+
+
+def _serves_copies(outcome: Outcome) -> bool:
+    """Tell whether the feed may have copied rows: nothing changed, and no metrics in the commit say so (R-605)."""
+    silent = isinstance(outcome, TableOutcome) and not outcome.history_metrics
+    return silent and not any(outcome.metrics.get(name) for name in (_INSERTED, _UPDATED, _DELETED))
 
 
 def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:

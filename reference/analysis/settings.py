@@ -31,7 +31,6 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.failIfSourceChanged",
         f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
-        f"{_DELTA}history.metricsEnabled",  # what the history says, not what the merge does (R-501)
         f"{_DELTA}commitInfo.userMetadata",  # R-714
         "spark.sql.shuffle.partitions",
         "spark.sql.adaptive.enabled",
@@ -40,8 +39,10 @@ _WITHOUT_EFFECT = frozenset(
 )
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
+_HISTORY_METRICS = f"{_DELTA}history.metricsEnabled"
 _READ = frozenset(
     {
+        _HISTORY_METRICS,
         _PERSISTENT_VECTORS,
         _APP_ID,
         _APP_VERSION,
@@ -88,6 +89,7 @@ class Settings:
         is_ansi: ``spark.sql.ansi.enabled``.
         is_utc: whether the session's time zone is UTC. Expressions are translated to DuckDB for ANSI mode and UTC only.
         marks_rows: whether changed rows are marked in deletion vectors (R-402).
+        records_metrics: whether the commit holds the operation metrics (R-501).
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
@@ -101,6 +103,7 @@ class Settings:
     in_commit_timestamps: bool
     maps_columns: bool
     marks_rows: bool
+    records_metrics: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
@@ -147,6 +150,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         append_only=case.target.properties.get("delta.appendOnly", _FALSE).lower() == _TRUE,
         in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
         marks_rows=marks_rows(case),
+        records_metrics=_flag(case, _HISTORY_METRICS, default=True),
         maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,

@@ -182,7 +182,7 @@ class Evaluation:
             schema=final,
             rows=self._result(effects, touched if path is MergePath.D else frozenset()),
             metrics=metrics,
-            cdf=feed if target.change_data_feed else None,
+            cdf=self._served(feed, effects, copied) if target.change_data_feed else None,
             committed=committed,
             path=path,
             result_row=predict_result_row(metrics),
@@ -303,6 +303,17 @@ class Evaluation:
             *((*effects.old[rid], "delete") for rid in sorted(effects.deleted)),
             *((*row, "insert") for row in effects.inserted.values()),
         )
+
+    def _served(self, feed: tuple[Row, ...], effects: Effects, copied: tuple[Row, ...]) -> tuple[Row, ...]:
+        """List the change rows that a read gives.
+
+        If no row changed, they are those of the rewritten files, unless the commit's metrics say so (R-605).
+        """
+        if feed or self.settings.records_metrics or not copied:
+            return feed
+        touched = frozenset() if self.touched is None else self.touched
+        removed = (row for rid, row in enumerate(effects.stored) if self.files[rid] in touched)
+        return (*((*row, "delete") for row in removed), *((*row, "insert") for row in copied))
 
     def _metrics(
         self, matches: Matches, effects: Effects, copied: tuple[Row, ...], feed: Sequence[Row], path: MergePath
