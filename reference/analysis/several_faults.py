@@ -42,7 +42,20 @@ def classes_of_other_faults(
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
+    if rejected.error_class.startswith(_CASTS) and _assigns_twice(statement):
+        others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
     return frozenset(others)
+
+
+def _assigns_twice(statement: Statement) -> bool:
+    """Tell whether a clause assigns a column or field twice, with or without the target's name before it."""
+    qualifier = (statement.target_alias or statement.target).lower()
+    for clause in statement.clauses:
+        paths = [tuple(name.lower() for name in assignment.path) for assignment in clause.assignments]
+        plain = [path[1:] if len(path) > 1 and path[0] == qualifier else path for path in paths]
+        if len(set(plain)) < len(plain):
+            return True
+    return False
 
 
 def _has_twins(schema: Schema) -> bool:
