@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError
@@ -75,19 +76,27 @@ def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
         RejectedError: for conflicts (R-210) and for columns that the final schema does not have (R-216).
     """
     paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
-    for i, left in enumerate(paths):
-        for right in paths[i + 1 :]:
-            shorter = min(len(left), len(right))
-            if left[:shorter] == right[:shorter]:
-                written = ", ".join(".".join(path) for path in (left, right))
-                raise RejectedError(
-                    "DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}]."
-                )
+    if conflict := first_conflict(paths):
+        written = ", ".join(".".join(path) for path in conflict)
+        raise RejectedError("DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}].")
     known = [_folded(name, case_sensitive=case_sensitive) for name in schema.names]
     for path in paths:
         if path[0] not in known:
             text = f"SET column {path[0]} not found given columns: [{', '.join(known)}]."
             raise RejectedError("DELTA_MISSING_SET_COLUMN", text)
+
+
+def first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
+    """Find two paths of one UPDATE of which one is equal to the other or a prefix of it (R-210); None without any.
+
+    Args:
+        paths: without qualifiers, and folded by the session's case rule.
+    """
+    for left, right in combinations(paths, 2):
+        shorter = min(len(left), len(right))
+        if left[:shorter] == right[:shorter]:
+            return left, right
+    return None
 
 
 def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:

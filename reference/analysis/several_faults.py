@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.reference.analysis.assignments import first_conflict
+from mergecheck.reference.syntax.statement import Action
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
@@ -42,18 +44,19 @@ def classes_of_other_faults(
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
-    if rejected.error_class.startswith(_CASTS) and _assigns_twice(statement):
+    if rejected.error_class.startswith(_CASTS) and _has_conflict(statement):
         others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
     return frozenset(others)
 
 
-def _assigns_twice(statement: Statement) -> bool:
-    """Tell whether a clause assigns a column or field twice, with or without the target's name before it."""
+def _has_conflict(statement: Statement) -> bool:
+    """Tell whether an UPDATE assigns a column or field twice, whatever the case of its names (R-210)."""
     qualifier = (statement.target_alias or statement.target).lower()
     for clause in statement.clauses:
+        if clause.action is not Action.UPDATE:
+            continue
         paths = [tuple(name.lower() for name in assignment.path) for assignment in clause.assignments]
-        plain = [path[1:] if len(path) > 1 and path[0] == qualifier else path for path in paths]
-        if len(set(plain)) < len(plain):
+        if first_conflict([path[1:] if len(path) > 1 and path[0] == qualifier else path for path in paths]):
             return True
     return False
 
