@@ -63,11 +63,11 @@ def merge_sql(
         try:
             statement = parse_merge(sql, interleaved=interleaved)
         except AnalysisError as error:
-            raise _as_spark_says(spark, sql, error) from error
+            raise _as_spark_says(spark, sql, error, interleaved=interleaved) from error
         return run_statement(spark, statement, tables=tables, logs=logs)
 
 
-def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Exception:
+def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError, *, interleaved: bool) -> Exception:
     """Ask Spark's own parser about a statement that ours refuses; EXPLAIN parses it and runs nothing."""
     try:
         spark.sql(f"EXPLAIN EXTENDED {sql}").collect()
@@ -75,6 +75,8 @@ def _as_spark_says(spark: SparkSession, sql: str, error: AnalysisError) -> Excep
         known = from_spark(refusal)
         if not isinstance(known, AnalysisError) or known.error_class == error.error_class:
             return error  # which says what is allowed
+        if interleaved and known.error_class == "PARSE_SYNTAX_ERROR":
+            return error  # Spark may mean the order of the kinds, which is free here
         return AnalysisError(known.error_class, known.message.replace("EXPLAIN EXTENDED ", ""))
     if _MERGE.match(sql) is None:
         return error
