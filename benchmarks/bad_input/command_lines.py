@@ -40,13 +40,13 @@ _CALLS: tuple[tuple[str, ...], ...] = (
     ("new-engine",),
     (),
 )
-# Sound values would start a run of their own.
+# Sound values would start a run of their own, and the whole disk is a sound folder of cases.
 _NUMBERS_THAT_RUN = {"0", "-0", " 5 ", "1_000", "\uff11\uff12", "9" * 400}
 _RUNS = {("rules", "--max-cases"), ("scale", "--seed"), ("scale", "--rows")}
 
 
 def bad_flags(chance: Random) -> tuple[str, ...]:
-    """Draw a command line; no value contains a NUL, which no process can be given."""
+    """Draw a command line; no value contains a NUL, which no process can be given, and none is the whole disk."""
     call = chance.choice(_CALLS)
     values = [text for text in (*NUMBERS, *NUMBERS, *PATHS, *CONTROLS, *UNUSUAL, *LONG, *TEXTS) if _is_possible(text)]
     if call in _RUNS:
@@ -57,4 +57,4 @@ def bad_flags(chance: Random) -> tuple[str, ...]:
 
 
 def _is_possible(text: str) -> bool:
-    return "\x00" not in text and "\ud800" not in text
+    return "\x00" not in text and "\ud800" not in text and text != "/"

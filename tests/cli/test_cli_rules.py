@@ -128,6 +128,17 @@ def test_a_case_that_cannot_be_read_never_ends_green(mergecheck: Mergecheck, fol
     assert "not read: bad.json" in ended.err
 
 
+def test_a_folder_of_other_files_is_told_in_few_lines(mergecheck: Mergecheck, folder: Path) -> None:
+    """A folder that holds something else has any number of them; the JSON names all."""
+    (folder / "others").mkdir()
+    for number in range(25):
+        (folder / "others" / f"{number}.json").write_text('{"colour": 1}')
+    ended = mergecheck("cases", "list", "others", "--json")
+    assert (ended.code, len(ended.json["unreadable"])) == (2, 25)
+    assert ended.err.count("unknown key 'colour'") == 10
+    assert "15 more" in ended.err
+
+
 def test_fuzz_and_replay_count_rules(mergecheck: Mergecheck, corpus: str) -> None:
     """By number in the JSON; fuzz says in one line how many were reached."""
     assert mergecheck("replay", corpus, "--engine", ECHO, "--json").json["rules"] == {"R-301": 3, "R-320": 1}

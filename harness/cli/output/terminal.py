@@ -23,7 +23,7 @@ from mergecheck.harness.specification.citations import with_titles
 from mergecheck.reference.errors import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 60, 120
 _MAX_TABLE_WIDTH = 1_000  # columns
 MAX_MESSAGE_BYTES = 2_000
+_NUM_REASONS = 10
 _PY4J_MODULES = frozenset({"java_gateway", "clientserver"})  # they log under the name "root", too
 _STYLES = {
     "AGREE": "bold green",
@@ -181,6 +182,14 @@ def error_line(message: str) -> None:
 def notice(message: str) -> None:
     """Print a message on stderr."""
     stderr().print(Text(_brief(message)))
+
+
+def notice_unreadable(messages: Sequence[str]) -> None:
+    """Print on stderr why files were not read: the first ten reasons, and how many more there are."""
+    for message in messages[:_NUM_REASONS]:
+        notice(f"not read: {message}")
+    if (more := len(messages) - _NUM_REASONS) > 0:
+        notice(f"not read: {more} more; name the files or folders of your cases")
 
 
 def usage_error(error: click.ClickException) -> None:

@@ -24,7 +24,7 @@ from mergecheck.harness.cli.options import (
     trust_option,
 )
 from mergecheck.harness.cli.output.html_file import html_option, write_html
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
@@ -98,8 +98,7 @@ def replay(
     Of a finding it says if it is FIXED, STILL FAILS, CHANGED or NOW ERRORS: its file tells how the engine differed.
     """
     corpus = load_corpus(paths, trust=trust, findings=FindingsDirectory(findings_directory))
-    for message in corpus.unreadable:
-        notice(f"not read: {message}")
+    notice_unreadable(corpus.unreadable)
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     deviations = known_deviations(deviation_files, none=no_deviations)

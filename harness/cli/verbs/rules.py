@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mergecheck.harness.cli.options import findings_option, json_option
 from mergecheck.harness.cli.output.rule_pages import is_rule_number, print_pages
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show, stdout
+from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show, stdout
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line, tally
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -97,8 +97,7 @@ def exit_code(counts: Sequence[RuleCount], *, require_all: bool, num_unreadable:
 
 def _tally_saved(paths: tuple[str, ...], findings: FindingsDirectory) -> tuple[Tally, tuple[str, ...]]:
     corpus = load_corpus(paths, trust=True, findings=findings)  # no engine runs them
-    for message in corpus.unreadable:
-        notice(f"not read: {message}")
+    notice_unreadable(corpus.unreadable)
     if not corpus.cases:
         raise UserInputError("no case could be read; the messages above say why")
     return _tally(saved.case for saved in corpus.cases), corpus.unreadable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.cli.options import case_id_option, findings_option, json_option
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.output.terminal import emit_json, notice_unreadable, show
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved
 from mergecheck.harness.cli.verbs.saved.prune import prune_cases
 from mergecheck.harness.errors import ExitCode
@@ -48,8 +48,7 @@ def list_cases(*, paths: tuple[str, ...], findings_directory: Path, as_json: boo
         corpus = load_corpus(names, trust=True, findings=FindingsDirectory(findings_directory))
     found = () if corpus is None else corpus.cases
     unreadable = () if corpus is None else corpus.unreadable
-    for message in unreadable:
-        notice(f"not read: {message}")
+    notice_unreadable(unreadable)
     if as_json:
         emit_json({"cases": [_entry(saved) for saved in found], "unreadable": list(unreadable)})
     else:
