@@ -95,7 +95,7 @@ seed_option = click.option(
 batch_option = click.option(
     "--batch",
     "batch_size",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
     metavar="N",

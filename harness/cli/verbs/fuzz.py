@@ -81,7 +81,7 @@ DEFAULT_FLOOR = 0.6
 @click.option(
     "--jobs",
     "num_jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 64),
     default=1,
     show_default=True,
     metavar="N",

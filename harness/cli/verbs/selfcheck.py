@@ -67,7 +67,7 @@ DEFAULT_FLOOR = 0.95
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 64),
     default=2,
     show_default=True,
     help="Number of processes, each with its own Spark.",

@@ -48,7 +48,7 @@ MAX_LINES = 12
 )
 @click.option(
     "--steps",
-    type=click.IntRange(min=2),
+    type=click.IntRange(2, 100),
     default=DEFAULT_STEPS,
     show_default=True,
     help="Steps of each random sequence.",
