@@ -1,6 +1,6 @@
 """Random cases reach each value of each dimension, and nothing that is called impossible.
 
-The quick form of benchmarks.nway.
+The quick form of benchmarks.generators.nway.
 """
 
 from __future__ import annotations

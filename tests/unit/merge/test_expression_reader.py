@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from benchmarks.parser_differential import bracketed
+from benchmarks.parsers.differential import bracketed
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.syntax.parser import parse_merge

@@ -1,6 +1,6 @@
 """Which values of the dimensions of a case occur together in random cases: pairs and threes, by the reference alone.
 
-    python -m benchmarks.nway DIRECTORY [--seed 1] [--cases 20000] [--start 0] [--markdown]
+    python -m benchmarks.generators.nway DIRECTORY [--seed 1] [--cases 20000] [--start 0] [--markdown]
 
 Cases are drawn in portions, and each portion is a file in DIRECTORY. Run it again to go on after an interruption, or
 run it twice at the same time with different ``--start``; portions that are there are not drawn again. The dimensions

@@ -1,4 +1,4 @@
-"""Both parsers of MERGE against Spark's own: ``python -m benchmarks.parser_differential --texts 20000``.
+"""Both parsers of MERGE against Spark's own: ``python -m benchmarks.parsers.differential --texts 20000``.
 
 Each text is given to Spark's parser, to the reference's and to the engine's. All accept it, or all refuse it. What a
 parser accepts is written again from its values, with brackets, and Spark must read the same plan in it.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlglot import exp
 
-from benchmarks.parser_texts import texts
+from benchmarks.parsers.texts import texts
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.spark.session import PLANS_DESCRIBED, settings_of, start_session
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError

@@ -15,7 +15,7 @@ from mergecheck.harness.selfcheck.mutation import Change, StaleChangeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.mutants import ChangedLine
+    from benchmarks.mutants.changed_lines import ChangedLine
 
 # Functions that act, or whose answers are plans or iterators, are not called twice.
 _ACTING = re.compile(r"MergeRun|PendingCommit|SparkSession|DataFrame|TableWriter|DuckDBPy|Iterator|Stopwatch|yield")

@@ -1,7 +1,7 @@
 """Automatic mutants of the merge: cosmic-ray's operators and a few for the SQL texts, against cases and tests.
 
     uv sync --group dev --group mutants
-    python -m benchmarks.auto_mutants --seed 1 --max-cases 200 --tests [--sample 300]
+    python -m benchmarks.mutants.merge_mutants --seed 1 --max-cases 200 --tests [--sample 300]
 
 First (with ``--tests``) quick tests that call the mutant's function, then random cases, the other tests, and (with
 ``--saved``) saved cases. One Spark session serves all, and a mutant is run only on cases on which its function gave
@@ -18,9 +18,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from benchmarks.mutant_tests import watch_tests
-from benchmarks.mutants import modules_of, one_per_line
-from benchmarks.planted_mutants import planted
+from benchmarks.mutants.changed_lines import modules_of, one_per_line
+from benchmarks.mutants.mutant_tests import watch_tests
+from benchmarks.mutants.planted_mutants import planted
 from mergecheck import merge
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.trial import run_seed
@@ -31,7 +31,7 @@ from mergecheck.reference.case.case_file import load_cases
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from benchmarks.mutant_tests import TestsByFunction
+    from benchmarks.mutants.mutant_tests import TestsByFunction
     from mergecheck.harness.selfcheck.fault import Fault
     from mergecheck.harness.selfcheck.trial import SeedResult
     from mergecheck.reference.case.model import Case

@@ -1,7 +1,7 @@
 """Automatic mutants of the reference and of the comparator: who guards the guards?
 
     uv sync --group dev --group mutants
-    python -m benchmarks.oracle_mutants [--only reference] [--sample 300] [--seed 1]
+    python -m benchmarks.mutants.oracle_mutants [--only reference] [--sample 300] [--seed 1]
 
 No engine merges here. A mutant of the reference is killed by the saved cases, whose authors say what comes out, by the
 conservation laws and metamorphic relations on random cases that it answers itself, or by the tests of its
@@ -18,9 +18,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from benchmarks.mutant_tests import watch_tests
-from benchmarks.mutants import modules_of, one_per_line
-from benchmarks.planted_mutants import planted
+from benchmarks.mutants.changed_lines import modules_of, one_per_line
+from benchmarks.mutants.mutant_tests import watch_tests
+from benchmarks.mutants.planted_mutants import planted
 from mergecheck import harness, reference
 from mergecheck.harness.oracles.reference_engine import ReferenceAsEngine
 from mergecheck.harness.oracles.reference_oracle import check_case

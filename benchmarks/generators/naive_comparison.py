@@ -1,6 +1,6 @@
 """Cases to find each planted fault: our generator against a naive one, on the same faults and seeds.
 
-python -m benchmarks.generators --seeds 3 --max-cases 300
+python -m benchmarks.generators.naive_comparison --seeds 3 --max-cases 300
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import statistics
 from typing import TYPE_CHECKING
 
-from benchmarks.naive_generator import naive_cases
+from benchmarks.generators.naive_generator import naive_cases
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.selfcheck.catalogue import load_catalogue
 from mergecheck.harness.selfcheck.score import Score, score

@@ -1,0 +1,1 @@
+"""Automatic mutants of the merge, the reference and the comparator, held against cases and tests."""
