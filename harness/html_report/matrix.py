@@ -42,11 +42,11 @@ def matrix_page(matrix: Matrix, *, deviations: Deviations, again: str, code: Exi
     explained = [difference for difference in matrix.differences if difference.deviations]
     told = f"{counted(matrix.num_cases, 'random case')} on {counted(len(engines), 'engine')}"
     found = f"{counted(len(open_ones), 'unexplained difference')}" if open_ones else "no unexplained difference"
-    seen = {column.engine.name: column.seen for column in matrix.columns}
+    seen = {column.name: column.seen for column in matrix.columns}
     deviating = Counter[str]()
     for difference in explained:
         for name in difference.deviations:
-            deviating[name] += seen[difference.engine][difference.what]
+            deviating[name] += seen[difference.column][difference.what]
     return Page(
         verb="matrix",
         subject=", ".join(engines),
@@ -94,10 +94,10 @@ def _doubts(matrix: Matrix) -> Iterator[Note]:
 
 
 def _views(matrix: Matrix, differences: list[Difference]) -> Iterator[CaseView]:
-    seen = {column.engine.name: column.seen for column in matrix.columns}
-    for difference in sorted(differences, key=lambda one: (one.engine, -seen[one.engine][one.what])):
+    seen = {column.name: column.seen for column in matrix.columns}
+    for difference in sorted(differences, key=lambda one: (one.column, -seen[one.column][one.what])):
         facts = [
-            Fact(name="Seen", text=f"in {counted(seen[difference.engine][difference.what], 'case')}; the smallest:")
+            Fact(name="Seen", text=f"in {counted(seen[difference.column][difference.what], 'case')}; the smallest:")
         ]
         facts += [Fact(name="Parties", text=" ".join(line.split())) for line in odd_lines(difference.votes)]
         yield case_view(

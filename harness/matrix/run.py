@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.findings.store import FindingsDirectory
     from mergecheck.harness.matrix.majority_vote import Vote
+    from mergecheck.harness.oracles.prepared_case import PreparedCase
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
+    from mergecheck.reference.evaluation.evaluation import SeveralMatches
     from mergecheck.reference.outcome import Reference
+
+    Evaluate = Callable[[Case], Reference]
 
 _SHRINKING = ShrinkLimits(max_seconds=30.0, max_runs=150)
 
@@ -55,11 +59,13 @@ class Difference:
     """A way in which an engine differs, with its smallest known case.
 
     Attributes:
+        column: the name of the column, see there.
         deviations: ids of known deviations; empty if it is not explained.
         readings: what the engine's result implies.
         votes: who stands where on the minimal case; empty where fewer than three parties answered.
     """
 
+    column: str
     engine: str
     what: str
     report: CaseReport
@@ -76,19 +82,27 @@ class Column:
     Attributes:
         cells: answers by feature. totals: answers over all cases. not_checked: cases by check not made.
         unsupported: cases by reason.
-        seen: cases by difference.
+        seen: cases by difference. seen_in: the same for each difference by feature.
+        evaluate: the reference, by the engine's rules.
         rerun: the options that check a case on this engine again.
         down: why the engine ended before the stream, empty if it did not.
     """
 
     engine: Engine
     rerun: Rerun
+    evaluate: Evaluate
     cells: dict[str, Counter[Answer]] = field(default_factory=dict)
     totals: Counter[Answer] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
+    seen_in: dict[str, Counter[str]] = field(default_factory=dict)
     down: str = ""
+
+    @property
+    def name(self) -> str:
+        """What started the engine, with its release: two releases of one engine are two columns."""
+        return self.rerun.engine
 
     def add(self, report: CaseReport, features: Iterable[str]) -> Answer:
         """Count one case."""
@@ -134,7 +148,7 @@ class MatrixRun:
         names: what starts each of them; None for the names of their classes.
         deviations: what is known of them.
         findings: where minimal cases are kept.
-        evaluate: the reference.
+        reference: gives the reference for an engine; engines that take a row with several matches alike share one.
         listener: told how many cases were checked.
     """
 
@@ -145,14 +159,15 @@ class MatrixRun:
         names: Sequence[str] | None = None,
         deviations: Deviations,
         findings: FindingsDirectory,
-        evaluate: Callable[[Case], Reference],
+        reference: Callable[[Engine], Evaluate],
         listener: Callable[[int, tuple[Column, ...]], None] = lambda _number, _columns: None,
     ) -> None:
         named = zip(engines, names or map(engine_name, engines), strict=True)
-        self._columns = tuple(Column(engine, rerun_on(name, deviations=deviations)) for engine, name in named)
+        self._columns = tuple(
+            Column(engine, rerun_on(name, deviations=deviations), reference(engine)) for engine, name in named
+        )
         self._deviations = deviations
         self._findings = findings
-        self._evaluate = evaluate
         self._listener = listener
         self._differences: dict[tuple[str, str], Difference] = {}
         self._num_cases = 0
@@ -196,31 +211,42 @@ class MatrixRun:
         )
 
     def _check(self, case: Case, features: tuple[str, ...]) -> None:
-        with interrupts_kept():
-            prepared = prepare(case, reference=self._evaluate, timer=PhaseTimer())
+        prepared = self._prepared(case)
         for column in self._columns:
             if column.down:
                 continue
-            report = self._checker(column).check(prepared)
+            report = self._checker(column).check(prepared[column.engine.capabilities.several_matches])
             answer = column.add(report, features)
             if answer is Answer.ERROR:
                 self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
             elif answer in (Answer.DEVIATES, Answer.MISMATCH):
-                self._difference(column, report)
+                self._difference(column, report, features)
 
-    def _difference(self, column: Column, report: CaseReport) -> None:
+    def _prepared(self, case: Case) -> dict[SeveralMatches, PreparedCase]:
+        """Ask the reference once for all engines that have the same rules."""
+        found: dict[SeveralMatches, PreparedCase] = {}
+        for column in self._columns:
+            rules = column.engine.capabilities.several_matches
+            if not column.down and rules not in found:
+                with interrupts_kept():
+                    found[rules] = prepare(case, reference=column.evaluate, timer=PhaseTimer())
+        return found
+
+    def _difference(self, column: Column, report: CaseReport, features: tuple[str, ...]) -> None:
         what = ", ".join(report.deviations) if report.deviations else str(fingerprint(report))
         column.seen[what] += 1
-        key = (column.engine.name, what)
+        column.seen_in.setdefault(what, Counter()).update(features)
+        key = (column.name, what)
         if key in self._differences:
             return
         smallest = self._smallest(self._checker(column), report)
         named = with_content_id(smallest.case)
-        origin = origin_of(smallest, found_by="matrix", engine=engine_name(column.engine))
+        origin = origin_of(smallest, found_by="matrix", engine=column.name)
         readings = self._checker(column).readings(smallest)
         text = mismatch_report(smallest, path=self._findings.path_of(named.id), readings=readings)
         path = self._findings.save(named, text, origin)
         self._differences[key] = Difference(
+            column=column.name,
             engine=column.engine.name,
             what=what,
             report=smallest,
@@ -241,13 +267,13 @@ class MatrixRun:
         return shrink(Attempts(_unexplained(report), check=check, limits=_SHRINKING))
 
     def _votes(self, case: Case) -> tuple[Vote, ...]:
-        prepared = prepare(case, reference=self._evaluate, timer=PhaseTimer())
+        prepared = self._prepared(case)
         up = [self._checker(column) for column in self._columns if not column.down]
-        reports = [checker.check(prepared) for checker in up]
+        reports = [checker.check(prepared[checker.engine.capabilities.several_matches]) for checker in up]
         return votes(reports, [checker.engine.capabilities for checker in up]) if reports else ()
 
     def _checker(self, column: Column) -> Checker:
-        return Checker(engine=column.engine, deviations=self._deviations, reference=self._evaluate, rerun=column.rerun)
+        return Checker(engine=column.engine, deviations=self._deviations, reference=column.evaluate, rerun=column.rerun)
 
     def _guarded(self, column: Column, run: Callable[[], object]) -> None:
         """Find out whether an engine is up; the others go on without one that is not."""

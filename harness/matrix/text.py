@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mergecheck.harness.matrix.features import FEATURES
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines
 from mergecheck.harness.matrix.run import Answer
+from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.render import printable, statement_lines
 from mergecheck.harness.shrink.shrinker import num_rows
+from mergecheck.reference.case.case_file import case_to_json
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -111,7 +113,7 @@ def _title(column: Column) -> str:
 
 
 def _of(matrix: Matrix, column: Column) -> list[Difference]:
-    mine = [difference for difference in matrix.differences if difference.engine == column.engine.name]
+    mine = [difference for difference in matrix.differences if difference.column == column.name]
     return sorted(mine, key=lambda difference: -column.seen[difference.what])
 
 
@@ -133,6 +135,7 @@ def _difference_markdown(column: Column, difference: Difference) -> list[str]:
 
 def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
     return {
+        "name": column.name,
         "engine": column.engine.name,
         "version": column.engine.version,
         "down": column.down or None,
@@ -148,7 +151,14 @@ def _column_json(matrix: Matrix, column: Column) -> dict[str, Any]:
                 "what": difference.what,
                 "deviation": list(difference.deviations),
                 "num_cases": column.seen[difference.what],
+                "features": {
+                    name: column.seen_in[difference.what][name]
+                    for name, _ in FEATURES
+                    if column.seen_in[difference.what][name]
+                },
+                "mismatches": mismatches_json(difference.report.mismatches),
                 "case": difference.report.case.id,
+                "case_file": case_to_json(difference.report.case),
                 "path": None if difference.path is None else str(difference.path),
                 "majority_vote": odd_json(difference.votes),
             }

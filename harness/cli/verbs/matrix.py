@@ -28,7 +28,8 @@ from mergecheck.harness.html_report.matrix import matrix_page
 from mergecheck.harness.matrix.run import Answer, MatrixRun
 from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
-from mergecheck.reference import MergeReference
+from mergecheck.harness.session import reference_for
+from mergecheck.harness.verdict import Expressions
 from mergecheck.strategies import samples
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def matrix(
             names=names,
             deviations=deviations,
             findings=FindingsDirectory(findings_directory),
-            evaluate=MergeReference().evaluate,
+            reference=lambda engine: reference_for(engine, Expressions.DUCKDB).evaluate,
             listener=_progress,
         ).run(_stream(seed), seed=seed, max_cases=max_cases, max_seconds=max_seconds)
     finally:

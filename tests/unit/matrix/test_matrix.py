@@ -90,7 +90,7 @@ def _self_merges() -> Iterator[DrawnCase]:
 
 def _run(folder: Path, *engines: Echo, cases: int = _NUM_CASES) -> Matrix:
     stream = [*islice(_self_merges(), 2), *islice(samples(4), cases - 2)]
-    run = MatrixRun(engines, deviations=Deviations(), findings=FindingsDirectory(folder), evaluate=evaluate)
+    run = MatrixRun(engines, deviations=Deviations(), findings=FindingsDirectory(folder), reference=lambda _: evaluate)
     return run.run(((drawn.case, drawn.features) for drawn in stream), seed=4, max_cases=cases, max_seconds=None)
 
 
@@ -148,7 +148,7 @@ def test_known_deviations_are_cells_of_their_own(tmp_path: Path) -> None:
         for drawn in _self_merges()
         if isinstance(evaluate(drawn.case).answer, Prediction) and not isinstance(faulty.run(drawn.case), Unsupported)
     )
-    run = MatrixRun([faulty], deviations=Known(), findings=FindingsDirectory(tmp_path), evaluate=evaluate)
+    run = MatrixRun([faulty], deviations=Known(), findings=FindingsDirectory(tmp_path), reference=lambda _: evaluate)
     found = run.run([(chosen, frozenset())], seed=3, max_cases=1, max_seconds=None)
     assert found.columns[0].totals == Counter({Answer.DEVIATES: 1})
     assert exit_code(found) == ExitCode.INCONCLUSIVE  # nothing agreed
