@@ -54,6 +54,7 @@ VERBS = {
     },
     "Compare and certify engines": {
         "matrix": "Compare several engines, feature by feature.",
+        "scoreboard": "Put stored runs of engines and releases together.",
         "conform": "Run the fixed conformance suite and write a certificate.",
         "new-engine": "Write the template of an engine of your own.",
     },

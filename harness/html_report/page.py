@@ -48,6 +48,7 @@ class Cell:
         tone: the colour of the text.
         level: colour in a heat map, from 0 (never) to ``MAX_LEVEL``; None for no colour.
         span: number of columns that it covers.
+        link: anchor of the case that it leads to.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Cell:
     tone: Tone = Tone.PLAIN
     level: int | None = None
     span: int = 1
+    link: str = ""
 
 
 MAX_LEVEL = 5
@@ -120,6 +122,7 @@ class CaseView:
         readings: what the engine's result implies.
         why: how the reference comes to its answer.
         commands: how to see it again.
+        anchor: the target of links to it, which open it.
     """
 
     id: str
@@ -127,6 +130,7 @@ class CaseView:
     tone: Tone
     word: str
     title: str
+    anchor: str = ""
     facts: tuple[Fact, ...] = ()
     differences: tuple[Difference, ...] = ()
     inputs: tuple[Table, ...] = ()
@@ -162,8 +166,39 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part with its heading.
+
+    Attributes:
+        id: the target of links to it.
+        num_open: cases that are shown open.
+    """
+
+    id: str
+    title: str
+    part: Part
+    num_open: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionedPage:
+    """A page with headings of its own.
+
+    Attributes:
+        verb: the command that ran. subject: what it is about.
+        verdict: its first line. facts: what it was made from.
+    """
+
+    verb: str
+    subject: str
+    verdict: Note
+    facts: tuple[Fact, ...]
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A report.
+    """A report of a run, whose headings are always the same.
 
     Attributes:
         verb: the command that ran. subject: the engines, or what else was checked.
@@ -184,3 +219,14 @@ class Page:
     deviations: Part = field(default_factory=Part)
     coverage: Part = field(default_factory=Part)
     time: Part = field(default_factory=Part)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The parts in the order of the page; of the findings, the first ones are open."""
+        return (
+            Section(id="doubts", title="What could make this meaningless", part=self.doubts),
+            Section(id="findings", title="Findings", part=self.findings, num_open=3),
+            Section(id="deviations", title="Known deviations", part=self.deviations),
+            Section(id="coverage", title="Coverage", part=self.coverage),
+            Section(id="time", title="Time and throughput", part=self.time),
+        )

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from mergecheck.harness.report.render import printable
 
 if TYPE_CHECKING:
-    from mergecheck.harness.html_report.page import Page
+    from mergecheck.harness.html_report.page import Page, SectionedPage
 
 MAX_TEXT = 1_000
 """Characters of one text; of a longer one, both ends are shown."""
@@ -21,7 +21,7 @@ MAX_TEXT = 1_000
 _ENDS = 200
 
 
-def page_html(page: Page, *, made: dt.datetime | None = None) -> str:
+def page_html(page: Page | SectionedPage, *, made: dt.datetime | None = None) -> str:
     """Write a page as one HTML document that refers to nothing outside itself.
 
     Args:

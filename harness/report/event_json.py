@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json
+from mergecheck.reference.case.case_file import case_to_json
 
 if TYPE_CHECKING:
     from mergecheck.harness.verdict import CaseReport
@@ -60,6 +61,7 @@ def finding_json(event: events.FindingSaved) -> dict[str, Any]:
         "fingerprint": str(event.finding.fingerprint),
         "cut_short": event.finding.cut_short,
         "mismatches": mismatches_json(event.finding.report.mismatches),
+        "case_file": case_to_json(event.finding.report.case),
     }
 
 

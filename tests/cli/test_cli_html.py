@@ -71,6 +71,33 @@ def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
     assert "mismatch" in table.text
 
 
+def test_scoreboard(mergecheck: Mergecheck, folder: Path) -> None:
+    """The figures of stored runs; a cell with a difference leads to its case."""
+    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "6", "--json")
+    ended = mergecheck("matrix", *arguments)
+    (folder / "matrix.json").write_text(ended.out, encoding="utf-8")
+    fuzz = mergecheck("fuzz", "--engine", FAULTY, "--seed", "4", "--max-cases", "3", "--quiet", "--json")
+    (folder / "fuzz.json").write_text(fuzz.out, encoding="utf-8")
+    board = mergecheck("scoreboard", "matrix.json", "fuzz.json", "--html", "report.html", "--json")
+    echo, faulty = board.json["engines"]
+    assert echo["releases"][0]["totals"] == ended.json["engines"][0]["totals"]
+    assert faulty["releases"][0]["totals"]["mismatch"] == (
+        ended.json["engines"][1]["totals"]["mismatch"] + fuzz.json["counts"]["mismatch"]
+    )
+    (cause,) = faulty["causes"]
+    assert cause["case_file"]["sql"].startswith("MERGE INTO")
+    page = page_of(folder)
+    assert {one.attributes["href"] for table in page.all("table") for one in table.all("a")} == {"#shown-1"}
+
+
+def test_a_scoreboard_of_other_files(mergecheck: Mergecheck, folder: Path) -> None:
+    (folder / "other.json").write_text("{}", encoding="utf-8")
+    for name in ("other.json", "none.json"):
+        ended = mergecheck("scoreboard", name)
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith(f"error: {name} ")
+
+
 def test_variants_and_selfcheck_have_the_option(mergecheck: Mergecheck) -> None:
     """Their pages are made in ``tests/unit/html_report``; both need Spark to run."""
     for verb in ("variants", "selfcheck"):

@@ -5,6 +5,7 @@ Left out are ``doctor``, whose lines say what this machine has, and ``import`` a
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ COMMANDS = (
     (f"variants case.json --engine {ADAPTIVE} --variant aqe=on --findings variants", 1),
     (f"bisect VARIANT --engine {ADAPTIVE}", 1),
     (f"matrix --engine {ECHO} --engine echo_engine:KnowsNothing --max-cases 3 --seed 1", 4),
+    ("scoreboard one.json matrix.json", 0),
     ("conform echo_engine:KnowsNothing", 4),
     ("new-engine my-engine", 0),
     ("adopt FINDING", 0),
@@ -47,6 +49,9 @@ COMMANDS = (
     ("ci report old.json --github", 0),
     ("compare old.json new.json", 1),
 )
+_CASES = {"agree": 8, "deviates": 0, "unsupported": 1, "mismatch": 0, "error": 0}
+_RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason": 1}, "differences": [], "down": None}
+STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
 DRAWING = {"fuzz", "matrix", "sequences"}
 """What they draw, and so what they count, changes with the generator; numbers are left out."""
 SHOWN_ELSEWHERE = {"doctor", "import", "scale"}
@@ -60,6 +65,8 @@ def test_output_of_every_verb(
     write_case(folder / "case.json")
     (folder / "old.json").write_text(mergecheck("replay", "case.json", "--engine", ECHO, "--json").out)
     (folder / "new.json").write_text(mergecheck("replay", "case.json", "--engine", FAULTY, "--json").out)
+    (folder / "one.json").write_text(mergecheck("run", "case.json", "--engine", FAULTY, "--json").out)
+    (folder / "matrix.json").write_text(json.dumps(STORED))
     for command, code in COMMANDS:
         words = [_place(word, folder) for word in command.split()]
         ended = mergecheck(*words)

@@ -13,10 +13,10 @@ from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.html_report.rendering import page_html
 
 if TYPE_CHECKING:
-    from mergecheck.harness.html_report.page import Page
+    from mergecheck.harness.html_report.page import Page, SectionedPage
 
 
-def write_html(path: Path, page: Page) -> None:
+def write_html(path: Path, page: Page | SectionedPage) -> None:
     """Write a report. A file that is there is replaced by the whole new one, or stays as it is.
 
     Raises:

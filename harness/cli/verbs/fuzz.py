@@ -170,7 +170,7 @@ def fuzz(
     )
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
-    summary, version = _run(engine_name, options, checks, output, saved=saved)
+    summary, named = _run(engine_name, options, checks, output, saved=saved)
     code = exit_code(summary, floor=floor)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
@@ -180,11 +180,11 @@ def fuzz(
     flags += "".join(f" --focus {name}" for name in focus)
     again = f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
     if as_json:
-        emit_json(_document(summary, saved, engine_name=engine_name, code=code))
+        emit_json(_document(summary, saved, engine=engine_name, named=named, code=code))
     else:
         _print_result(summary, saved, floor=floor, again=again)
     if html_file is not None:
-        about = FuzzRun(engine=f"{engine_name} {version}".rstrip(), floor=floor, again=again)
+        about = FuzzRun(engine=f"{engine_name} {named.version}".rstrip(), floor=floor, again=again)
         write_html(html_file, fuzz_page(summary, saved, run=about, deviations=deviations, code=code))
     return code
 
@@ -221,10 +221,18 @@ class _Output:
     as_json: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """What an engine calls itself."""
+
+    name: str
+    version: str
+
+
 def _run(
     engine_name: str, options: FuzzOptions, how: _Checks, output: _Output, *, saved: list[events.FindingSaved]
-) -> tuple[Summary, str]:
-    """Run, and return the counts and the engine's version."""
+) -> tuple[Summary, _Named]:
+    """Run, and return the counts and what the engine calls itself."""
 
     def keep(event: events.Event) -> None:
         if isinstance(event, events.FindingSaved):
@@ -252,14 +260,15 @@ def _run(
             summary = run_fuzz(checker, options, listener=events.broadcast(progress, log, keep))
             if output.verbose:
                 warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
-            return summary, engine.version
+            return summary, _Named(name=engine.name, version=engine.version)
 
 
 def _document(
-    summary: Summary, saved: list[events.FindingSaved], *, engine_name: str, code: ExitCode
+    summary: Summary, saved: list[events.FindingSaved], *, engine: str, named: _Named, code: ExitCode
 ) -> dict[str, object]:
     findings = [{**finding_json(event), "num_cases": summary.counts.findings[event.finding.id]} for event in saved]
-    return {"engine": engine_name, **summary_json(summary), "findings": findings, "exit_code": int(code)}
+    about = {"engine": engine, "engine_name": named.name, "engine_version": named.version}
+    return {**about, **summary_json(summary), "findings": findings, "exit_code": int(code)}
 
 
 def _print_result(summary: Summary, saved: list[events.FindingSaved], *, floor: float, again: str) -> None:
