@@ -27,6 +27,17 @@ _QUERIES = (
     "SELECT {n} FROM {t} ORDER BY {m} DESC LIMIT 3",
     "SELECT {n}, row_number() OVER (PARTITION BY {m} ORDER BY {k} DESC) AS {m} FROM {t}",
     "VALUES (1, 'a'), (2, 'b') AS {n}(c, d)",
+    "SELECT * FROM {t} QUALIFY row_number() OVER (PARTITION BY {m} ORDER BY {k} DESC) = 1",
+    "SELECT {n} FROM {t} GROUP BY {n} HAVING {e} WINDOW {m} AS (ORDER BY {n}) QUALIFY {n} > 1 LIMIT 1",
+    "SELECT sum({n}) OVER (ORDER BY {m} RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM {t} {k}",
+    "SELECT * FROM {t} {n} PIVOT (sum({n}) AS {m}, max({k}) FOR ({m}, {n}) IN ((1, 2) AS {u}, (3, 4) {k})) {u}",
+    "SELECT * FROM {t} PIVOT (sum({n}) FOR {m} IN (1, 'x' AS {k})), {u} {m}",
+    "SELECT * FROM {t} AS {n} UNPIVOT INCLUDE NULLS ({m} FOR {k} IN ({n}, {m} AS {u}, {t}.{k})) {n}",
+    "SELECT * FROM {t} UNPIVOT (({n}, {m}) FOR {k} IN (({n}, {m}) AS {u}, ({k}, {t}.{n})))",
+    "SELECT {n} FROM {t} TABLESAMPLE (5 PERCENT) REPEATABLE (1) {m} JOIN (SELECT 1) TABLESAMPLE (2 ROWS) {k}",
+    "SELECT {n} FROM {t} {m} LATERAL VIEW OUTER explode({n}) {k} AS {u}, {m} WHERE {e}",
+    "SELECT listagg(DISTINCT {n}, ',') WITHIN GROUP (ORDER BY {m} DESC) FILTER (WHERE {e}) {k} FROM {t}",
+    "SELECT stack(2, {n}, {m}) AS ({k}, {u}), mask({n}, upperChar => 'x') FROM {t}",
 )
 # Every place where a name may be; {0} becomes each word of the language.
 _PLACES = (

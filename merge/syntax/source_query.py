@@ -87,8 +87,10 @@ def plan_query(query: str, path_of: Callable[[tuple[str, ...]], str | None]) -> 
         view = f"merge_source_{uuid4().hex}"
         views[view] = path
         first, last = table.parts[0].meta, table.parts[-1].meta
-        alias = "" if table.alias else f" AS {quote_name(table.name)}"
-        edits.append((first["start"], last["end"] + 1, view + alias))
+        edits.append((first["start"], last["end"] + 1, view))
+        if not table.alias:
+            place = _behind_sample(query, last["end"] + 1)
+            edits.append((place, place, f" AS {quote_name(table.name)}"))
     for start, end, replacement in sorted(edits, reverse=True):
         query = query[:start] + replacement + query[end:]
     is_repeatable = not others and _is_repeatable(tree)
@@ -121,6 +123,18 @@ def _as_select(query: str) -> str:
     if len(tokens) > 2 and tokens[1].text.upper() == "TABLE":  # noqa: PLR2004 - the bracket, the word and a name
         return f"{query[: tokens[1].start]}SELECT * FROM{query[tokens[1].end + 1 :]}"
     return query
+
+
+def _behind_sample(query: str, place: int) -> int:
+    """Give the place behind TABLESAMPLE, if that follows a table's name; the name's alias stands there."""
+    tokens = [token for token in tokenize(query) if token.start >= place]
+    while len(tokens) > 1 and tokens[0].text.upper() in ("TABLESAMPLE", "REPEATABLE"):
+        depth, number = 1, 2  # behind the opening bracket
+        while depth and number < len(tokens):
+            depth += {"(": 1, ")": -1}.get(tokens[number].text, 0)
+            number += 1
+        place, tokens = tokens[number - 1].end + 1, tokens[number:]
+    return place
 
 
 def _tables(tree: exp.Expr) -> Iterator[exp.Table]:

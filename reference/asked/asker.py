@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import DataType
     from mergecheck.reference.types.typed import Side
 
-# What no value of the same statement can be told from outside of it.
+# What no value of the same statement can be told from outside of it; nor can the rows of TABLESAMPLE.
 _UNKNOWABLE = frozenset(
     """rand random randn randstr uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
     input_file_block_start input_file_block_length current_timestamp now localtimestamp current_date curdate
@@ -190,6 +190,8 @@ def _refuse_unknowable(node: exp.Expr) -> None:
 
 
 def _is_unknowable(node: exp.Expr) -> bool:
+    if isinstance(node, exp.TableSample):
+        return True
     if isinstance(node, exp.Anonymous | exp.Column):
         return node.name.lower() in _UNKNOWABLE
     return isinstance(node, exp.Func) and any(name.lower() in _UNKNOWABLE for name in type(node).sql_names())

@@ -12,8 +12,6 @@ from mergecheck.reference.syntax.grammar import Grammar, grammar
 
 BEYOND: Final = frozenset(
     [
-        "PIVOT",
-        "UNPIVOT",
         "TRANSFORM",
         "REDUCE",
         "NEAREST",
@@ -21,14 +19,10 @@ BEYOND: Final = frozenset(
         "STREAM",
         "WATERMARK",
         "IDENTIFIED",
-        "TABLESAMPLE",
         "RECURSIVE",
         "RECURSION",
-        "QUALIFY",
         "INTERVAL",
         "TABLE",
-        "WITHIN",
-        "RANGE",
         "SYSTEM_TIME",
         "SYSTEM_VERSION",
         "ROW",
@@ -36,7 +30,6 @@ BEYOND: Final = frozenset(
         "|>",
         ":",
         "?",
-        "=>",
     ]
 )
 
@@ -113,10 +106,11 @@ star = '*' except? | multipart '.' '*' except?
 except = EXCEPT '(' multipart % ',' ')'
 row = '(' named ',' named % ',' ')'
 named = expression ( AS? ( name | names ) )?
-call = function '(' ( quantifier? argument % ',' )? ')' filter? nulls? over?
+call = function '(' ( quantifier? argument % ',' )? ')' within? filter? nulls? over?
 function = multipart
 quantifier = DISTINCT | ALL
-argument = expression
+argument = expression | name '=>' expression
+within = WITHIN GROUP '(' ORDER BY sorted % ',' ')'
 filter = FILTER '(' WHERE expression ')'
 nulls = ( IGNORE | RESPECT ) NULLS
 over = OVER window
@@ -125,7 +119,7 @@ column = name
 window = name | '(' name ')' | '(' partitioned? ( ( ORDER | SORT ) BY sorted % ',' )? frame? ')'
 partitioned = ( PARTITION | DISTRIBUTE | CLUSTER ) BY expression % ','
 sorted = expression ( ASC | DESC )? ( NULLS ( FIRST | LAST ) )?
-frame = ROWS bound | ROWS BETWEEN bound AND bound
+frame = ( ROWS | RANGE ) bound | ( ROWS | RANGE ) BETWEEN bound AND bound
 bound = UNBOUNDED ( PRECEDING | FOLLOWING ) | CURRENT ROW | expression ( PRECEDING | FOLLOWING )
 type = ARRAY '<' type '>' | MAP '<' type ',' type '>' | STRUCT '<' field % ',' '>' | STRUCT ( '<' '>' | '<>' )
   | ( DECIMAL | DEC | NUMERIC ) ( '(' <integer> ( ',' <integer> )? ')' )?
@@ -147,25 +141,37 @@ intersection = query_primary ( INTERSECT quantifier? query_primary )*
 query_primary = select | from_first | table_query | values | '(' query ')'
 table_query = TABLE reference
 select = SELECT hint* quantifier? named % ',' from? lateral_view* where? grouping? having? windows?
-from_first = from ( SELECT hint* quantifier? named % ',' lateral_view* where? grouping? having? windows?
+  qualify?
+from_first = from ( SELECT hint* quantifier? named % ',' lateral_view* where? grouping? having? windows? qualify?
   organization )+
 hint = '/*+' hint_item ( ','? hint_item )* '*/'
 hint_item = name ( '(' primary % ',' ')' )?
-from = FROM relation % ',' lateral_view*
+from = FROM relation % ',' lateral_view* pivot? unpivot?
 where = WHERE expression
 having = HAVING expression
+qualify = QUALIFY expression
 grouping = GROUP BY group % ',' | GROUP BY expression % ',' ( WITH ROLLUP | WITH CUBE
   | GROUPING SETS '(' group_set % ',' ')' )?
 group = grouping_sets | expression
 grouping_sets = ( ROLLUP | CUBE ) '(' group_set % ',' ')' | GROUPING SETS '(' ( grouping_sets | group_set ) % ',' ')'
 group_set = '(' ( expression % ',' )? ')' | expression
 lateral_view = LATERAL VIEW OUTER? multipart '(' ( expression % ',' )? ')' name ( AS? name % ',' )?
-relation = LATERAL? relation_primary join*
+relation = LATERAL? relation_primary ( join | pivot | unpivot )*
 join = join_type JOIN LATERAL? relation_primary join_on? | NATURAL join_type JOIN LATERAL? relation_primary
 join_type = ( LEFT OUTER? | RIGHT OUTER? | FULL OUTER? | LEFT? SEMI | LEFT? ANTI | INNER | CROSS )?
 join_on = ON expression | USING names
-relation_primary = reference version? options? alias? | '(' query ')' alias? | '(' relation ')' alias? | values
-  | function '(' ( argument % ',' )? ')' alias?
+pivot = PIVOT '(' named % ',' FOR ( name | names ) IN '(' pivoted % ',' ')' ')' ( AS? name )?
+pivoted = expression ( AS? name )?
+unpivot = UNPIVOT ( ( INCLUDE | EXCLUDE ) NULLS )? '(' ( one_value | several_values ) ')' ( AS? name )?
+one_value = name FOR name IN '(' unpivoted % ',' ')'
+several_values = '(' name % ',' ')' FOR name IN '(' unpivoted_set % ',' ')'
+unpivoted = multipart ( AS? name )?
+unpivoted_set = '(' multipart % ',' ')' ( AS? name )?
+relation_primary = reference version? options? sample? alias? | '(' query ')' sample? alias?
+  | '(' relation ')' sample? alias? | values | function '(' ( argument % ',' )? ')' alias?
+sample = TABLESAMPLE '(' sampled ')' ( REPEATABLE '(' <integer> ')' )?
+sampled = '-'? ( <integer> | <number> ) PERCENT | expression ROWS
+  | BUCKET <integer> OUT OF <integer>
 version = FOR? VERSION AS OF ( <integer> | <string> ) | FOR? TIMESTAMP AS OF comparison
 options = WITH '(' option % ',' ')'
 option = ( multipart | <string> ) ( '='? ( <integer> | <string> | <number> | TRUE | FALSE ) )?

@@ -25,6 +25,7 @@ _KEYWORDS = frozenset(word for words in SparkDialect.Tokenizer.KEYWORDS for word
     "CASE",
     "NOT",
     "END",
+    "AS",
 }
 _BARE = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "DEFAULT"))  # columns, but not always
 _NO_FUNCTIONS = frozenset(
@@ -237,8 +238,6 @@ def _alias(tree: Tree) -> str:
 
 def _named(tree: Tree) -> str:
     value, *rest = (part for part in tree.parts if isinstance(part, Tree))
-    if rest and rest[0].rule == "names":
-        raise UnsupportedByReferenceError("several names of one column")
     return write(value) if not rest else f"{write(value)} AS {write(rest[0])}"
 
 
@@ -289,6 +288,21 @@ def _organization(tree: Tree) -> str:
     return _joined(tree)
 
 
+def _lateral_view(tree: Tree) -> str:
+    """Write the AS before the columns, which Spark may leave out and sqlglot may not."""
+    number = next(number for number, part in enumerate(tree.parts) if _is(part, "name"))
+    before, columns = tree.parts[: number + 1], tree.trees("name")[1:]
+    text = " ".join(write(part) for part in before)
+    return f"{text} AS {', '.join(map(write, columns))}" if columns else text
+
+
+def _several_values(tree: Tree) -> str:
+    """Write the several value columns of UNPIVOT; Spark reads a quoted one a second time, without its quotes."""
+    if any(part.kind is TokenKind.QUOTED for name in tree.trees("name") for part in name.tokens):
+        raise UnsupportedByReferenceError("a quoted name in UNPIVOT")
+    return _joined(tree)
+
+
 def _ctes(tree: Tree) -> str:
     names = [write(cte.trees("name")[0]).strip("`").lower() for cte in tree.trees("cte")]
     if len(set(names)) < len(names):
@@ -327,6 +341,8 @@ _WRITERS: dict[str, Callable[[Tree], str]] = {
     "by_target": lambda _: "",
     "query_primary": _query_primary,
     "organization": _organization,
+    "lateral_view": _lateral_view,
+    "several_values": _several_values,
     "ctes": _ctes,
     "cte": _cte,
     "assignment": _assignment,

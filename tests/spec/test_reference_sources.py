@@ -37,13 +37,37 @@ def test_a_query_is_kept_as_a_tree(query: str) -> None:
     assert statement.source_query is not None
 
 
-@pytest.mark.parametrize("using", ["source VERSION AS OF 1 s", "(source) s", "VALUES (1) s", "(SELECT a, FROM b c) s"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM x QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) = 1",
+        "SELECT a FROM x HAVING max(a) > 1 WINDOW w AS (ORDER BY a) QUALIFY rank() OVER w = 1",
+        "SELECT qualify.a FROM x qualify",
+        "SELECT * FROM x PIVOT (sum(v) AS s, max(w) FOR (a, b) IN ((1, 2) AS one, (3, 4))) AS p",
+        "SELECT * FROM x AS y UNPIVOT INCLUDE NULLS (v FOR n IN (a, b AS c)) AS u",
+        "SELECT * FROM x UNPIVOT ((v, w) FOR n IN ((a, b) AS one, (c, d)))",
+        "SELECT * FROM x TABLESAMPLE (50 PERCENT) REPEATABLE (1) AS y JOIN (SELECT 1) TABLESAMPLE (1 ROWS)",
+        "SELECT * FROM x LATERAL VIEW explode(a) AS b",
+        "SELECT stack(2, a, b) AS (c, d) FROM x",
+        "SELECT listagg(DISTINCT a, ',') WITHIN GROUP (ORDER BY a DESC) FILTER (WHERE a > 1) FROM x",
+        "SELECT sum(a) OVER (ORDER BY b RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM x",
+        "SELECT mask(a, lowerChar => 'x') FROM x",
+    ],
+)
+def test_queries_that_people_write_are_read(query: str) -> None:
+    """``tests/engines/test_parsers.py`` asks Spark's parser about the same ones."""
+    assert parsed(f"({query}) s").source_text == query
+
+
+@pytest.mark.parametrize(
+    "using", ["source VERSION AS OF 1 s", "(source) s", "VALUES (1) s", "(SELECT a, FROM b c) s", "range(5) s"]
+)
 def test_what_spark_does_not_read_is_a_syntax_error(using: str) -> None:
     with pytest.raises(RejectedError, match="PARSE_SYNTAX_ERROR"):
         parsed(using)
 
 
-@pytest.mark.parametrize("using", ["range(5) s", "(SELECT a FROM x TABLESAMPLE (1 ROWS)) s", "(FROM x SELECT a) s"])
+@pytest.mark.parametrize("using", ["(FROM x |> SELECT a) s", "(SELECT a:b FROM x) s", "(FROM x SELECT a) s"])
 def test_what_cannot_be_read_for_certain_is_unsupported(using: str) -> None:
     """Spark's parser may know more than the reference's."""
     with pytest.raises(UnsupportedByReferenceError):

@@ -38,6 +38,11 @@ def planned(query: str) -> tuple[str, bool]:
             "(SELECT /*+ BROADCAST(target) */ 1 FROM </T> AS `target`)",
         ),
         ("(SELECT * FROM other JOIN source)", "(SELECT * FROM other JOIN </S> AS `source`)"),
+        (
+            "(SELECT * FROM source TABLESAMPLE ((1) ROWS) REPEATABLE (7) WHERE k = 1)",
+            "(SELECT * FROM </S> TABLESAMPLE ((1) ROWS) REPEATABLE (7) AS `source` WHERE k = 1)",
+        ),
+        ("(SELECT * FROM source TABLESAMPLE (1 ROWS) x)", "(SELECT * FROM </S> TABLESAMPLE (1 ROWS) x)"),
         ("(SELECT (SELECT max(id) FROM target))", "(SELECT (SELECT max(id) FROM </T> AS `target`))"),
     ],
 )
