@@ -10,6 +10,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "docs" / "findings"
 FIELDS = ("Where", "Kind", "Rule", "Status")
+REPORT = ("Versions", "Documented")
+"""What a page has besides if it is ready to be sent to the engine's project."""
 
 _HEAD = """# Findings
 
@@ -21,6 +23,16 @@ Before a run, the case of each entry for the engine runs; an entry that no longe
 stays true for the releases that are tested.
 
 This page is generated from the others by `python -m docsite.findings`.
+"""
+
+_READY = """
+## Ready to send
+
+These pages are complete reports: title, smallest statement, what the engine's own documentation says, what it does, in
+which releases. They have not been sent.
+
+| Report | Versions that show it | What is documented |
+|---|---|---|
 """
 
 _ENGINES = {
@@ -45,9 +57,17 @@ def head_of(page: Path) -> tuple[str, dict[str, str]]:
     return title, dict(_ROW.findall(rest.partition("\n```")[0]))
 
 
+def ready_to_send() -> list[Path]:
+    """Return the pages that are complete reports for the engine's project."""
+    return [page for page in pages() if set(REPORT) <= set(head_of(page)[1])]
+
+
 def listing() -> str:
     """Write the page that lists all findings."""
-    parts = [_HEAD]
+    parts = [_HEAD, _READY]
+    for page in ready_to_send():
+        title, head = head_of(page)
+        parts.append(f"| [{title}]({page.name}) | {' | '.join(head[field] for field in REPORT)} |\n")
     for engine in (*_ENGINES.values(), _OTHERS):
         parts.append(f"\n## {engine}\n\n| Finding | {' | '.join(FIELDS)} |\n|{'---|' * (len(FIELDS) + 1)}\n")
         for page in pages():

@@ -89,6 +89,19 @@ def test_a_finding_names_its_deviations() -> None:
     assert named == linked
 
 
+def test_reports_that_are_ready_to_send() -> None:
+    """Each has a statement, both sides' results, and a link to the engine's own documentation."""
+    ready = findings.ready_to_send()
+    assert len(ready) >= 10
+    for page in ready:
+        _, head = findings.head_of(page)
+        assert re.search(r"\(https://[^)]+\)", head["Documented"]), page.name
+        assert re.search(r"\d", head["Versions"]), page.name
+        text = page.read_text(encoding="utf-8").lower()
+        assert "```sql" in text, page.name
+        assert "expected" in text or "right: 1" in text, page.name
+
+
 def test_the_list_of_findings_is_current() -> None:
     """``python -m docsite.findings`` writes it."""
     assert (findings.FOLDER / "README.md").read_text(encoding="utf-8") == findings.listing()
