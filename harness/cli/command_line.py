@@ -56,6 +56,7 @@ VERBS = {
         "matrix": "Compare several engines, feature by feature.",
         "scoreboard": "Put stored runs of engines and releases together.",
         "conform": "Run the fixed conformance suite and write a certificate.",
+        "learn": "Find out by trial what an engine refuses.",
         "new-engine": "Write the template of an engine of your own.",
     },
     "Keep cases": {
@@ -86,6 +87,8 @@ _MODULES = {
     "concurrency": "concurrency.concurrency",
     "variants": "variants.variants",
     "bisect": "variants.bisect",
+    "learn": "engines.learn",
+    "scoreboard": "engines.scoreboard",
     "new-engine": "new_engine",
     "config": "project.config",
     "ci": "project.ci",

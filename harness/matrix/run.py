@@ -118,9 +118,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """The result of a run; ``interrupted`` if it was stopped by hand."""
+    """The result of a run.
+
+    Attributes:
+        features_off: names of the features that no case was drawn with.
+        interrupted: whether it was stopped by hand.
+    """
 
     seed: int
+    features_off: tuple[str, ...]
     num_cases: int
     seconds: float
     columns: tuple[Column, ...]
@@ -179,6 +185,7 @@ class MatrixRun:
         seed: int,
         max_cases: int | None,
         max_seconds: float | None,
+        features_off: Sequence[str] = (),
     ) -> Matrix:
         """Check cases on every engine that is still up until the budget is spent.
 
@@ -187,6 +194,7 @@ class MatrixRun:
             seed: where the stream comes from.
             max_cases: None for no limit.
             max_seconds: None for no limit.
+            features_off: what the stream does not draw, for the record.
         """
         for column in self._columns:
             self._guarded(column, lambda column=column: column.engine.run(WARM_UP))  # type: ignore[misc]
@@ -203,6 +211,7 @@ class MatrixRun:
             interrupted = True
         return Matrix(
             seed=seed,
+            features_off=tuple(features_off),
             num_cases=self._num_cases,
             seconds=time.monotonic() - started,
             columns=self._columns,

@@ -92,7 +92,8 @@ def _refused(path: Path) -> UserInputError:
 
 def _runs(file: str, document: dict[str, Any]) -> Iterator[StoredRun]:
     if "engines" in document and "seed" in document:
-        cases = f"matrix, seed {int(document['seed'])}"
+        off = ", ".join(map(str, document.get("features_off", ())))
+        cases = f"matrix, seed {int(document['seed'])}" + (f", without {off}" if off else "")
         for one in document["engines"]:
             yield _counted(file, cases, one, engine=one["engine"], version=one["version"], totals=one["totals"])
     elif "seed" in document:

@@ -72,6 +72,7 @@ def matrix_json(matrix: Matrix) -> dict[str, Any]:
     """Write the matrix as ``matrix --json`` gives it."""
     return {
         "seed": matrix.seed,
+        "features_off": list(matrix.features_off),
         "num_cases": matrix.num_cases,
         "seconds": round(matrix.seconds, 3),
         "interrupted": matrix.interrupted,

@@ -1,6 +1,7 @@
 """What every verb prints, at 80 and at 120 columns: the commands of a user, one after the other in one folder.
 
-Left out are ``doctor``, whose lines say what this machine has, and ``import`` and ``scale``, whose own tests show them.
+Left out are ``doctor``, whose lines say what this machine has, and ``import``, ``learn`` and ``scale``, whose own tests
+show them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _RELEASE = {"engine": "some-engine", "features": {}, "unsupported": {"a reason":
 STORED = {"seed": 1, "engines": [{**_RELEASE, "version": version, "totals": _CASES} for version in ("1.10.0", "1.9.0")]}
 DRAWING = {"fuzz", "matrix", "sequences"}
 """What they draw, and so what they count, changes with the generator; numbers are left out."""
-SHOWN_ELSEWHERE = {"doctor", "import", "scale"}
+SHOWN_ELSEWHERE = {"doctor", "import", "learn", "scale"}
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])

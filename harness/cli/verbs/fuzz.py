@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,6 +44,8 @@ from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.learning.learned import read_knowledge
+from mergecheck.harness.learning.probes import probes
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import finding_json
 from mergecheck.harness.report.json import summary_json
@@ -51,11 +55,10 @@ from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_eng
 from mergecheck.harness.verdict import Check, Expressions, Oracle, Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.learning.learned import EngineKnowledge
 
 DEFAULT_MAX_CASES = 500
 DEFAULT_FLOOR = 0.6
@@ -94,6 +97,13 @@ DEFAULT_FLOOR = 0.6
     help="Draw no cases with this feature (mergecheck.strategies.Feature); may be repeated.",
 )
 @click.option(
+    "--capabilities",
+    "capabilities_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw nothing that the engine refuses by FILE, which mergecheck learn has written.",
+)
+@click.option(
     "--focus",
     multiple=True,
     metavar="FEATURE",
@@ -124,6 +134,7 @@ def fuzz(
     batch_size: int,
     num_jobs: int,
     features_off: tuple[str, ...],
+    capabilities_file: Path | None,
     focus: tuple[str, ...],
     check_names: tuple[str, ...],
     oracle_name: str,
@@ -148,6 +159,8 @@ def fuzz(
     if seed is None:
         seed = secrets.randbelow(2**31)
     expressions = Expressions(expressions_name)
+    known = None if capabilities_file is None else read_knowledge(capabilities_file)
+    refused = frozenset() if known is None else known.features_off(probes())
     options = FuzzOptions(
         seed=seed,
         budget=Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings),
@@ -155,7 +168,7 @@ def fuzz(
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
-        features_off=frozenset(features_off),
+        features_off=frozenset(features_off) | refused,
         focus=frozenset(focus),
         expressions=expressions,
     )
@@ -167,6 +180,7 @@ def fuzz(
         limit=TimeLimit(seconds=case_seconds),
         checks=checks_named(check_names),
         rerun=rerun_on(engine_name, expressions=expressions, checks=checks_named(check_names), deviations=deviations),
+        known=known,
     )
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
@@ -177,6 +191,7 @@ def fuzz(
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
+    flags += "" if capabilities_file is None else f" --capabilities {shlex.quote(str(capabilities_file))}"
     flags += "".join(f" --focus {name}" for name in focus)
     again = f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
     if as_json:
@@ -209,6 +224,7 @@ class _Checks:
     limit: TimeLimit
     checks: frozenset[Check] | None
     rerun: Rerun
+    known: EngineKnowledge | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +263,8 @@ def _run(
     with output.files.open(name) as log, Progress(quiet=output.quiet) as progress:
         progress.starting(f"engine {engine_name}")
         with open_engine(engine_name) as engine:
+            if how.known is not None and (remark := how.known.remark_on(engine)):
+                notice(remark)
             confirm(how.deviations, engine, notice)
             checker = Checker(
                 engine=engine,

@@ -30,7 +30,7 @@ from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
 from mergecheck.harness.session import reference_for
 from mergecheck.harness.verdict import Expressions
-from mergecheck.strategies import samples
+from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,7 @@ _EVERY = 25  # cases between two progress lines
     metavar="NAME",
     help="An engine to compare; repeat it for each. All registered engines if left out.",
 )
+@click.option("--common", is_flag=True, help="Draw only what all of the engines take, by their capabilities.")
 @max_cases_option
 @max_time_option
 @seed_option
@@ -63,6 +64,7 @@ _EVERY = 25  # cases between two progress lines
 def matrix(
     *,
     engine_names: tuple[str, ...],
+    common: bool,
     max_cases: int | None,
     max_seconds: float | None,
     seed: int | None,
@@ -83,6 +85,7 @@ def matrix(
         seed = secrets.randbelow(2**31)
     deviations = known_deviations(deviation_files, none=no_deviations)
     engines = _started(names)
+    off = sorted({name for engine in engines for name in engine.capabilities.features_off}) if common else []
     try:
         result = MatrixRun(
             engines,
@@ -91,7 +94,7 @@ def matrix(
             findings=FindingsDirectory(findings_directory),
             reference=lambda engine: reference_for(engine, Expressions.DUCKDB).evaluate,
             listener=_progress,
-        ).run(_stream(seed), seed=seed, max_cases=max_cases, max_seconds=max_seconds)
+        ).run(_stream(seed, off), seed=seed, features_off=off, max_cases=max_cases, max_seconds=max_seconds)
     finally:
         for engine in engines:
             engine.close()
@@ -105,7 +108,7 @@ def matrix(
     code = exit_code(result)
     if html_file is not None:
         again = f"mergecheck matrix --seed {seed} --max-cases {max(1, result.num_cases)}"
-        again += "".join(f" --engine {name}" for name in names)
+        again += "".join(f" --engine {name}" for name in names) + (" --common" if common else "")
         write_html(html_file, matrix_page(result, deviations=deviations, again=again, code=code))
     return code
 
@@ -135,8 +138,9 @@ def _started(names: tuple[str, ...]) -> list[Engine]:
     return engines
 
 
-def _stream(seed: int) -> Iterator[tuple[Case, frozenset[str]]]:
-    for drawn in samples(seed):
+def _stream(seed: int, off: list[str]) -> Iterator[tuple[Case, frozenset[str]]]:
+    left_out = [feature for feature in Feature if feature.value in off]
+    for drawn in samples(seed, profile=Profile().without(*left_out)):
         yield drawn.case, drawn.features
 
 

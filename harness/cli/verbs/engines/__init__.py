@@ -1,0 +1,1 @@
+"""What engines and their releases take, and do: learned by trial, and put together from stored runs."""

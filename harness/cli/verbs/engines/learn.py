@@ -1,0 +1,96 @@
+"""``mergecheck learn``: find out by trial what an engine refuses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mergecheck.harness.checker import Checker
+from mergecheck.harness.cli.options import json_option
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.errors import ExitCode, UserInputError
+from mergecheck.harness.learning.learned import (
+    Answer,
+    EngineKnowledge,
+    differences,
+    knowledge_json,
+    knowledge_text,
+    read_knowledge,
+)
+from mergecheck.harness.learning.learned import (
+    learn as learn_by,
+)
+from mergecheck.harness.learning.probes import probes
+from mergecheck.harness.report.render import printable
+from mergecheck.harness.session import open_engine, reference_for
+from mergecheck.harness.verdict import Check, Expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_COMPARED = frozenset({Check.ROWS, Check.SCHEMA})
+
+
+@click.command()
+@click.argument("engine_name", metavar="ENGINE")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Write what was learned to FILE; it is replaced.")
+@click.option("--check", "check_file", type=_FILE, metavar="FILE", help="Hold FILE against the engine (exit code 1).")
+@json_option
+def learn(*, engine_name: str, output: Path | None, check_file: Path | None, as_json: bool) -> int:
+    """Find out by tiny cases what ENGINE takes and refuses: types, clauses, tables, settings, functions.
+
+    The file says it with the engine's messages, for review. fuzz --capabilities FILE then draws nothing that is
+    refused.
+    """
+    if output is not None and check_file is not None:
+        raise click.UsageError("give either --output or --check")
+    before = None if check_file is None else read_knowledge(check_file)
+    now = _learned(engine_name)
+    if before is not None and before.engine != now.engine:
+        raise UserInputError(f"{check_file} is about {before.engine}, and {engine_name} is {now.engine}")
+    if output is not None:
+        _write(output, now)
+    changed = () if before is None else tuple(differences(before, now))
+    if as_json:
+        emit_json(knowledge_json(now) | ({} if before is None else {"differences": list(changed)}))
+    elif before is None:
+        _show(now)
+    else:
+        _show_changed(changed, before, now)
+    return ExitCode.MISMATCH if changed else ExitCode.AGREE
+
+
+def _learned(engine_name: str) -> EngineKnowledge:
+    with open_engine(engine_name) as engine:
+        reference = reference_for(engine, Expressions.DUCKDB).evaluate
+        checker = Checker(engine=engine, reference=reference, checks=_COMPARED)
+        answers = learn_by(probes(), checker.check_case)
+        return EngineKnowledge(engine=engine.name, version=engine.version, answers=answers)
+
+
+def _write(path: Path, known: EngineKnowledge) -> None:
+    try:
+        path.write_text(knowledge_text(known), encoding="utf-8")
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error.strerror}. Give --output another name.") from error
+    notice(f"written to {path}")
+
+
+def _show(known: EngineKnowledge) -> None:
+    for (group, name), found in sorted(known.answers.items()):
+        if found.answer is not Answer.TAKES:
+            show(f"{found.answer.value:<8} {group}: {printable(name)}   {printable(found.message)}".rstrip())
+    counts = Counter(found.answer for found in known.answers.values())
+    told = ", ".join(f"{answer.value} {counts[answer]}" for answer in Answer if counts[answer])
+    show(f"{known.engine} {known.version}, {len(known.answers)} probes: {told}")
+
+
+def _show_changed(changed: Sequence[str], before: EngineKnowledge, now: EngineKnowledge) -> None:
+    for line in changed:
+        show(printable(line))
+    what = f"{len(changed)} of {len(now.answers)} probes differ" if changed else "nothing differs"
+    show(f"{now.engine} {now.version} against {before.version}: {what}")
