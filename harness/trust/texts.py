@@ -61,10 +61,10 @@ def _own_harm(tree: Tree, tables: frozenset[str], columns: frozenset[str]) -> It
         name = _names(holder.trees("multipart")[0])
         if not is_allowed(name):
             yield f"calls {'.'.join(name)}(), which is not among the allowed functions"
-    elif tree.rule == "column":
-        name = _names(tree)
-        if name[0] in WITHOUT_BRACKETS and name[0] not in columns:
-            yield f"calls {name[0]}, which is not among the allowed functions"
+    elif tree.rule in {"column", "pivot", "unpivoted", "unpivoted_set"}:
+        for name in (one for held in (tree, *tree.trees("multipart", "names")) for one in _names(held)):
+            if name in WITHOUT_BRACKETS and name not in columns:
+                yield f"calls {name}, which is not among the allowed functions"
 
 
 def _table(tree: Tree) -> tuple[str, ...] | None:

@@ -95,6 +95,36 @@ def without_strings_and_comments(sql: str) -> str:
     return code
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM source PIVOT (max(reflect('a', 'b')) FOR v IN (1))",
+        "SELECT * FROM source PIVOT (max(v) FOR v IN (reflect('a', 'b') AS x))",
+        "SELECT * FROM source PIVOT (max(v) FOR (id, session_user) IN ((1, 2)))",
+        "SELECT * FROM source PIVOT (max(v) FOR current_user IN (1))",
+        "SELECT * FROM source UNPIVOT (x FOR n IN (current_user))",
+        "SELECT * FROM source UNPIVOT ((x, y) FOR n IN ((id, current_user)))",
+        "SELECT * FROM source QUALIFY reflect('a', 'b') = 1",
+        "SELECT * FROM source TABLESAMPLE (reflect('a', 'b') ROWS)",
+        "SELECT * FROM text.`/a` TABLESAMPLE (1 ROWS)",
+        "SELECT * FROM text.`/a` PIVOT (max(value) FOR value IN (1))",
+        "SELECT * FROM source JOIN text.`/a` UNPIVOT (x FOR n IN (value))",
+        "SELECT * FROM source QUALIFY (SELECT max(value) FROM text.`/a`) = 1",
+        "SELECT mask(v, lowerChar => reflect('a', 'b')) FROM source",
+        "SELECT listagg(v) WITHIN GROUP (ORDER BY reflect('a', 'b')) FROM source",
+        "SELECT sum(id) OVER (ORDER BY id RANGE reflect('a', 'b') PRECEDING) FROM source",
+        "SELECT stack(1, reflect('a', 'b')) AS (a, b) FROM source",
+        "SELECT * FROM source LATERAL VIEW reflect('a', 'b') AS c",
+    ],
+)
+def test_no_clause_of_a_query_hides_anything(query: str) -> None:
+    """Functions and tables are found wherever a query may have them."""
+    sql = f"MERGE INTO target t USING ({query}) s ON TRUE WHEN MATCHED THEN DELETE"
+    said = refused({**HARMLESS, "sql": sql})
+    assert said is not None
+    assert "calls" in said or "reads text" in said
+
+
 def test_the_list_of_functions_calls_no_code_and_reads_no_file() -> None:
     """The list is what it says, and it has what people write."""
     assert not FUNCTIONS & {"reflect", "java_method", "try_reflect", "input_file_name", "from_avro", "xpath"}
