@@ -1,4 +1,4 @@
-"""Values that no oracle can know, ``uuid()`` and ``rand()``, where a clause stores them.
+"""Values that no oracle can know, ``uuid()`` and ``rand()``, where a clause stores them, or a column of the source.
 
 The reference judges the statement with a stand-in for each call. It does so twice, with two stand-ins. If the answers
 differ in nothing but cells that hold the stand-in, then these are the cells that nobody can know. Before an engine's
@@ -19,7 +19,7 @@ from sqlglot.tokens import TokenType
 from mergecheck.harness.core.merge_text import with_texts_at
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.syntax.statement import parse_statement
+from mergecheck.reference.syntax.statement import Action, Kind, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +52,8 @@ _PASSED_ON = {
     (exp.If, "true"),
     (exp.If, "false"),
 }
+# What a source query may have, so that each of its rows has a value of its own that nothing else depends on.
+_PARTS_OF_A_SOURCE = {"expressions", "from_", "joins", "where", "hint"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,42 @@ def _calls(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
 
 def _num_stored(statement: Statement) -> int:
     """Count the calls whose value is stored as it is, or as a part of a text; no condition depends on these."""
-    values = (assignment.value for clause in statement.clauses for assignment in clause.assignments)
+    values = [assignment.value for clause in statement.clauses for assignment in clause.assignments]
+    values += _inserted_only(statement)
     return sum(_is_stored(call, value) for value in values for call in value.find_all(exp.Uuid, exp.Rand))
+
+
+def _inserted_only(statement: Statement) -> list[exp.Expr]:
+    """Give the values of the source's columns that INSERT clauses store, and that nothing else reads, nor the query.
+
+    A row of the source is inserted once. An UPDATE could store its value in several rows, which then agree.
+    """
+    query = statement.source_query
+    if not isinstance(query, exp.Select) or {name for name, part in query.args.items() if part} - _PARTS_OF_A_SOURCE:
+        return []
+    inserted = [each.value for clause in statement.of(Kind.NOT_MATCHED) for each in clause.assignments]
+    others = [query, statement.on, *(clause.condition for clause in statement.clauses if clause.condition is not None)]
+    updates = [clause for clause in statement.clauses if clause.action is Action.UPDATE]
+    others += [each.value for clause in updates for each in clause.assignments]
+    if any(clause.star for clause in updates):
+        return []
+    return [
+        item.this
+        for item in query.expressions
+        if isinstance(item, exp.Alias) and _is_inserted(item.alias, inserted, others)
+    ]
+
+
+def _is_inserted(column: str, inserted: Sequence[exp.Expr], others: Sequence[exp.Expr]) -> bool:
+    """Tell whether nothing but INSERT clauses read a column, and these as it is or as a part of a text."""
+    read = [(name, value) for value in inserted for name in value.find_all(exp.Column) if _is(name, column)]
+    return all(_is_stored(name, value) for name, value in read) and not any(
+        _is(name, column) for value in others for name in value.find_all(exp.Column)
+    )
+
+
+def _is(name: exp.Column, column: str) -> bool:
+    return any(part.name.lower() == column.lower() for part in name.parts)
 
 
 def _is_stored(call: exp.Expr, value: exp.Expr) -> bool:

@@ -62,9 +62,9 @@ def _own_harm(tree: Tree, tables: frozenset[str], columns: frozenset[str]) -> It
         if not is_allowed(name):
             yield f"calls {'.'.join(name)}(), which is not among the allowed functions"
     elif tree.rule in {"column", "pivot", "unpivoted", "unpivoted_set"}:
-        for name in (one for held in (tree, *tree.trees("multipart", "names")) for one in _names(held)):
-            if name in WITHOUT_BRACKETS and name not in columns:
-                yield f"calls {name}, which is not among the allowed functions"
+        for word in (one for held in (tree, *tree.trees("multipart", "names")) for one in _names(held)):
+            if word in WITHOUT_BRACKETS and word not in columns:
+                yield f"calls {word}, which is not among the allowed functions"
 
 
 def _table(tree: Tree) -> tuple[str, ...] | None:

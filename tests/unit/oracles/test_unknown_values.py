@@ -43,6 +43,10 @@ class Recorded:
 
 
 def case_of(action: str) -> Case:
+    return case_with(HEAD + action)
+
+
+def case_with(sql: str) -> Case:
     return case_from_json(
         {
             "format_version": 1,
@@ -53,7 +57,7 @@ def case_of(action: str) -> Case:
                 "properties": {"delta.enableChangeDataFeed": "true"},
             },
             "source": {"schema": "id INT, v STRING", "rows": [[1, "x"], [2, "y"]]},
-            "sql": HEAD + action,
+            "sql": sql,
         },
         where="test",
     )
@@ -142,6 +146,41 @@ def test_a_random_number_lies_between_its_bounds(value: float, verdict: Verdict)
 )
 def test_what_depends_on_the_value_is_not_judged(action: str) -> None:
     assert isinstance(prepared(action).reference.answer, Unsupported)
+
+
+MERGE_OF_QUERY = "MERGE INTO target t USING ({query}) s ON t.id = s.id {clauses}"
+INSERTED = "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, k) VALUES (s.id, s.u)"
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"), [(UUIDS, Verdict.AGREE), ((UUIDS[0],) * 2, Verdict.MISMATCH), (("x", "y"), Verdict.MISMATCH)]
+)
+def test_a_column_of_the_source_that_is_inserted(values: tuple[str, str], verdict: Verdict) -> None:
+    """A key that the source query makes is inserted once for each of its rows."""
+    case = case_with(MERGE_OF_QUERY.format(query="SELECT id + 10 AS id, uuid() AS u FROM source", clauses=INSERTED))
+    given = prepare(case, reference=evaluate, timer=PhaseTimer())
+    answer = answer_to(given, lambda row: (row[0], values[row[0] - 11], *row[2:]) if row[0] > 10 else row)
+    report = check_prepared(given, Recorded(answer))
+    assert (report.verdict, report.unknown_columns) == (verdict, ("k",))
+
+
+@pytest.mark.parametrize(
+    ("query", "clauses"),
+    [
+        ("SELECT id, uuid() AS u FROM source", "WHEN MATCHED THEN UPDATE SET k = s.u"),
+        ("SELECT id, uuid() AS k FROM source", "WHEN MATCHED THEN UPDATE SET *"),
+        ("SELECT id, uuid() AS u FROM source", "WHEN NOT MATCHED AND s.u > 'a' THEN INSERT (id) VALUES (s.id)"),
+        ("SELECT id, uuid() AS u FROM source", "WHEN NOT MATCHED THEN INSERT (id, k) VALUES (s.id, md5(s.u))"),
+        ("SELECT id, uuid() AS u, u > 'a' AS w FROM source", "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"),
+        ("SELECT DISTINCT id, uuid() AS u FROM source", INSERTED),
+        ("SELECT id, uuid() AS u FROM source ORDER BY 2 LIMIT 1", INSERTED),
+        ("SELECT id, uuid() AS u FROM source WHERE uuid() > 'a'", INSERTED),
+        ("SELECT id, max(uuid()) AS u FROM source GROUP BY id", INSERTED),
+        ("SELECT id, uuid() AS u FROM source UNION ALL SELECT id, v FROM source", INSERTED),
+    ],
+)
+def test_what_depends_on_a_value_of_the_source_is_not_judged(query: str, clauses: str) -> None:
+    assert with_stand_ins(case_with(MERGE_OF_QUERY.format(query=query, clauses=clauses))) is None
 
 
 def test_a_value_that_the_column_cannot_have_fails_whatever_it_is() -> None:
