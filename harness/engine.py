@@ -9,11 +9,13 @@ from mergecheck.reference.evaluation.evaluation import SeveralMatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.outcome import EngineResult, Unsupported
+    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,32 @@ class InterruptibleEngine(Engine, Protocol):
 
     def interrupt(self) -> None:
         """Make ``run`` end soon, with any answer or error. Called from another thread after ``--case-timeout``."""
+
+
+class UnreadableByEngineError(Exception):
+    """An engine cannot read a table; the message says why."""
+
+
+@runtime_checkable
+class LivingEngine(Engine, Protocol):
+    """An engine that can merge into a Delta table that is there already (``mergecheck sequences``)."""
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table; the case's target says what it holds now."""
+        ...
+
+
+@runtime_checkable
+class ReadingEngine(Engine, Protocol):
+    """An engine that can read a Delta table which others have written (``mergecheck sequences``)."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        """Read the rows of a table with these columns.
+
+        Raises:
+            UnreadableByEngineError: the engine cannot.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

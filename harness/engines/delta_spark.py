@@ -8,13 +8,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from pyspark.errors import PySparkException
+
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.clause_order import in_sql_order
 from mergecheck.harness.core.schema_json import schema_from_json
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, observe
-from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, SOURCE_VIEW, draw, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
@@ -38,6 +41,7 @@ from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -120,6 +124,20 @@ class DeltaSparkEngine(SparkEngine):
                 session.conf.set(name, value)
             self._is_set_up = True
         return session
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        """Read a table with these columns.
+
+        Raises:
+            UnreadableByEngineError: Spark cannot.
+            EngineDownError: as for ``run``.
+        """
+        spark = self.session()
+        try:
+            return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
+        except PySparkException as error:
+            require_alive(spark, error)
+            raise UnreadableByEngineError(f"{type(error).__name__}: {error}") from error
 
     def fork(self) -> Self:
         """Return another engine on the same Spark, for another thread; its tables have a database of their own."""

@@ -216,12 +216,16 @@ def _doubts(board: Scoreboard) -> Iterator[Note]:
             name = f"{engine.name} {release.version}"
             for why in release.down:
                 yield Note(tone=Tone.WARN, word="DOWN", text=f"{name} ended before the cases did", lines=(why,))
-            if release.num_judged < FEW_CASES:
-                few = counted(release.num_judged, "case")
-                yield Note(tone=Tone.WARN, word="FEW", text=f"{name}: {few} judged; a share of so few says little")
             number = release.totals[Answer.UNSUPPORTED]
             if number:
                 yield doubt(number, f"cases that are not supported on {name}", by_count(release.unsupported))
+    few = [
+        f"{engine.name} {release.version}: {counted(release.num_judged, 'case')} judged"
+        for engine in board.engines
+        for release in engine.releases
+        if release.num_judged < FEW_CASES
+    ]
+    yield doubt(len(few), f"releases with fewer than {FEW_CASES} judged cases, whose share says little", few)
     cells = [release.cells for engine in board.engines for release in engine.releases]
     never = [name for name, _ in FEATURES if not any(name in one for one in cells)]
     yield doubt(len(never), "features that no case had, or no run counted", never)

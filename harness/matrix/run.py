@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     Evaluate = Callable[[Case], Reference]
 
-_SHRINKING = ShrinkLimits(max_seconds=30.0, max_runs=150)
+SHRINK_SECONDS = 30.0
+_SHRINK_RUNS = 150
 
 
 class Answer(Enum):
@@ -156,6 +157,7 @@ class MatrixRun:
         findings: where minimal cases are kept.
         reference: gives the reference for an engine; engines that take a row with several matches alike share one.
         listener: told how many cases were checked.
+        shrink_seconds: how much time the case of one difference is worth.
     """
 
     def __init__(
@@ -167,6 +169,7 @@ class MatrixRun:
         findings: FindingsDirectory,
         reference: Callable[[Engine], Evaluate],
         listener: Callable[[int, tuple[Column, ...]], None] = lambda _number, _columns: None,
+        shrink_seconds: float = SHRINK_SECONDS,
     ) -> None:
         named = zip(engines, names or map(engine_name, engines), strict=True)
         self._columns = tuple(
@@ -175,6 +178,7 @@ class MatrixRun:
         self._deviations = deviations
         self._findings = findings
         self._listener = listener
+        self._limits = ShrinkLimits(max_seconds=shrink_seconds, max_runs=_SHRINK_RUNS)
         self._differences: dict[tuple[str, str], Difference] = {}
         self._num_cases = 0
 
@@ -273,7 +277,7 @@ class MatrixRun:
             same = set(found.deviations) == set(report.deviations)
             return _unexplained(found) if same else _agreeing(found)
 
-        return shrink(Attempts(_unexplained(report), check=check, limits=_SHRINKING))
+        return shrink(Attempts(_unexplained(report), check=check, limits=self._limits))
 
     def _votes(self, case: Case) -> tuple[Vote, ...]:
         prepared = self._prepared(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -18,8 +19,9 @@ from mergecheck.reference.types.data_types import Field
 from mergecheck.strategies import Feature, Profile, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from mergecheck.harness.engine import Capabilities
     from mergecheck.harness.sequences.steps import Step
     from mergecheck.reference.case.model import Case
 
@@ -42,23 +44,51 @@ _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
 
 
-def sequences(seed: int, *, num_steps: int) -> Iterator[Sequence]:
+def sequences(seed: int, *, num_steps: int, writers: Mapping[str, Capabilities] | None = None) -> Iterator[Sequence]:
     """Yield the endless stream of a seed.
 
     Args:
         seed: every seed has its own stream.
         num_steps: steps of each sequence; the first and the last are merges.
+        writers: engines that take turns, with what they can do. The first two steps are then merges of two of them,
+            and every ordered pair has its turn. Empty if one engine does all merges.
     """
-    profile = Profile().without(*_LEFT_OUT).favouring(Feature.CHANGE_DATA_FEED, percent=75)
-    reference = MergeReference()
-    for index, drawn in enumerate(samples(seed, profile=profile)):
+    abilities = dict(writers or {})
+    pairs = tuple(itertools.permutations(abilities, 2)) or ((),)
+    reference, num_drawn = MergeReference(), 0
+    for index, drawn in enumerate(samples(seed, profile=_profile(tuple(abilities.values())))):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
         batch = batch_of(drawn.case, random, size=num_steps + 1)
         if batch is None:
             continue
         prepared = prepare(drawn.case, reference=reference.evaluate, timer=PhaseTimer())
         if isinstance(prepared.reference.answer, Prediction):
-            yield _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
+            sequence = _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
+            yield _in_turns(sequence, pairs[num_drawn % len(pairs)], tuple(abilities), random)
+            num_drawn += 1
+
+
+def _profile(abilities: tuple[Capabilities, ...]) -> Profile:
+    """Leave out what one of the writers does not take; a change feed only if all write one."""
+    lacking = {name for each in abilities for name in each.features_off}
+    off = {*_LEFT_OUT, *(feature for feature in Feature if feature.value in lacking)}
+    if not all(each.cdf for each in abilities):
+        return Profile().without(*off, Feature.CHANGE_DATA_FEED)
+    return Profile().without(*off).favouring(Feature.CHANGE_DATA_FEED, percent=75)
+
+
+def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...], random: Random) -> Sequence:
+    """Name who does each merge; the first two steps are merges of a pair."""
+    if not pair:
+        return sequence
+    merges = [step for step in sequence.steps if isinstance(step, Merge)]
+    steps = [merges[0], merges[1], *sequence.steps[2:]]
+    named = [*pair, *(random.choice(writers) for _ in steps[2:])]
+    turns = (
+        replace(step, writer=writer) if isinstance(step, Merge) else step
+        for step, writer in zip(steps, named, strict=True)
+    )
+    return replace(sequence, steps=tuple(turns))
 
 
 def _sequence(name: str, cases: tuple[Case, ...], random: Random, *, num_steps: int) -> Sequence:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
 from mergecheck.harness.delta.read import change_rows, newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import Engine, InterruptibleEngine
+from mergecheck.harness.engine import InterruptibleEngine, LivingEngine, ReadingEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.other_writers import UnpredictableStepError, expected, widened, write
 from mergecheck.harness.sequences.steps import Merge
+from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, misread
 from mergecheck.harness.spark.config import table_folder
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import MergeReference
@@ -24,22 +26,16 @@ from mergecheck.reference.case.storage import Statistics
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mergecheck.harness.delta.read import TableState
+    from mergecheck.harness.engine import Engine
     from mergecheck.harness.sequences.steps import Sequence, Step
+    from mergecheck.harness.sequences.turns import Pair
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
-
-
-@runtime_checkable
-class LivingEngine(Engine, Protocol):
-    """An engine that can merge into a table that is there already."""
-
-    def run_on(self, case: Case, table: Path) -> EngineResult:
-        """Run a case on a table; the case's target says what it holds now."""
-        ...
 
 
 class Ending(Enum):
@@ -60,6 +56,8 @@ class SequenceReport:
         report: of the merge that ended it; its case holds the table as it was then. None if it ended otherwise.
         mismatches: the differences.
         reason: why it is unsupported, or what failed.
+        pair: who wrote the table last and who then read or merged it, if that is where they differ.
+        turns: what the writers did.
     """
 
     sequence: Sequence
@@ -68,29 +66,42 @@ class SequenceReport:
     report: CaseReport | None = None
     mismatches: tuple[Mismatch, ...] = ()
     reason: str = ""
+    pair: Pair | None = None
+    turns: Turns = field(default_factory=Turns)
 
 
 class _StopError(Exception):
-    def __init__(self, ending: Ending, *, report: CaseReport | None = None, reason: str = "") -> None:
+    def __init__(
+        self,
+        ending: Ending,
+        *,
+        report: CaseReport | None = None,
+        mismatches: tuple[Mismatch, ...] = (),
+        pair: Pair | None = None,
+        reason: str = "",
+    ) -> None:
         super().__init__(reason)
-        self.ending, self.report, self.reason = ending, report, reason
+        self.ending, self.report, self.reason, self.pair = ending, report, reason, pair
+        self.mismatches = report.mismatches if report is not None else mismatches
 
 
-def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
+def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engine] | None = None) -> SequenceReport:
     """Do the steps one after the other, then hold the whole change feed against what the steps must have written.
 
     Args:
         sequence: what to do.
         engine: does the merges, see ``LivingEngine``; appends, deletes, rewrites and new columns are delta-rs's.
+        writers: the engines that merges name, by their names; those that can read read the table after every step.
 
     Returns:
         The first disagreement, if there is one.
     """
-    if not isinstance(engine, LivingEngine):
-        reason = f"{engine.name} cannot merge into a table that is there already"
+    lacking = [each.name for each in (engine, *(writers or {}).values()) if not isinstance(each, LivingEngine)]
+    if lacking:
+        reason = f"{lacking[0]} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
     with table_folder() as folder:
-        run = _Run(engine=engine, path=folder / "target", target=sequence.target)
+        run = _Run(engine=engine, writers=writers or {}, path=folder / "target", target=sequence.target)
         done = 0
         try:
             run.create()
@@ -103,18 +114,24 @@ def run_sequence(sequence: Sequence, engine: Engine) -> SequenceReport:
                 ending=stop.ending,
                 num_steps=done,
                 report=stop.report,
-                mismatches=stop.report.mismatches if stop.report is not None else (),
+                mismatches=stop.mismatches,
                 reason=stop.reason,
+                pair=stop.pair,
+                turns=run.turns,
             )
     ending = Ending.MISMATCH if mismatches else Ending.AGREES
-    return SequenceReport(sequence=sequence, ending=ending, num_steps=done, mismatches=mismatches)
+    return SequenceReport(sequence=sequence, ending=ending, num_steps=done, mismatches=mismatches, turns=run.turns)
 
 
 class _Run:
     """The table under way, and what its change feed must hold so far."""
 
-    def __init__(self, *, engine: LivingEngine, path: Path, target: Target) -> None:
+    def __init__(self, *, engine: Engine, writers: Mapping[str, Engine], path: Path, target: Target) -> None:
+        self.turns = Turns()
         self._engine = engine
+        self._writers = writers
+        self._last = HARNESS
+        self._is_feed_known = True
         self._path = path
         self._target = target
         self._feed: list[Row] = []
@@ -147,10 +164,11 @@ class _Run:
             raise _StopError(Ending.UNSUPPORTED, reason=reason)
         if state.version > version:
             self._feed += left.changes
+            self._written(DELTA_RS, state)
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
         """Compare the change rows of all versions together; each merge's own were compared when it was made (P-2)."""
-        if not self._target.change_data_feed:
+        if not (self._target.change_data_feed and self._is_feed_known):
             return ()
         state = read_table(self._path)
         schema = change_schema(state.schema)
@@ -163,28 +181,71 @@ class _Run:
         )
 
     def _merge(self, step: Merge) -> None:
+        engine = self._writers[step.writer] if step.writer else self._engine
+        assert isinstance(engine, LivingEngine)  # noqa: S101 - looked at before
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
         version = newest_version(self._path)
-        report = check_case(case, _On(self._engine, self._path), reference=self._reference.evaluate)
-        if report.verdict is Verdict.MISMATCH:
-            raise _StopError(Ending.MISMATCH, report=report)
+        report = check_case(case, _On(engine, self._path), reference=self._reference.evaluate)
         if report.verdict is Verdict.ENGINE_ERROR:
             raise _StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
         if report.verdict is Verdict.UNSUPPORTED:
+            if step.writer:
+                self.turns.skipped[report.reason] += 1
+                return
             raise _StopError(Ending.UNSUPPORTED, reason=report.reason)
+        if report.verdict is Verdict.MISMATCH:
+            if not (step.writer and self._differs_alone(case, engine, report)):
+                raise _StopError(
+                    Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None
+                )
+            self.turns.own[step.writer] += 1
+            self._is_feed_known = False
         state = self._look()
-        answer = report.reference.answer
-        if state.version > version and isinstance(answer, Prediction):
-            self._feed += answer.cdf or ()
+        if state.version > version:
+            answer = report.reference.answer
+            self._feed += (answer.cdf or ()) if isinstance(answer, Prediction) else ()
+            self._written(step.writer, state)
+
+    def _differs_alone(self, case: Case, engine: Engine, report: CaseReport) -> bool:
+        """Tell whether a merge differs so on a table of the harness, too: then no other writer is the cause."""
+        alone = check_case(case, engine, reference=self._reference.evaluate)
+        return _kinds(report.mismatches) <= _kinds(alone.mismatches)
+
+    def _written(self, writer: str, state: TableState) -> None:
+        """Count whose turn it was, and let every reader read what was written."""
+        if not self._writers:
+            return
+        self.turns.pairs[self._last, writer] += 1
+        self._last = writer
+        for name, reader in self._writers.items():
+            if not isinstance(reader, ReadingEngine):
+                continue
+            found = misread(reader, self._path, state.schema, state.rows)
+            self.turns.reads[writer, name] += 1
+            if not found:
+                continue
+            with table_folder() as folder:
+                write_target(self._target, folder / "target")
+                is_its_own = bool(misread(reader, folder / "target", state.schema, state.rows))
+            if not is_its_own:
+                raise _StopError(Ending.MISMATCH, mismatches=found, pair=(writer, name))
+            self.turns.own[f"{name} as reader"] += 1
 
     def _look(self) -> TableState:
         """Read the table: the next step starts from what is really there."""
-        state = read_table(self._path)
+        try:
+            state = read_table(self._path)
+        except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+            raise _StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
         files = tuple(file.rows for file in state.files)
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open
         layout = replace(self._target.layout, statistics=Statistics.ALL)
         self._target = replace(self._target, schema=state.schema, files=files, layout=layout)
         return state
+
+
+def _kinds(mismatches: tuple[Mismatch, ...]) -> set[tuple[Check, str]]:
+    return {(mismatch.check, mismatch.kind) for mismatch in mismatches}
 
 
 class _On:

@@ -23,11 +23,16 @@ _NO_MERGE = "MERGE INTO target t USING source s ON FALSE WHEN MATCHED THEN DELET
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """A MERGE into the table as it is then."""
+    """A MERGE into the table as it is then.
+
+    Attributes:
+        writer: the engine that does it, if several take turns; empty for the only one.
+    """
 
     source: Source
     sql: str
     conf: Mapping[str, str]
+    writer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,11 @@ class Sequence:
     id: str
     target: Target
     steps: tuple[Step, ...]
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """The engines that its merges name, in order, each once."""
+        return tuple(dict.fromkeys(step.writer for step in self.steps if isinstance(step, Merge) and step.writer))
 
     def cases(self) -> Iterator[Case]:
         """Give each merge as a case on the table with all columns that come to it."""
@@ -131,7 +141,8 @@ def _target_json(target: Target) -> dict[str, Any]:
 def _step_json(step: Step, target: Target) -> dict[str, Any]:
     if isinstance(step, Merge):
         written = case_to_json(Case(id="-", target=target, source=step.source, sql=step.sql, conf=step.conf))
-        return {"merge": {key: written[key] for key in ("source", "sql", "conf") if key in written}}
+        by = {"writer": step.writer} if step.writer else {}
+        return {"merge": {key: written[key] for key in ("source", "sql", "conf") if key in written} | by}
     if isinstance(step, Append):
         source = Source(schema=target.schema, rows=step.rows)
         return {"append": case_to_json(Case(id="-", target=target, source=source, sql=_NO_MERGE))["source"]["rows"]}
@@ -152,13 +163,17 @@ def _step(document: Any, target: Target, where: str) -> Step:  # noqa: ANN401 - 
 
 
 def _merge(given: Any, target: Target, where: str) -> Merge:  # noqa: ANN401 - parsed JSON
-    if not isinstance(given, dict) or not {"source", "sql"} <= given.keys() <= {"source", "sql", "conf"}:
-        raise CaseFormatError(f"{where}: a merge has source, sql and perhaps conf")
+    if not isinstance(given, dict) or not {"source", "sql"} <= given.keys() <= {"source", "sql", "conf", "writer"}:
+        raise CaseFormatError(f"{where}: a merge has source, sql and perhaps conf and writer")
+    writer = given.get("writer", "")
+    if not isinstance(writer, str):
+        raise CaseFormatError(f"{where}: writer is the name of an engine")
+    statement = {key: value for key, value in given.items() if key != "writer"}
     case = case_from_json(
-        {"format_version": FORMAT_VERSION, "id": "-", "target": _target_json(target), **given}, where=where
+        {"format_version": FORMAT_VERSION, "id": "-", "target": _target_json(target), **statement}, where=where
     )
     assert case.source is not None  # noqa: S101 - the key is there
-    return Merge(source=case.source, sql=case.sql, conf=case.conf)
+    return Merge(source=case.source, sql=case.sql, conf=case.conf, writer=writer)
 
 
 def _append(given: Any, target: Target, where: str) -> Append:  # noqa: ANN401 - parsed JSON

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.cli.options import (
+    FiniteRange,
     deviation_options,
     findings_option,
     json_option,
@@ -25,7 +26,7 @@ from mergecheck.harness.engines import load_engine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.matrix import matrix_page
-from mergecheck.harness.matrix.run import Answer, MatrixRun
+from mergecheck.harness.matrix.run import SHRINK_SECONDS, Answer, MatrixRun
 from mergecheck.harness.matrix.text import markdown as page
 from mergecheck.harness.matrix.text import matrix_json, rich_table, summary_lines
 from mergecheck.harness.session import reference_for
@@ -56,6 +57,15 @@ _EVERY = 25  # cases between two progress lines
 @max_cases_option
 @max_time_option
 @seed_option
+@click.option(
+    "--shrink-time",
+    "shrink_seconds",
+    type=FiniteRange(0),
+    default=SHRINK_SECONDS,
+    show_default=True,
+    metavar="S",
+    help="Seconds that the case of each difference is made smaller for.",
+)
 @findings_option("Where the minimal case of each difference is saved.")
 @markdown_option
 @html_option
@@ -68,6 +78,7 @@ def matrix(
     max_cases: int | None,
     max_seconds: float | None,
     seed: int | None,
+    shrink_seconds: float,
     findings_directory: Path,
     markdown: Path | None,
     html_file: Path | None,
@@ -94,6 +105,7 @@ def matrix(
             findings=FindingsDirectory(findings_directory),
             reference=lambda engine: reference_for(engine, Expressions.DUCKDB).evaluate,
             listener=_progress,
+            shrink_seconds=shrink_seconds,
         ).run(_stream(seed, off), seed=seed, features_off=off, max_cases=max_cases, max_seconds=max_seconds)
     finally:
         for engine in engines:

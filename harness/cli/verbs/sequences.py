@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections import Counter
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
+from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.json import mismatches_json
@@ -19,14 +21,14 @@ from mergecheck.harness.report.render import printable
 from mergecheck.harness.sequences.draw import sequences as drawn
 from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
+from mergecheck.harness.sequences.turns import Turns
 from mergecheck.harness.session import open_engine
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.text_file import read_text
 from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from mergecheck.harness.engine import Engine
     from mergecheck.harness.sequences.run import SequenceReport
     from mergecheck.harness.sequences.steps import Sequence
 
@@ -38,6 +40,13 @@ MAX_LINES = 12
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE]...")
 @engine_option
+@click.option(
+    "--writer",
+    "writer_names",
+    multiple=True,
+    metavar="NAME",
+    help="An engine that takes turns with others at the merges; repeat it for each. --engine is then left out.",
+)
 @click.option(
     "--max-sequences",
     type=click.IntRange(min=1),
@@ -66,6 +75,7 @@ def sequences(
     *,
     paths: tuple[Path, ...],
     engine_name: str,
+    writer_names: tuple[str, ...],
     max_sequences: int,
     steps: int,
     seed: int | None,
@@ -75,22 +85,35 @@ def sequences(
 ) -> int:
     """Check sequences of merges, appends, deletes, file rewrites and new columns on one table.
 
-    FILE is a saved sequence. Without FILE, random sequences are drawn.
+    FILE is a saved sequence. Without FILE, random sequences are drawn. With several writers, every ordered pair of
+    them has its turn, and all that can read the table read it after every step.
     """
+    if len(writer_names) == 1 or len(set(writer_names)) < len(writer_names):
+        raise click.UsageError("give --writer at least twice, each with another engine")
+    if paths and writer_names:
+        raise click.UsageError("a saved sequence names its writers: give either FILE or --writer")
     if seed is None:
         seed = secrets.randbelow(2**31)
-    given = _read(paths, trust=trust) if paths else itertools.islice(_drawn(seed, steps), max_sequences)
+    saved = _read(paths, trust=trust)
+    names = writer_names or tuple(dict.fromkeys(name for sequence in saved for name in sequence.writers))
     reports: list[SequenceReport] = []
-    with open_engine(engine_name) as engine:
+    with contextlib.ExitStack() as stack:
+        # start all before the first sequence: engines on Spark share one session with all jars
+        engines = [stack.enter_context(open_engine(name)) for name in names or (engine_name,)]
+        writers = dict(zip(names, engines, strict=True)) if names else {}
+        _require_living(engines)
+        able = {name: engine.capabilities for name, engine in writers.items()}
+        given = saved or itertools.islice(drawn(seed, num_steps=steps, writers=able), max_sequences)
         for sequence in given:
-            report = run_sequence(sequence, engine)
+            report = run_sequence(sequence, engines[0], writers)
             reports.append(report)
             if report.mismatches and not paths:
                 notice(f"saved to {_save(sequence, findings_directory)}")
+    who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     if as_json:
-        emit_json(_json(reports, engine_name=engine_name, seed=None if paths else seed))
+        emit_json(_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
     else:
-        _show(reports, seed=None if paths else seed, steps=steps, engine_name=engine_name)
+        _show(reports, seed=None if paths else seed, steps=steps, who=who)
     return _exit_code(reports)
 
 
@@ -107,8 +130,11 @@ def _read(paths: tuple[Path, ...], *, trust: bool) -> list[Sequence]:
     return found
 
 
-def _drawn(seed: int, steps: int) -> Iterator[Sequence]:
-    return drawn(seed, num_steps=steps)
+def _require_living(engines: list[Engine]) -> None:
+    """Refuse writers that cannot merge into a table of others; a single engine says so sequence by sequence."""
+    lacking = [engine.name for engine in engines if not isinstance(engine, LivingEngine)]
+    if lacking and len(engines) > 1:
+        raise UserInputError(f"{lacking[0]} cannot merge into a table that others have written: leave it out")
 
 
 def _save(sequence: Sequence, folder: Path) -> Path:
@@ -122,7 +148,7 @@ def _save(sequence: Sequence, folder: Path) -> Path:
     return path
 
 
-def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, engine_name: str) -> None:
+def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, who: str) -> None:
     for report in reports:
         if report.mismatches or report.report is not None:
             show("\n".join(_lines(report)) + "\n")
@@ -132,26 +158,55 @@ def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, engine
     show("steps: " + ", ".join(f"{name} {count}" for name, count in done.most_common()))
     for reason, count in Counter(report.reason for report in reports if report.reason).most_common():
         show(f"  {count:>4}  {reason}")
+    _show_turns(_turns(reports))
     if seed is not None:
         show(
-            f"seed {seed}  same sequences again: mergecheck sequences --engine {engine_name} --seed {seed} "
+            f"seed {seed}  same sequences again: mergecheck sequences{who} --seed {seed} "
             f"--steps {steps} --max-sequences {len(reports)}"
         )
+
+
+def _turns(reports: list[SequenceReport]) -> Turns:
+    turns = Turns()
+    for report in reports:
+        turns.add(report.turns)
+    return turns
+
+
+def _show_turns(turns: Turns) -> None:
+    """Say how often each ordered pair of writers had its turn, and who read what; nothing of a single engine."""
+    for title, pairs in (("written after", turns.pairs), ("read by", turns.reads)):
+        told = [f"{first} -> {second} {count}" for (first, second), count in sorted(pairs.items())]
+        show_wrapped([f"{title}: {', '.join(told)}"] if told else [])
+    for what, count in turns.own.most_common():
+        show(f"  {count:>4}  {what}: differs on a fresh table, too")
+    for reason, count in turns.skipped.most_common():
+        show(f"  {count:>4}  skipped: {printable(reason)}")
 
 
 def _lines(report: SequenceReport) -> list[str]:
     kinds = [type(step).__name__.lower() for step in report.sequence.steps]
     done = ", ".join(kinds[: report.num_steps])
     lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
+    if report.pair is not None:
+        lines.append(f"  written by {report.pair[0]}, then {report.pair[1]}")
     if report.report is not None:
         lines.append(f"  {printable(report.report.case.sql)}")
     found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
     return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
 
 
-def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) -> dict[str, Any]:
+def _json(
+    reports: list[SequenceReport], *, engine_name: str, writers: tuple[str, ...], seed: int | None
+) -> dict[str, Any]:
+    turns = _turns(reports)
     return {
-        "engine": engine_name,
+        "engine": None if writers else engine_name,
+        "writers": list(writers),
+        "pairs": [[*pair, count] for pair, count in sorted(turns.pairs.items())],
+        "reads": [[*pair, count] for pair, count in sorted(turns.reads.items())],
+        "own": dict(turns.own),
+        "skipped": dict(turns.skipped),
         "seed": seed,
         "counts": dict(Counter(report.ending.value for report in reports)),
         "sequences": [
@@ -160,6 +215,7 @@ def _json(reports: list[SequenceReport], *, engine_name: str, seed: int | None) 
                 "ending": report.ending.value,
                 "steps": report.num_steps,
                 "reason": report.reason,
+                "pair": None if report.pair is None else list(report.pair),
                 "mismatches": mismatches_json(report.mismatches),
             }
             for report in reports

@@ -24,6 +24,7 @@ from mergecheck.harness.engines.delta_rs.outcome import COMMIT_INFO, COMPARED_ME
 from mergecheck.harness.engines.delta_rs.releases import features_off, knows_string_view, requirements
 from mergecheck.harness.engines.delta_rs.statement import PREFIX, merge_calls
 from mergecheck.harness.engines.delta_rs.types import UnsayableError
+from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.errors import UserInputError
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.engines.delta_rs.statement import MergeCalls
-    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
 
 UNREADABLE_FEED = "MERGECHECK_UNREADABLE_FEED"
 """Error class of a merge whose change feed the library's own reader cannot read."""
@@ -124,17 +126,40 @@ class DeltaRsEngine:
         Raises:
             EngineDownError: when the child cannot be started.
         """
-        calls = self._translate(case)
-        if isinstance(calls, Unsupported):
-            return calls
         with scratch_directory() as directory:
+            if (refusal := self.unsupported_reason(case)) is not None:
+                return refusal
             try:
                 write_target(case.target, directory / "target")
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
+            return self.run_on(case, directory / "target")
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        calls = self._translate(case)
+        if isinstance(calls, Unsupported):
+            return calls
+        with scratch_directory() as directory:
             string_view = knows_string_view(self.version)
             _write_source(case, calls, directory / "source.arrow", string_view=string_view)
-            return self._merge(case, calls, directory)
+            return self._merge(case, calls, table, directory)
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        """Read a table with these columns.
+
+        Raises:
+            UnreadableByEngineError: it is not readable for the library.
+            EngineDownError: as for ``run``.
+        """
+        with scratch_directory() as directory:
+            out = directory / "rows.arrow"
+            answer = self._worker.answer({"do": "rows", "path": str(table), "out": str(out)}, timeout=_TIMEOUT)
+            return arrow_rows(answer, out, schema)
 
     def close(self) -> None:
         """End the child."""
@@ -167,8 +192,8 @@ class DeltaRsEngine:
             return "several clauses of a kind"  # the first releases keep the last call of each kind only
         return None
 
-    def _merge(self, case: Case, calls: MergeCalls, directory: Path) -> EngineResult:
-        path = directory / "target"
+    def _merge(self, case: Case, calls: MergeCalls, path: Path, directory: Path) -> EngineResult:
+        since = newest_version(path)
         request = {
             "do": "merge",
             "path": str(path),
@@ -182,7 +207,7 @@ class DeltaRsEngine:
         }
         answer = self._worker.answer(request, timeout=_TIMEOUT)
         if isinstance(answer, Rejection):
-            return replace(answer, unchanged=is_unchanged(case.target, path))
+            return replace(answer, unchanged=is_unchanged(case.target, path, since=since))
         if "lacks" in answer:
             return Unsupported(answer["lacks"])
         if "error" in answer:
@@ -192,9 +217,9 @@ class DeltaRsEngine:
             return Rejection(
                 error_class=error_class(error["class"], error["message"]),
                 message=f"{error['class']}: {error['message']}",
-                unchanged=is_unchanged(case.target, path),
+                unchanged=is_unchanged(case.target, path, since=since),
             )
-        outcome = observed(path, answer["metrics"])
+        outcome = observed(path, answer["metrics"], since=since)
         if isinstance(outcome, TableOutcome) and outcome.committed and outcome.cdf is not None:
             return self._with_feed(outcome, path, directory / "changes.arrow")
         return outcome

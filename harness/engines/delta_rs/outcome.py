@@ -52,22 +52,27 @@ COMMIT_INFO = frozenset(
 """What it says of a commit as Delta does. ON is an entry ``mergePredicate``; flags and a transaction id are absent."""
 
 
-def observed(path: Path, metrics: Mapping[str, int]) -> TableOutcome | Rejection:
+def observed(path: Path, metrics: Mapping[str, int], *, since: int = 0) -> TableOutcome | Rejection:
     """Report what the table says after a merge that claims success, or that it cannot be read.
 
     A merge that changes no row may make a version or not (R-732 is Delta's own choice), so that none was made is not
     reported: if one was needed, the rows tell.
+
+    Args:
+        path: the table.
+        metrics: what the library reports.
+        since: the table's version before the merge.
     """
     try:
-        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS})
+        return _read(path, {METRICS[name]: number for name, number in metrics.items() if name in METRICS}, since)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         message = f"the merge succeeded, but its table cannot be read: {type(error).__name__}: {error}"
         return Rejection(error_class=UNREADABLE_TABLE, message=message, unchanged=False)
 
 
-def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
+def _read(path: Path, metrics: Mapping[str, int], since: int) -> TableOutcome:
     state = read_table(path)
-    committed = state.version > 0
+    committed = state.version > since
     actions = read_actions(path, state.version) if committed else ()
     added = {action["add"]["path"] for action in actions if "add" in action}
     written = [file for file in state.files if file.add["path"] in added]
@@ -85,7 +90,7 @@ def _read(path: Path, metrics: Mapping[str, int]) -> TableOutcome:
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
         file_faults=faults_of_files(path, state, written) if committed else (),
-        record=commit_record(path, since=0),
+        record=commit_record(path, since=since),
     )
 
 

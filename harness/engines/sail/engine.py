@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Self
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
+from mergecheck.harness.delta.read import newest_version
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.evolution_clause import with_evolution_clause
+from mergecheck.harness.engines.read_rows import arrow_rows
 from mergecheck.harness.engines.sail.settings import (
     COMPARED_METRICS,
     FEATURES_OFF,
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engine import Engine
-    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.case.model import Case, Row
     from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
 
 RELEASE = "0.7.2"
 """The release that runs if none is named."""
@@ -100,27 +103,56 @@ class SailEngine:
             return refusal
         target = replace(case.target, properties={**case.target.properties, **_NO_FEED})
         with scratch_directory() as directory:
-            path, source = directory / "target", directory / "source"
             try:
-                write_target(target, path)
-                if case.source is not None:
-                    write_source(case.source, source)
+                write_target(target, directory / "target")
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
-            request = {
-                "do": "merge",
-                "target": str(path),
-                "source": None if case.source is None else str(source),
-                "conf": passed_on(case),
-                "sql": with_evolution_clause(case),
-            }
-            answer = self._worker.answer(request, timeout=_TIMEOUT)
-            if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
-                answer = Rejection(error_class=raised["class"], message=raised["message"])
-            if isinstance(answer, Rejection):
-                return replace(answer, unchanged=is_unchanged(target, path))
-            seen = observe(path, metrics={}, taken=None, conf={})
-            return _without_what_is_sails_own(seen) if isinstance(seen, TableOutcome) else seen
+            return self._merge(replace(case, target=target), directory / "target", directory)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        """Run a case on a table that is there, and stays; the case's target says what it holds now.
+
+        Raises:
+            EngineDownError: as for ``run``.
+        """
+        if (refusal := self.unsupported_reason(case)) is not None:
+            return refusal
+        with scratch_directory() as directory:
+            return self._merge(case, table, directory)
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        """Read a table with these columns.
+
+        Raises:
+            UnreadableByEngineError: it is not readable for Sail.
+            EngineDownError: as for ``run``.
+        """
+        with scratch_directory() as directory:
+            out = directory / "rows.arrow"
+            request = {"do": "rows", "target": str(table), "source": None, "out": str(out)}
+            return arrow_rows(self._worker.answer(request, timeout=_TIMEOUT), out, schema)
+
+    def _merge(self, case: Case, path: Path, directory: Path) -> EngineResult:
+        source, since = directory / "source", newest_version(path)
+        try:
+            if case.source is not None:
+                write_source(case.source, source)
+        except UnwritableTableError as error:
+            return Unsupported(f"table: {error}")
+        request = {
+            "do": "merge",
+            "target": str(path),
+            "source": None if case.source is None else str(source),
+            "conf": passed_on(case),
+            "sql": with_evolution_clause(case),
+        }
+        answer = self._worker.answer(request, timeout=_TIMEOUT)
+        if isinstance(answer, dict) and (raised := answer.get("error")) is not None:
+            answer = Rejection(error_class=raised["class"], message=raised["message"])
+        if isinstance(answer, Rejection):
+            return replace(answer, unchanged=is_unchanged(case.target, path, since=since))
+        seen = observe(path, metrics={}, taken=None, conf={}, since=since)
+        return _without_what_is_sails_own(seen) if isinstance(seen, TableOutcome) else seen
 
     def close(self) -> None:
         """End the child."""

@@ -3,6 +3,7 @@
 It runs in an environment that holds ``pysail`` and ``pyspark-client`` only, so it imports nothing of this project. One
 JSON document per line each way. ``{"do": "version"}`` asks for Sail's version. ``{"do": "merge", ...}`` makes the Delta
 tables at ``target`` and ``source`` (which may be null) known by these names, sets ``conf``, and executes ``sql``.
+``{"do": "rows", ...}`` writes the rows of the table at ``target`` to the Arrow file ``out``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
         else:
             if server is None:
                 server, spark = _started()  # the server stops as soon as nobody holds it
-            answer = _merge(spark, request)
+            answer = (_rows if request["do"] == "rows" else _merge)(spark, request)
         out.write(json.dumps(answer) + "\n")
         out.flush()
 
@@ -68,6 +69,21 @@ def _merge(spark: Any, request: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN4
     except BaseException as error:  # noqa: BLE001 - whatever the engine raises is its answer
         return {"error": {"class": type(error).__name__, "message": str(error)}}
     return {"row": rows[0] if rows else None}
+
+
+def _rows(spark: Any, request: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - the same
+    import pyarrow as pa  # noqa: PLC0415 - the same
+
+    try:
+        with _tables(spark, request):
+            read = spark.sql("SELECT * FROM target").toArrow()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the engine raises is its answer
+        return {"error": {"class": type(error).__name__, "message": str(error)}}
+    with pa.OSFile(request["out"], "wb") as file, pa.ipc.new_stream(file, read.schema) as writer:
+        writer.write_table(read)
+    return {"rows": read.num_rows}
 
 
 @contextlib.contextmanager

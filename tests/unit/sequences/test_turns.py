@@ -1,0 +1,165 @@
+"""Writers in turn: every ordered pair is drawn, and what one writes and another misreads names the pair."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from deltalake import write_deltalake
+
+from mergecheck.harness.delta.read import newest_version, read_table
+from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
+from mergecheck.harness.sequences.draw import sequences
+from mergecheck.harness.sequences.run import Ending, run_sequence
+from mergecheck.harness.sequences.steps import Append, Merge, Sequence, dump_sequence, parse_sequence
+from mergecheck.reference import evaluate
+from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.reference.case.model import Source, Target
+from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.engine import Engine
+    from mergecheck.reference.case.model import Case, Row
+    from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
+
+SCHEMA = parse_schema("id INT, v STRING")
+UPSERT = (
+    "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+class Right:
+    """Merges as the reference says, by writing the table anew, and reads what is there."""
+
+    version = "1"
+    capabilities = Capabilities(metrics=False, cdf=False)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(self, case: Case) -> EngineResult:
+        answer = evaluate(case).answer
+        assert isinstance(answer, Prediction)
+        return Outcome(schema=answer.schema, rows=answer.rows)
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:
+        found = self.run(case)
+        if isinstance(found, Outcome):
+            write_deltalake(table, rows_to_table(found.rows, found.schema), mode="overwrite")
+        return found
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
+        return read_table(table).rows
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class MisreadsLaterVersions(Right):
+    """Misses a row of every table that was written more than once."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        rows = super().rows_of(table, schema)
+        return rows[1:] if newest_version(table) > 1 else rows
+
+
+class CannotRead(Right):
+    """Reads nothing at all."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
+        raise UnreadableByEngineError("no reader")
+
+
+class LosesARow(Right):
+    """Loses a row in every merge, wherever the table comes from."""
+
+    def run(self, case: Case) -> EngineResult:
+        found = super().run(case)
+        return Outcome(schema=found.schema, rows=found.rows[1:]) if isinstance(found, Outcome) else found
+
+
+class MergesItsOwnTablesOnly(Right):
+    """Loses a row of tables that others have written."""
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:  # noqa: ARG002 - the protocol's signature
+        found = self.run(case)
+        return Outcome(schema=found.schema, rows=found.rows[1:]) if isinstance(found, Outcome) else found
+
+
+class TakesNothing(Right):
+    """Takes no merge."""
+
+    def run(self, case: Case) -> EngineResult:  # noqa: ARG002 - the protocol's signature
+        return Unsupported("anything")
+
+
+def sequence_of(*writers: str) -> Sequence:
+    steps = [
+        Merge(source=Source(schema=SCHEMA, rows=((number, writer),)), sql=UPSERT, conf={}, writer=writer)
+        for number, writer in enumerate(writers)
+    ]
+    return Sequence(id="turns", target=Target(schema=SCHEMA, files=(((0, "a"), (7, None)),)), steps=tuple(steps))
+
+
+def run(sequence: Sequence, *writers: Engine) -> Any:
+    return run_sequence(sequence, writers[0], {writer.name: writer for writer in writers})
+
+
+def test_pairs_and_reads_are_counted() -> None:
+    report = run(sequence_of("one", "two", "one"), Right("one"), Right("two"))
+    assert (report.ending, report.num_steps) == (Ending.AGREES, 3)
+    assert report.turns.pairs == {("the harness", "one"): 1, ("one", "two"): 1, ("two", "one"): 1}
+    assert report.turns.reads == {("one", "one"): 2, ("one", "two"): 2, ("two", "one"): 1, ("two", "two"): 1}
+
+
+def test_other_steps_count_for_delta_rs() -> None:
+    plain = sequence_of("one", "two")
+    steps = (plain.steps[0], Append(((9, "more"),)), plain.steps[1])
+    report = run(Sequence(id="turns", target=plain.target, steps=steps), Right("one"), Right("two"))
+    assert report.ending is Ending.AGREES
+    assert report.turns.pairs == {("the harness", "one"): 1, ("one", "delta-rs"): 1, ("delta-rs", "two"): 1}
+
+
+def test_a_misreading_names_the_pair() -> None:
+    report = run(sequence_of("one", "two", "one"), Right("one"), MisreadsLaterVersions("two"))
+    assert (report.ending, report.pair, report.num_steps) == (Ending.MISMATCH, ("two", "two"), 2)
+    assert report.mismatches[0].kind == "missing_rows"
+
+
+def test_a_merge_that_misreads_names_the_pair() -> None:
+    report = run(sequence_of("one", "two"), Right("one"), MergesItsOwnTablesOnly("two"))
+    assert (report.ending, report.pair, report.num_steps) == (Ending.MISMATCH, ("one", "two"), 2)
+
+
+def test_a_difference_on_any_table_is_no_matter_of_the_pair() -> None:
+    report = run(sequence_of("one", "two", "one"), Right("one"), LosesARow("two"))
+    assert (report.ending, report.num_steps) == (Ending.AGREES, 3)
+    assert report.turns.own == {"two": 1}
+
+
+def test_a_reader_that_reads_nothing_is_no_matter_of_the_pair() -> None:
+    report = run(sequence_of("one", "two"), Right("one"), CannotRead("two"))
+    assert report.ending is Ending.AGREES
+    assert report.turns.own == {"two as reader": 2}
+
+
+def test_a_merge_that_its_writer_does_not_take_is_skipped() -> None:
+    report = run(sequence_of("one", "two", "one"), Right("one"), TakesNothing("two"))
+    assert report.ending is Ending.AGREES
+    assert sum(report.turns.skipped.values()) == 1
+    assert ("one", "one") in report.turns.pairs
+
+
+def test_every_ordered_pair_is_drawn() -> None:
+    """In the first two steps of as many sequences as there are pairs; files give them back."""
+    writers = {name: Capabilities(cdf=name != "c") for name in "abc"}
+    drawn = list(itertools.islice(sequences(1, num_steps=3, writers=writers), 6))
+    first = [tuple(step.writer for step in one.steps[:2] if isinstance(step, Merge)) for one in drawn]
+    assert sorted(first) == sorted(itertools.permutations("abc", 2))
+    assert not any(one.target.change_data_feed for one in drawn)
+    for one in drawn:
+        assert repr(parse_sequence(dump_sequence(one), name="test")) == repr(one)
