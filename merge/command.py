@@ -44,7 +44,7 @@ from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
-from mergecheck.merge.table.commit.new_schema import check_new_schema, with_column_ids
+from mergecheck.merge.table.commit.new_schema import check_new_schema, with_new_metadata
 from mergecheck.merge.table.log.column_mapping import MappingMode
 from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
@@ -166,7 +166,12 @@ class _Command:
         merge = self._resolve(snapshot)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
-        check_new_schema(snapshot, merge.final_schema, drops_null_columns=self.conf.drop_null_columns)
+        check_new_schema(
+            snapshot,
+            merge.final_schema,
+            drops_null_columns=self.conf.drop_null_columns,
+            case_sensitive=self.conf.case_sensitive,
+        )
         writer = TableWriter(
             snapshot=snapshot,
             schema=merge.final_schema,
@@ -199,8 +204,9 @@ class _Command:
             conf=self.conf,
             types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
             any_names=snapshot.mapping is not MappingMode.NONE,
+            widens=snapshot.widens_types,
         )
-        return replace(merge, final_schema=with_column_ids(snapshot, merge.final_schema))
+        return replace(merge, final_schema=with_new_metadata(snapshot, merge.final_schema))
 
     def _is_replay(self, snapshot: Snapshot) -> bool:
         """Tell whether the application has committed this transaction before (R-715)."""

@@ -64,6 +64,14 @@ class StoreAssignmentPolicy(Enum):
     STRICT = "STRICT"
 
 
+class AutomaticWidening(Enum):
+    """``typeWidening.allowAutomaticWidening``: which types schema evolution widens by itself (R-237)."""
+
+    ALWAYS = "always"
+    SAME_FAMILY_TYPE = "same_family_type"
+    NEVER = "never"
+
+
 def _flag(given: str) -> bool:
     return {"true": True, "false": False}[given.strip().lower()]
 
@@ -74,6 +82,10 @@ def _materialize_source(given: str) -> MaterializeSource:
 
 def _store_assignment_policy(given: str) -> StoreAssignmentPolicy:
     return StoreAssignmentPolicy(given.strip().upper())
+
+
+def _automatic_widening(given: str) -> AutomaticWidening:
+    return AutomaticWidening(given.strip().lower())
 
 
 def _bytes(given: str) -> int:
@@ -107,6 +119,7 @@ class MergeConf:
         resolve_merge_update_structs_by_name: structs are matched by field name, not by position (R-242).
         fix_case_sensitive_duplicate_columns: see R-225.
         drop_null_columns: no VOID column may be in the final schema (R-144).
+        allow_automatic_widening: obeyed in tables with type widening switched on.
         optimize_write: None if the session does not say, so that the table property decides (R-425).
         user_metadata: a text for the commit, which the history shows (R-714).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
@@ -145,6 +158,13 @@ class MergeConf:
     stats_collect: bool = _setting(_DELTA + "stats.collect", default=True)
     num_records_validation_enabled: bool = _setting(_DELTA + "numRecordsValidation.enabled", default=True)
     casting_follows_ansi_flag: bool = _setting(_DELTA + "updateAndMergeCastingFollowsAnsiEnabledFlag", default=False)
+    allow_automatic_widening: AutomaticWidening = _setting(  # noqa: RUF009 - a field
+        _DELTA + "typeWidening.allowAutomaticWidening",
+        AutomaticWidening.ALWAYS,
+        _automatic_widening,
+        allowed="always, same_family_type or never",
+        error=_NO_OPTION,
+    )
     user_metadata: str | None = _setting(USER_METADATA, None, str)
     txn_app_id: str | None = _setting(_TXN_APP_ID, None, str)
     txn_version: int | None = _setting(_TXN_VERSION, None, int, allowed="an integer")

@@ -11,6 +11,7 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
+from mergecheck.reference.analysis.dependents import Dependents
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
@@ -25,6 +26,7 @@ from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsup
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
+from mergecheck.reference.types.data_types import FLOAT
 from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.asked.evaluator import Evaluator
-    from mergecheck.reference.case.model import Case
+    from mergecheck.reference.case.model import Case, Target
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
@@ -160,6 +162,7 @@ class _Run:
         if is_replay(self.case, resolved.settings):
             return unchanged_table(self.case.target), None
         _check_reserved_names(resolved.merge.final_schema, self.case)
+        _check_partitions(resolved.merge.final_schema, self.case.target)
         self.evaluation = Evaluation(
             connection=self.connection,
             target=self.case.target,
@@ -223,6 +226,13 @@ def _check_reserved_names(schema: Schema, case: Case) -> None:
         raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
 
 
+def _check_partitions(schema: Schema, target: Target) -> None:
+    """Give up if the text of a partition value means another number once its column is DOUBLE (R-716)."""
+    for before, after in zip(target.schema.columns, schema.columns, strict=False):
+        if before.name in target.partition_by and before.type == FLOAT != after.type:
+            raise UnsupportedByReferenceError("a partition column of type FLOAT that is widened")
+
+
 def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:
     return Rejection(
         error_class=rejected.error_class,
@@ -230,6 +240,12 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
         unchanged=True,
         other_classes=rejected.other_classes | also,
     )
+
+
+def _dependents(target: Target) -> Dependents:
+    checks = tuple(text for name, text in target.properties.items() if name.lower().startswith("delta.constraints."))
+    generated = tuple(column.generated for column in target.schema.columns if column.generated is not None)
+    return Dependents(constraints=checks, generated=generated)
 
 
 def _resolver(
@@ -260,6 +276,8 @@ def _resolver(
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
             any_names=settings.maps_columns,
+            widening=settings.widening,
+            dependents=_dependents(case.target),
             asks=asker.evaluator is not None,
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),

@@ -134,11 +134,12 @@ class Feature(Enum):
     NAMED_TABLE_FEATURES = "named-table-features", 15
     COLUMN_MAPPING = "column-mapping", 45
     DELETION_VECTORS = "deletion-vectors", 50
+    TYPE_WIDENING = "type-widening", 40
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
-    *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS),
+    *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING),
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

@@ -132,7 +132,7 @@ def _struct_to_json(fields: tuple[Field, ...]) -> dict[str, Any]:
     return {
         "type": "struct",
         "fields": [
-            {"name": f.name, "type": _type_to_json(f.type), "nullable": f.nullable, "metadata": _metadata(f)}
+            {"name": f.name, "type": type_to_json(f.type), "nullable": f.nullable, "metadata": _metadata(f)}
             for f in fields
         ],
     }
@@ -143,18 +143,23 @@ def _metadata(field: Field) -> dict[str, str]:
     return {key: text for key, text in texts.items() if text is not None}
 
 
-def _type_to_json(data_type: DataType) -> str | dict[str, Any]:
+def type_to_json(data_type: DataType) -> str | dict[str, Any]:
+    """Spell a type as Delta's log does.
+
+    Raises:
+        ValueError: for a type that a table cannot store.
+    """
     if isinstance(data_type, DecimalType):
         return f"decimal({data_type.precision},{data_type.scale})"
     if isinstance(data_type, StructType):
         return _struct_to_json(data_type.fields)
     if isinstance(data_type, ArrayType):
-        return {"type": "array", "elementType": _type_to_json(data_type.element), "containsNull": True}
+        return {"type": "array", "elementType": type_to_json(data_type.element), "containsNull": True}
     if isinstance(data_type, MapType):
         return {
             "type": "map",
-            "keyType": _type_to_json(data_type.key),
-            "valueType": _type_to_json(data_type.value),
+            "keyType": type_to_json(data_type.key),
+            "valueType": type_to_json(data_type.value),
             "valueContainsNull": True,
         }
     if data_type not in _WORD_OF_ATOMIC:

@@ -11,8 +11,19 @@ import pyarrow.parquet as pq
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.delta.partition_values import parse
-from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.types.data_types import ArrayType, Field, MapType, Schema, StructType
+from mergecheck.reference.case.arrow import arrow_type, table_to_rows
+from mergecheck.reference.types.data_types import (
+    DATE,
+    FLOAT,
+    INTEGER_BITS,
+    ArrayType,
+    DecimalType,
+    Field,
+    MapType,
+    Schema,
+    StructType,
+)
+from mergecheck.reference.types.widening import is_widening
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +66,7 @@ def file_rows(path: Path, file: dict[str, Any], *, schema: Schema, partition_by:
 
 
 def _as_stored(column: Field, found: pa.DataType) -> Field:
-    """Give a column the struct fields that the file has, at every depth; all else is the table's."""
+    """Give a column the struct fields, and of widened types the earlier ones, that the file has, at every depth."""
     return Field(column.name, _stored_type(column.type, found))
 
 
@@ -67,4 +78,12 @@ def _stored_type(wanted: DataType, found: pa.DataType) -> DataType:
         return ArrayType(_stored_type(wanted.element, found.value_type))
     if isinstance(wanted, MapType) and pa.types.is_map(found):
         return MapType(_stored_type(wanted.key, found.key_type), _stored_type(wanted.value, found.item_type))
-    return wanted
+    earlier = _type_of(found)  # R-716: files of before a column was widened keep its earlier type
+    return wanted if earlier is None or not is_widening(earlier, wanted) else earlier
+
+
+def _type_of(found: pa.DataType) -> DataType | None:
+    """Name the type that a file has for a number or a date; None for all others."""
+    if pa.types.is_decimal(found):
+        return DecimalType(found.precision, found.scale)
+    return next((own for own in (*INTEGER_BITS, FLOAT, DATE) if arrow_type(own) == found), None)

@@ -27,6 +27,7 @@ from mergecheck.harness.delta.tables.column_names import (
 from mergecheck.harness.delta.tables.domains import domain_actions
 from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
 from mergecheck.harness.delta.tables.vectors import write_vectors
+from mergecheck.harness.delta.tables.widened_columns import earlier_rows, with_type_changes
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.layout import counts_rows, has_vector, partition_indexes, physical_files
 from mergecheck.reference.case.model import FEATURE_PREFIX, Target
@@ -68,6 +69,7 @@ def write_target(target: Target, path: Path, *, described: bool = True) -> None:
             partition columns.
     """
     schema_json = _checked_schema(target, comment=_COMMENT if described else None)
+    schema_json = with_type_changes(schema_json, target.schema, target.layout.widened_columns)
     mapped = {}
     if maps_columns(target.properties):
         renamed = target.layout.column_names is ColumnNames.OF_OTHERS
@@ -169,7 +171,9 @@ def _with_stored_names(target: Target, schema_json: str) -> Target:
     partition_by, added, clusters = (
         stored_names(names, schema, stored) for names in (target.partition_by, layout.added_columns, layout.cluster_by)
     )
-    layout = replace(layout, added_columns=added, cluster_by=clusters)
+    names = dict(zip(schema.names, stored.names, strict=True))
+    widened = {names[name]: kind for name, kind in layout.widened_columns.items()}
+    layout = replace(layout, added_columns=added, cluster_by=clusters, widened_columns=widened)
     return replace(target, schema=stored, partition_by=partition_by, layout=layout)
 
 
@@ -183,8 +187,11 @@ def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalF
     full = path / relative
     if texts:
         full.parent.mkdir(parents=True, exist_ok=True)
-    stored = _stored_rows(target, rows)
     layout = target.layout
+    stored = _stored_rows(target, rows)
+    if layout.widened_columns and number % 2 == 0:
+        earlier = earlier_rows(stored.schema, stored.rows, layout.widened_columns)
+        stored = stored if earlier is None else _StoredRows(*earlier)
     table = rows_to_table(stored.rows, stored.schema)
     if maps_columns(target.properties):
         table = with_ids(table, schema_json, dropped=layout.dropped_columns)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
+from mergecheck.merge.conf import AutomaticWidening
 from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.conditions import check_subquery_tables
 from mergecheck.merge.expressions.resolved import ResolvedExpression, source_column
@@ -74,6 +75,7 @@ def resolve_references_and_schema(
     clock: StatementClock,
     types: ExpressionTypes,
     by_field: bool = False,
+    widening: AutomaticWidening = AutomaticWidening.NEVER,
 ) -> BoundMerge:
     """Resolve ON, then the clauses kind by kind, then the schema (R-113).
 
@@ -94,9 +96,8 @@ def resolve_references_and_schema(
         )
         for clause in merge.clauses
     )
-    return BoundMerge(
-        condition=on, clauses=clauses, final_schema=_final_schema(merge, clauses, case_sensitive=case_sensitive)
-    )
+    final = _final_schema(merge, clauses, case_sensitive=case_sensitive, widening=widening)
+    return BoundMerge(condition=on, clauses=clauses, final_schema=final)
 
 
 def resolve_clause(
@@ -200,7 +201,9 @@ def _leaves(assignment: BoundAssignment) -> Iterator[BoundAssignment]:
         yield from _leaves(replace(assignment, path=inner, value=part))
 
 
-def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case_sensitive: bool) -> StructType:
+def _final_schema(
+    merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case_sensitive: bool, widening: AutomaticWidening
+) -> StructType:
     """Add what the clauses that may do so assign from the source (R-230, R-233)."""
     target = merge.target.schema
     if not merge.with_schema_evolution:
@@ -216,5 +219,5 @@ def _final_schema(merge: DeltaMergeInto, clauses: Sequence[BoundClause], *, case
         star=any(clause.star for clause in merge.clauses),
         case_sensitive=case_sensitive,
     )
-    final = merge_schemas(target, added)
+    final = merge_schemas(target, added, widening)
     return target if final == target else final

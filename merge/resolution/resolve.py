@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.merge.conf import AutomaticWidening
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.scope import Relation, Side
@@ -34,6 +35,7 @@ def resolve(
     types: ExpressionTypes,
     clock: StatementClock | None = None,
     any_names: bool = False,
+    widens: bool = False,
 ) -> ResolvedMerge:
     """Resolve every name, type and value of a statement.
 
@@ -46,6 +48,7 @@ def resolve(
         types: says which types expressions have.
         clock: the time of the statement (R-136); now, if left out.
         any_names: new columns may have any names, because files do not have them (R-709).
+        widens: evolution may widen the types of columns, because the table's property says so (R-237).
 
     Raises:
         AnalysisError: the statement is wrong for these tables; see part 1 and 2 of the specification.
@@ -75,6 +78,7 @@ def resolve(
         clock=clock,
         types=types,
         by_field=not conf.preserve_null_source_structs_update_star,
+        widening=conf.allow_automatic_widening if widens else AutomaticWidening.NEVER,
     )
     resolved = preprocess_table_merge(
         bound,

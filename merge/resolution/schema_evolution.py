@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import types as t
 
+from mergecheck.merge.conf import AutomaticWidening
 from mergecheck.merge.errors import AnalysisError
 from mergecheck.merge.types.fields import namesake, parts_of, same_type
 from mergecheck.merge.types.nullability import as_nullable, nullable_field
+from mergecheck.merge.types.widening import widens
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -56,17 +58,24 @@ def filter_schema(
     return t.StructType(kept)
 
 
-def merge_schemas(target: t.StructType, source: t.StructType) -> t.StructType:
+def merge_schemas(
+    target: t.StructType, source: t.StructType, widening: AutomaticWidening = AutomaticWidening.NEVER
+) -> t.StructType:
     """Add to the target what only the source has (R-234, R-235).
 
-    The table's columns keep their names, types, nullability and metadata; nested fields may be added. Of the source's
-    schema only what ``filter_schema`` leaves is given.
+    The table's columns keep their names, nullability and metadata, and their types, unless these are widened; nested
+    fields may be added.
+
+    Args:
+        target: the table's columns.
+        source: of the source's schema what ``filter_schema`` leaves.
+        widening: which types may be widened (R-237).
 
     Raises:
         AnalysisError: ``DELTA_DUPLICATE_COLUMNS_FOUND.DATA`` (R-238), ``DELTA_FAILED_TO_MERGE_FIELDS`` (R-236).
     """
     _check_duplicates(source)
-    return _merge_structs(target, source)
+    return _merge_structs(target, source, widening)
 
 
 def check_new_names(target: t.StructType, final: t.StructType) -> None:
@@ -100,19 +109,19 @@ def implicitly_castable(source: t.DataType, target: t.DataType) -> bool:
     return isinstance(source, _DATETIMES) and isinstance(target, _DATETIMES)
 
 
-def _merge_structs(target: t.StructType, source: t.StructType) -> t.StructType:
+def _merge_structs(target: t.StructType, source: t.StructType, widening: AutomaticWidening) -> t.StructType:
     merged = []
     for field in target.fields:
         given = namesake(source, field.name)
-        kind = field.dataType if given is None else _merge_fields(field, given)
+        kind = field.dataType if given is None else _merge_fields(field, given, widening)
         merged.append(t.StructField(field.name, kind, field.nullable, field.metadata))
     new = [field for field in source.fields if namesake(target, field.name) is None]
     return t.StructType([*merged, *(nullable_field(field) for field in new)])
 
 
-def _merge_fields(target: t.StructField, source: t.StructField) -> t.DataType:
+def _merge_fields(target: t.StructField, source: t.StructField, widening: AutomaticWidening) -> t.DataType:
     try:
-        return _merge_types(target.dataType, source.dataType)
+        return _merge_types(target.dataType, source.dataType, widening)
     except AnalysisError as error:
         raise AnalysisError(
             "DELTA_FAILED_TO_MERGE_FIELDS",
@@ -121,18 +130,20 @@ def _merge_fields(target: t.StructField, source: t.StructField) -> t.DataType:
         ) from error
 
 
-def _merge_types(target: t.DataType, source: t.DataType) -> t.DataType:
-    """Merge structs, arrays and maps part by part; an atomic type stays if the value can be cast (R-236).
+def _merge_types(target: t.DataType, source: t.DataType, widening: AutomaticWidening) -> t.DataType:
+    """Merge structs, arrays and maps part by part; an atomic type is widened (R-237), or stays if it can (R-236).
 
     Delta's next step, to widen BYTE, SHORT and INT among themselves, is never reached: all numbers cast implicitly.
     """
     if isinstance(target, t.StructType) and isinstance(source, t.StructType):
-        return _merge_structs(target, source)
+        return _merge_structs(target, source, widening)
     if isinstance(target, t.ArrayType) and isinstance(source, t.ArrayType):
-        return t.ArrayType(_merge_types(target.elementType, source.elementType), target.containsNull)
+        return t.ArrayType(_merge_types(target.elementType, source.elementType, widening), target.containsNull)
     if isinstance(target, t.MapType) and isinstance(source, t.MapType):
-        keys = _merge_types(target.keyType, source.keyType)
-        return t.MapType(keys, _merge_types(target.valueType, source.valueType), target.valueContainsNull)
+        keys = _merge_types(target.keyType, source.keyType, widening)
+        return t.MapType(keys, _merge_types(target.valueType, source.valueType, widening), target.valueContainsNull)
+    if widens(widening, target, source):
+        return source
     if implicitly_castable(source, target):
         return target
     if isinstance(target, t.NullType):

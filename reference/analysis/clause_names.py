@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.assignments import assigned_path
+from mergecheck.reference.analysis.dependents import Dependents
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.syntax.statement import Action, Kind
 from mergecheck.reference.types.data_types import TIMESTAMP_NTZ, VOID, ArrayType, MapType, StructType
+from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +43,8 @@ class ClauseNames:
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
         any_names: whether new columns may have names that files cannot hold, because column mapping is on (R-709).
+        widening: which types evolution widens (R-237).
+        dependents: the expressions of the table, which need its columns' types (R-240).
         asks: whether another evaluator is asked what a name means that the reference cannot follow.
     """
 
@@ -50,6 +54,8 @@ class ClauseNames:
     evolution: bool = False
     drops_null_columns: bool = False
     any_names: bool = False
+    widening: WideningMode = WideningMode.NEVER
+    dependents: Dependents = field(default_factory=Dependents)
     asks: bool = False
 
     def scope(self, kind: Kind, place: str) -> Scope:
@@ -110,7 +116,9 @@ class ClauseNames:
             star=any(clause.star for clause, _ in adding),
             case_sensitive=self.case_sensitive,
         )
-        return evolved_schema(self.target.schema, self.source.schema, wanted, any_names=self.any_names)
+        return evolved_schema(
+            self.target.schema, self.source.schema, wanted, any_names=self.any_names, widening=self.widening
+        )
 
     def check_new_types(self, final: Schema) -> None:
         """Check types of new columns once the statement is resolved: Delta looks as it begins to run (R-144, R-704).
@@ -118,7 +126,8 @@ class ClauseNames:
         A table has the feature timestampNtz if it has such a column, as it is created with the features it needs.
 
         Raises:
-            RejectedError: for a VOID column if the session takes none, and for the first TIMESTAMP_NTZ of a table.
+            RejectedError: for a VOID column if the session takes none, another type of a column that others depend
+                on, and for the first TIMESTAMP_NTZ of a table.
             UnsupportedByReferenceError: for a VOID column if the session does.
         """
         if not self.evolution:
@@ -127,6 +136,7 @@ class ClauseNames:
             if self.drops_null_columns:
                 raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
             raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
+        self.dependents.check(self.target.schema, final, case_sensitive=self.case_sensitive)
         if _has_timestamp_ntz(final) and not _has_timestamp_ntz(self.target.schema):
             raise RejectedError(
                 "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "TIMESTAMP_NTZ needs the table feature timestampNtz."

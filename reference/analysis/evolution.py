@@ -18,6 +18,7 @@ from mergecheck.reference.types.data_types import (
     StructType,
 )
 from mergecheck.reference.types.implicit_casts import has_implicit_cast
+from mergecheck.reference.types.widening import WideningMode, widens
 
 Path = tuple[str, ...]
 
@@ -66,7 +67,14 @@ class SourceFilter:
         return name if self.case_sensitive else name.lower()
 
 
-def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter, *, any_names: bool = False) -> Schema:
+def evolved_schema(
+    target: Schema,
+    source: Schema,
+    wanted: SourceFilter,
+    *,
+    any_names: bool = False,
+    widening: WideningMode = WideningMode.NEVER,
+) -> Schema:
     """Merge the filtered source schema into the target's (R-233, R-234).
 
     Args:
@@ -74,6 +82,7 @@ def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter, *, any_
         source: the source's.
         wanted: which of them the clauses ask for.
         any_names: files do not have the columns' names, because column mapping is on (R-709).
+        widening: which types change to wider ones (R-237).
 
     Raises:
         RejectedError: if a type does not fit (R-236), a name is there twice (R-238) or cannot be stored.
@@ -84,7 +93,9 @@ def evolved_schema(target: Schema, source: Schema, wanted: SourceFilter, *, any_
     for column in target.columns:
         namesake = _namesake(column.name, kept)
         try:
-            merged.append(column if namesake is None else replace(column, type=_merge(column.type, namesake.type)))
+            merged.append(
+                column if namesake is None else replace(column, type=_merge(column.type, namesake.type, widening))
+            )
         except _IncompatibleTypesError as error:
             raise RejectedError(
                 "DELTA_FAILED_TO_MERGE_FIELDS",
@@ -100,18 +111,24 @@ class _IncompatibleTypesError(Exception):
     """No merge of two types exists."""
 
 
-def _merge(target: DataType, source: DataType) -> DataType:
-    """Merge a source type into a target type; the target's wins wherever both can live with it (R-234, R-236)."""
+def _merge(target: DataType, source: DataType, widening: WideningMode) -> DataType:
+    """Merge a source type into a target type.
+
+    The target's wins wherever both can live with it (R-234, R-236), unless it is widened (R-237).
+    """
     if isinstance(target, StructType) and isinstance(source, StructType):
         merged = []
         for field in target.fields:
             namesake = _namesake(field.name, source.fields)
-            merged.append(field if namesake is None else replace(field, type=_merge(field.type, namesake.type)))
+            kept = field if namesake is None else replace(field, type=_merge(field.type, namesake.type, widening))
+            merged.append(kept)
         return StructType((*merged, *_new_fields(target.fields, source.fields)))
     if isinstance(target, ArrayType) and isinstance(source, ArrayType):
-        return ArrayType(_merge(target.element, source.element))
+        return ArrayType(_merge(target.element, source.element, widening))
     if isinstance(target, MapType) and isinstance(source, MapType):
-        return MapType(_merge(target.key, source.key), _merge(target.value, source.value))
+        return MapType(_merge(target.key, source.key, widening), _merge(target.value, source.value, widening))
+    if widens(target, source, widening):
+        return source
     if source in (target, VOID) or has_implicit_cast(source, target):
         return target
     if source in _WIDENING and target in _WIDENING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.model import CDF_PROPERTY, FEATURE_PREFIX
 from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case
@@ -39,6 +40,7 @@ _WITHOUT_EFFECT = frozenset(
 )
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
+_AUTOMATIC_WIDENING = f"{_DELTA}typeWidening.allowAutomaticWidening"
 _HISTORY_METRICS = f"{_DELTA}history.metricsEnabled"
 _READ = frozenset(
     {
@@ -53,6 +55,7 @@ _READ = frozenset(
         f"{_DELTA}merge.repartitionBeforeWrite.enabled",
         f"{_DELTA}schema.autoMerge.enabled",
         f"{_DELTA}skipRecordingEmptyCommits",
+        _AUTOMATIC_WIDENING,
         f"{_DELTA}resolveMergeUpdateStructsByName.enabled",
         _NULL_STRUCTS,
         f"{_NULL_STRUCTS}.updateStar",
@@ -63,10 +66,11 @@ _READ = frozenset(
     }
 )
 COLUMN_MAPPING = "delta.columnMapping.mode"
+TYPE_WIDENING = "delta.enableTypeWidening"
 _PROPERTIES = frozenset(
     {
         *(CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"),
-        *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS),
+        *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
     }
 )
 _FEATURES = (
@@ -89,6 +93,7 @@ class Settings:
         is_ansi: ``spark.sql.ansi.enabled``.
         is_utc: whether the session's time zone is UTC. Expressions are translated to DuckDB for ANSI mode and UTC only.
         marks_rows: whether changed rows are marked in deletion vectors (R-402).
+        widening: which types evolution widens (R-237).
         records_metrics: whether the commit holds the operation metrics (R-501).
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
@@ -102,6 +107,7 @@ class Settings:
     append_only: bool
     in_commit_timestamps: bool
     maps_columns: bool
+    widening: WideningMode
     marks_rows: bool
     records_metrics: bool
     preserve_null_structs: bool
@@ -151,6 +157,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         in_commit_timestamps=case.target.properties.get(IN_COMMIT_TIMESTAMPS, _FALSE).lower() == _TRUE,
         marks_rows=marks_rows(case),
         records_metrics=_flag(case, _HISTORY_METRICS, default=True),
+        widening=_widening(case),
         maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,
@@ -201,6 +208,15 @@ def _flag(case: Case, name: str, *, default: bool) -> bool:
     if text not in (_TRUE, _FALSE):
         raise UnsupportedByReferenceError(f"setting {name} that is neither true nor false")
     return text == _TRUE
+
+
+def _widening(case: Case) -> WideningMode:
+    if case.target.properties.get(TYPE_WIDENING, _FALSE).lower() != _TRUE:
+        return WideningMode.NEVER
+    try:
+        return WideningMode(case.conf.get(_AUTOMATIC_WIDENING, "always").lower())
+    except ValueError:
+        raise UnsupportedByReferenceError(f"setting {_AUTOMATIC_WIDENING} with an unknown value") from None
 
 
 def _policy(text: str) -> StoreAssignmentPolicy:

@@ -6,8 +6,14 @@ honour a part of it (a local relation has no row groups) leaves that part out; t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.types.data_types import DataType
 
 
 class StringType(Enum):
@@ -79,6 +85,8 @@ class TargetLayout:
         vectors: deletion vectors. Every second file, the first one among them, then holds deleted copies of its rows
             (``reference.case.layout.has_vector``).
         dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
+        widened_columns: the types that columns had once, by name (R-716); no partition columns, and no structs. Every
+            second file, the first one among them, holds those types if all its values fit.
     """
 
     row_group_rows: int | None = None
@@ -90,6 +98,7 @@ class TargetLayout:
     column_names: ColumnNames = ColumnNames.GENERATED
     dropped_columns: tuple[str, ...] = ()
     vectors: Vectors = Vectors.NONE
+    widened_columns: Mapping[str, DataType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a row group that can hold no row."""

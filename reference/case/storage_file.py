@@ -15,17 +15,19 @@ from mergecheck.reference.case.storage import (
     Vectors,
 )
 from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types.ddl import parse_type
+from mergecheck.reference.types.widening import was_widened
 
 if TYPE_CHECKING:
     from enum import Enum
 
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.reference.types.data_types import DataType, Schema
 
     Choice = TypeVar("Choice", bound=Enum)
 
 _TARGET_KEYS = (
     *("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by"),
-    *("column_names", "dropped_columns", "vectors"),
+    *("column_names", "dropped_columns", "vectors", "widened_columns"),
 )
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
@@ -47,6 +49,9 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         column_names=_choice(keys.get("column_names"), ColumnNames.GENERATED, f"{where}, column_names"),
         dropped_columns=_dropped_columns(keys.get("dropped_columns", []), schema, f"{where}, dropped_columns"),
         vectors=_choice(keys.get("vectors"), Vectors.NONE, f"{where}, vectors"),
+        widened_columns=_widened_columns(
+            keys.get("widened_columns", {}), schema, partition_by, f"{where}, widened_columns"
+        ),
         cluster_by=_cluster_by(keys.get("cluster_by", []), schema, partition_by, f"{where}, cluster_by"),
     )
 
@@ -82,6 +87,8 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["dropped_columns"] = list(layout.dropped_columns)
         if layout.vectors is not Vectors.NONE:
             document["vectors"] = layout.vectors.value
+        if layout.widened_columns:
+            document["widened_columns"] = {name: kind.ddl() for name, kind in layout.widened_columns.items()}
         if layout.cluster_by:
             document["cluster_by"] = list(layout.cluster_by)
     elif layout.batch_rows is not None:
@@ -126,6 +133,21 @@ def _dropped_columns(value: object, schema: Schema, where: str) -> tuple[str, ..
     if there := [name for name in value if name.lower() in known]:
         raise CaseFormatError(f"{where}: {there[0]!r} is a column of the table; name columns that it has no more")
     return tuple(value)
+
+
+def _widened_columns(value: object, schema: Schema, partition_by: tuple[str, ...], where: str) -> dict[str, DataType]:
+    if not isinstance(value, dict):
+        raise CaseFormatError(f"{where}: must be an object of names and types, given {value!r:.80}")
+    found = {}
+    for name in require_column_names(list(value), tuple(schema.names), where):
+        now, old = schema.columns[schema.names.index(name)].type, parse_type(str(value[name]))
+        if name in partition_by or not was_widened(old, now):
+            raise CaseFormatError(
+                f"{where}: {name!r} is {'a partition column' if name in partition_by else now.ddl()}; no such column "
+                f"had the type {old.ddl()} (R-716)"
+            )
+        found[name] = old
+    return found
 
 
 def _cluster_by(value: object, schema: Schema, partition_by: tuple[str, ...], where: str) -> tuple[str, ...]:

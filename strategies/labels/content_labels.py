@@ -11,7 +11,12 @@ from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
-from mergecheck.strategies.table.table_features import COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS
+from mergecheck.strategies.table.table_features import (
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    IN_COMMIT_TIMESTAMPS,
+    TYPE_WIDENING,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,6 +182,8 @@ def storage_labels(case: Case) -> Iterator[str]:
             "table:dropped-columns": bool(layout.dropped_columns),
             f"table:vectors-{layout.vectors.value}": layout.vectors is not Vectors.NONE,
             "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
+            "table:widens-types": case.target.properties.get(TYPE_WIDENING) == "true",
+            "table:widened-columns": bool(layout.widened_columns),
             "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),
             f"layout:target-{layout.string_type.value}": layout.string_type is not StringType.STRING,
             "rows:beyond-a-batch": largest > _BATCH,

@@ -1,4 +1,4 @@
-"""Features that a table has by its protocol: most merges must not even notice them (R-460 to R-463, R-706 to R-709).
+"""Features that a table has by its protocol: most merges must not even notice them (R-460 to R-463, R-706 to R-716).
 
 They are drawn after everything else, so that a case without them stays the same case.
 """
@@ -6,17 +6,34 @@ They are drawn after everything else, so that a case without them stays the same
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Vectors
-from mergecheck.reference.types.data_types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP
+from mergecheck.reference.types.data_types import (
+    BIGINT,
+    DATE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+)
+from mergecheck.reference.types.widening import is_widening
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hypothesis.strategies import DrawFn
 
     from mergecheck.reference.case.model import Source, Target
@@ -25,16 +42,21 @@ if TYPE_CHECKING:
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 COLUMN_MAPPING = "delta.columnMapping.mode"
 DELETION_VECTORS = "delta.enableDeletionVectors"
+TYPE_WIDENING = "delta.enableTypeWidening"
+AUTOMATIC_WIDENING = "spark.databricks.delta.typeWidening.allowAutomaticWidening"
 PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _ANY_PERCENT = 60
 _VECTORS = st.sampled_from(
     (Vectors.NONE, Vectors.SHARED_FILE, Vectors.INLINE, Vectors.NONE, Vectors.OWN_FILES, Vectors.ABSOLUTE)
 )
+_WIDENINGS = st.sampled_from(("always", "same_family_type", "never"))
 _MAPPING_MODES = st.sampled_from(("name", "id"))
 _COLUMN_NAMES = st.sampled_from((ColumnNames.GENERATED, ColumnNames.OF_OTHERS))
 _MOST_DROPPED_COLUMNS = 2
 _CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
 _MOST_CLUSTERING_COLUMNS = 4
+_EARLIER_PERCENT = 60
+_EARLIER_TYPES: tuple[DataType, ...] = (INT, SMALLINT, TINYINT, BIGINT, FLOAT, DATE)
 _CHECKPOINTS = st.sampled_from((Checkpoint.CLASSIC, Checkpoint.V2))
 _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
@@ -74,6 +96,11 @@ def draw_table_features(
             properties[DELETION_VECTORS] = "true"
             conf = {PERSISTENT_VECTORS: "false"} if chance(draw, 10) else {}
         layout = replace(layout, vectors=draw(_VECTORS))
+    if Feature.TYPE_WIDENING in drawn and target.schema.columns:
+        if chance(draw, 80):
+            properties[TYPE_WIDENING] = "true"
+            conf = {**conf, AUTOMATIC_WIDENING: draw(_WIDENINGS)} if chance(draw, 20) else conf
+        layout = replace(layout, widened_columns=_draw_earlier_types(draw, target))
     return replace(target, properties=properties, layout=layout), conf
 
 
@@ -89,3 +116,32 @@ def _clusterable(target: Target) -> tuple[str, ...]:
     if target.partition_by:
         return ()
     return tuple(column.name for column in target.schema.columns if column.type in _CLUSTERED_BY)
+
+
+def _draw_earlier_types(draw: DrawFn, target: Target) -> dict[str, DataType]:
+    """Draw earlier types for some of the columns that can have had one; shrinks to none."""
+    found = {}
+    for column in target.schema.columns:
+        earlier = () if column.name in target.partition_by else tuple(_earlier_types(column.type))
+        if earlier and chance(draw, _EARLIER_PERCENT):
+            found[column.name] = draw(st.sampled_from(earlier))
+    return found
+
+
+def _earlier_types(data_type: DataType) -> Iterator[DataType]:
+    """List types that a column of a type can have had; columns with structs inside are left out."""
+    if isinstance(data_type, ArrayType):
+        yield from (ArrayType(element) for element in _earlier_types(data_type.element))
+    elif isinstance(data_type, MapType):
+        yield from (MapType(data_type.key, value) for value in _earlier_types(data_type.value))
+        yield from (MapType(key, data_type.value) for key in _earlier_types(data_type.key))
+    else:
+        yield from filter(partial(is_widening, new=data_type), (*_EARLIER_TYPES, *_decimals(data_type)))
+
+
+def _decimals(data_type: DataType) -> Iterator[DecimalType]:
+    if isinstance(data_type, DecimalType):
+        precision, scale = data_type.precision, data_type.scale
+        for fewer, digits in ((1, 0), (2, 1), (3, 2)):
+            if precision > fewer and scale >= digits and precision - fewer >= scale - digits:
+                yield DecimalType(precision - fewer, scale - digits)

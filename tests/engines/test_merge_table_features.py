@@ -1,7 +1,7 @@
 """Merges into tables as Delta Lake makes them today; Delta Lake and delta-rs read the results.
 
-Each table was written by Delta Lake, then merged into by this package, then by Delta Lake again (R-460 to R-463, R-706
-to R-709).
+Each table was written by Delta Lake, then merged into by this package, then by Delta Lake again (R-237, R-460 to
+R-463, R-706 to R-709, R-716).
 """
 
 from __future__ import annotations
@@ -195,6 +195,54 @@ def test_files_that_name_columns_otherwise(spark: SparkSession, tmp_path: Path) 
     with pytest.raises(MergeError):
         table.merge()
     assert table.version() == 2
+
+
+WIDENED = (
+    "SELECT 1L AS id, 'w' AS v, 5000000000L AS n, CAST(2.5 AS DOUBLE) AS x, "
+    "named_struct('a', CAST(7.25 AS DECIMAL(12,2))) AS s, array(6000000000L) AS xs UNION ALL "
+    "SELECT 9L, NULL, 2L, NULL, NULL, NULL"
+)
+
+
+def test_a_table_with_widened_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """R-237, R-716: Delta Lake and the merge widen in turn; each reads files of all types, and the record is whole."""
+    table = DeltaTable.create(spark, tmp_path / "widened", properties="'delta.enableTypeWidening' = 'true'")
+    table.sql("ALTER TABLE {t} ADD COLUMNS (n TINYINT, x FLOAT, s STRUCT<a: INT>, xs ARRAY<INT>)")
+    table.sql("UPDATE {t} SET n = 1, x = 1.1, s = named_struct('a', 3), xs = array(4) WHERE id < 2")
+    table.sql("ALTER TABLE {t} ALTER COLUMN n TYPE INT")
+    spark.sql(WIDENED).createOrReplaceTempView("source")
+    merge_sql(spark, EVOLVING, tables={"target": str(table.path)})
+
+    found = json.loads(table.actions("metaData", table.version())[0]["schemaString"])
+    changes = {field["name"]: field["metadata"].get("delta.typeChanges") for field in found["fields"]}
+    assert changes["n"] == [{"fromType": "byte", "toType": "integer"}, {"fromType": "integer", "toType": "long"}]
+    assert changes["x"] == [{"fromType": "float", "toType": "double"}]
+    assert changes["xs"] == [{"fromType": "integer", "toType": "long", "fieldPath": "element"}]
+    assert found["fields"][4]["type"]["fields"][0]["metadata"]["delta.typeChanges"] == [
+        {"fromType": "integer", "toType": "decimal(12,2)"}
+    ]
+    frame = spark.read.format("delta").load(str(table.path)).orderBy("id")
+    assert [kind for _, kind in frame.dtypes] == [
+        *("bigint", "string", "bigint", "double", "struct<a:decimal(12,2)>", "array<bigint>")
+    ]
+    old = (1, 1.100000023841858, (3,), [4])
+    rows = [(0, "a", *old), (1, "w", 5_000_000_000, 2.5, (7.25,), [6_000_000_000])]
+    rows += [(2, "c", *[None] * 4), (3, "d", *[None] * 4), (9, None, 2, None, None, None)]
+    assert [tuple(row) for row in frame.collect()] == rows
+    # finds the row by a bound of before, whose text has the digits of a FLOAT
+    merge_sql(
+        spark,
+        "MERGE INTO target t USING source s ON t.id = s.id - 1 WHEN MATCHED AND t.x > 1.10000001D THEN DELETE",
+        tables={"target": str(table.path)},
+    )
+    spark.sql(WIDENED.replace("5000000000L", "CAST(1 AS DECIMAL(20,0))")).createOrReplaceTempView("source")
+    spark.sql(EVOLVING.replace("target", table.name, 1))
+    assert [tuple(row)[:3] for row in spark.table(table.name).orderBy("id").collect()] == [
+        (1, "w", 1),
+        (2, "c", None),
+        (3, "d", None),
+        (9, None, 2),
+    ]
 
 
 MARKS = "'delta.enableDeletionVectors' = 'true'"

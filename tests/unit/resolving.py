@@ -59,12 +59,14 @@ def run(
     source: str | StructType = "id INT, v INT",
     conf: MergeConf | None = None,
     types: NoSpark | Answers | None = None,
+    widens: bool = False,
 ) -> ResolvedMerge:
     return resolve(
         parse_merge(sql),
         target_schema=schema_of(target) if isinstance(target, str) else target,
         source_schema=schema_of(source) if isinstance(source, str) else source,
         conf=conf or MergeConf(),
+        widens=widens,
         types=types or NoSpark(),
         clock=StatementClock(instant=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
+from mergecheck.harness.compare.log_laws.widening_laws import CHANGES, widening_faults
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 
@@ -24,7 +25,6 @@ AGAINST = "itself"
 
 _MAX_SHOWN = 4
 _DATA_CHANGE = {"add": True, "remove": True, "cdc": False}
-_WIDENING = "property delta.enableTypeWidening"
 _TIME_PARTS = ("materializeSourceTimeMs", "scanTimeMs", "rewriteTimeMs")
 
 
@@ -97,7 +97,11 @@ def _flags(record: CommitRecord) -> Iterator[Mismatch]:
 def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
     """R-704: what the log says of the table stays, except the schema."""
     new_schema = outcome.schema != target.schema
-    faults = [*_definition_faults(record), *mapping_faults(record)]
+    faults = [
+        *_definition_faults(record),
+        *mapping_faults(record),
+        *widening_faults(target.schema, outcome.schema, record),
+    ]
     if (count := record.count("metaData")) > int(new_schema):
         faults.append(f"{count} metaData actions, but the schema {'changes once' if new_schema else 'does not change'}")
     if record.count("protocol"):
@@ -111,11 +115,8 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
 def _definition_faults(record: CommitRecord) -> Iterator[str]:
     before, after = record.definition_before, record.definition
     for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name) and name != MAX_COLUMN_ID and not _is_of_new_type(name, record):
+        key, _, column = name.partition(" of column ")
+        if key in (MAX_COLUMN_ID, CHANGES) or column in record.added_columns:
+            continue  # those have laws of their own
+        if before.get(name) != after.get(name):
             yield f"{name}: {before.get(name, 'nothing')!r} before, {after.get(name, 'nothing')!r} after"
-
-
-def _is_of_new_type(name: str, record: CommitRecord) -> bool:
-    """Tell whether an entry is metadata of a column that evolution added, or says that it widened one (R-237)."""
-    key, _, path = name.partition(" of column ")
-    return path in record.added_columns or (key == "delta.typeChanges" and _WIDENING in record.definition)

@@ -281,7 +281,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
         values=_each(
             *("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
             *("mapping by name", "mapping by id", "renamed columns", "dropped columns"),
-            *("marks rows", "inline vectors", "files of vectors"),
+            *("marks rows", "inline vectors", "files of vectors", "widens types", "widened columns"),
         ),
     ),
     Dimension(

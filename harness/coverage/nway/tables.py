@@ -88,6 +88,8 @@ def table_features(e: Evidence) -> Iterator[str]:
         "mapping by id": target.properties.get("delta.columnMapping.mode") == "id",
         "renamed columns": target.layout.column_names is ColumnNames.OF_OTHERS,
         "dropped columns": bool(target.layout.dropped_columns),
+        "widens types": target.properties.get("delta.enableTypeWidening") == "true",
+        "widened columns": bool(target.layout.widened_columns),
         "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties),
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]

@@ -19,9 +19,17 @@ from mergecheck.harness.coverage.rules.assigned import (
 )
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.analysis.alignment import same_type
+from mergecheck.reference.analysis.dependents import changed_fields
 from mergecheck.reference.syntax.statement import Action, Kind
 
-_NO_WIDENING = "tables with type widening are refused by name, and without it no column changes its type"
+_DEPENDENT = ("DELTA_CONSTRAINT_DATA_TYPE_MISMATCH", "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH")
+
+
+def _widens(e: Evidence) -> bool:
+    """Look for a column or field that has another type after the merge."""
+    if not e.new_schema or e.merge is None or e.case.target.properties.get("delta.enableTypeWidening") != "true":
+        return False
+    return any(changed_fields(e.case.target.schema, e.merge.final_schema))
 
 
 def _star(e: Evidence, *actions: Action, evolution: bool) -> bool:
@@ -138,10 +146,10 @@ RULES = (
     Rule(number="R-234", reached=lambda e: e.new_schema),
     Rule(number="R-235", reached=lambda e: e.new_schema),
     Rule(number="R-236", reached=_keeps_type),
-    Rule(number="R-237", out_of_reach=_NO_WIDENING),
+    Rule(number="R-237", reached=_widens),
     Rule(number="R-238", reached=lambda e: e.rejected("DELTA_DUPLICATE_COLUMNS_FOUND")),
     Rule(number="R-239", reached=lambda e: e.new_schema and e.changed_rows == 0),
-    Rule(number="R-240", out_of_reach=_NO_WIDENING),
+    Rule(number="R-240", reached=lambda e: e.rejected(*_DEPENDENT)),
     Rule(number="R-241", reached=_evolved_rows),
     Rule(number="R-242", reached=by_name),
     Rule(number="R-243", reached=other_fields),

@@ -139,6 +139,7 @@ RULES = (
     Rule(number="R-713", out_of_reach=_LOG),
     Rule(number="R-714", reached=lambda e: _commits(e) and USER_METADATA in e.case.conf),
     Rule(number="R-715", reached=lambda e: _succeeds(e) and TXN_APP_ID in e.case.conf),
+    Rule(number="R-716", reached=lambda e: _commits(e) and bool(e.case.target.layout.widened_columns)),
     Rule(number="R-720", reached=_commits),
     Rule(number="R-721", reached=_commits),
     Rule(number="R-730", reached=lambda e: e.merge is not None),

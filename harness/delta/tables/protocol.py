@@ -73,5 +73,7 @@ def features_of(target: Target) -> Iterator[str]:
         yield from ("clustering", "domainMetadata")
     if target.layout.vectors is not Vectors.NONE:
         yield "deletionVectors"
+    if target.layout.widened_columns:
+        yield "typeWidening"
     if target.layout.checkpoint is Checkpoint.V2:
         yield "v2Checkpoint"

@@ -26,6 +26,9 @@ def plainer_layouts(case: Case) -> Iterator[Case]:
     for name in target.layout.added_columns:
         others = tuple(other for other in target.layout.added_columns if other != name)
         yield _with_target_layout(case, replace(target.layout, added_columns=others))
+    for name in target.layout.widened_columns:
+        rest = {other: kind for other, kind in target.layout.widened_columns.items() if other != name}
+        yield _with_target_layout(case, replace(target.layout, widened_columns=rest))
     if source is not None:
         for field in fields(SourceLayout):
             handed = replace(source.layout, **{field.name: getattr(_SOURCE, field.name)})

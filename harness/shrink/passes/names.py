@@ -96,6 +96,7 @@ def _renamed(case: Case, names: Mapping[str, str]) -> Case:
             added_columns=tuple(names.get(name, name) for name in layout.added_columns),
             dropped_columns=tuple(name for name in layout.dropped_columns if name.lower() not in taken),
             cluster_by=tuple(names.get(name, name) for name in layout.cluster_by),
+            widened_columns={names.get(name, name): kind for name, kind in layout.widened_columns.items()},
         ),
     )
     source = case.source

@@ -160,7 +160,9 @@ def _without_target_column(case: Case, name: str) -> Case:
         tuple(other for other in names if other != name) for names in (layout.added_columns, layout.cluster_by)
     )
     target = replace(case.target, schema=_without_column(schema, i), files=files)
-    return replace(case, target=replace(target, layout=replace(layout, added_columns=added, cluster_by=clusters)))
+    widened = {other: kind for other, kind in layout.widened_columns.items() if other != name}
+    layout = replace(layout, added_columns=added, cluster_by=clusters, widened_columns=widened)
+    return replace(case, target=replace(target, layout=layout))
 
 
 def _without_source_column(case: Case, name: str) -> Case:

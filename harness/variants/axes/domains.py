@@ -119,7 +119,9 @@ def partitioned(case: Case) -> Case:
         return case
     layout = case.target.layout
     added = tuple(name for name in layout.added_columns if name != column)
-    target = replace(case.target, partition_by=(column,), layout=replace(layout, added_columns=added, cluster_by=()))
+    widened = {name: kind for name, kind in layout.widened_columns.items() if name != column}
+    layout = replace(layout, added_columns=added, cluster_by=(), widened_columns=widened)
+    target = replace(case.target, partition_by=(column,), layout=layout)
     return replace(case, target=target)
 
 

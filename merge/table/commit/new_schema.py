@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.types import NullType, StructType
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
+from mergecheck.merge.table.commit.dependents import check_dependents
 from mergecheck.merge.table.log.column_mapping import MAX_COLUMN_ID, MappingMode, max_column_id, with_new_ids
 from mergecheck.merge.table.log.features import features_of_schema
-from mergecheck.merge.types.fields import parts_of
+from mergecheck.merge.types.fields import parts_of, same_type
+from mergecheck.merge.types.widening import with_type_changes
 
 if TYPE_CHECKING:
     from mergecheck.merge.table.log.snapshot import Snapshot
@@ -18,15 +20,23 @@ if TYPE_CHECKING:
 CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
-def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_columns: bool = False) -> None:
+def check_new_schema(
+    snapshot: Snapshot, schema: StructType, *, drops_null_columns: bool = False, case_sensitive: bool = False
+) -> None:
     """Refuse an evolved schema that the table cannot have; the update is made before any data is read (R-239).
 
-    With ``createDataFrame.dropNullColumns`` no VOID column may be added (R-144).
+    Args:
+        snapshot: the table before the merge.
+        schema: its columns after it.
+        drops_null_columns: ``createDataFrame.dropNullColumns``: no VOID column may be added (R-144).
+        case_sensitive: the session's rule for names.
 
     Raises:
-        AnalysisError: names reserved by the change data feed (R-632), VOID columns that are not allowed (R-144), or a
-            type that needs a table feature which the table lacks (R-704).
-        UnsupportedStatementError: a new column of a type that this package cannot write.
+        AnalysisError: names reserved by the change data feed (R-632), VOID columns that are not allowed (R-144),
+            another type for a column that others depend on (R-240), or a type that needs a table feature which the
+            table lacks (R-704).
+        UnsupportedStatementError: a new column of a type that this package cannot write, or a partition column of
+            another type.
     """
     if drops_null_columns:
         for part in parts_of(schema):
@@ -38,6 +48,7 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
                 )
     if schema == snapshot.schema:
         return
+    check_dependents(snapshot, schema, case_sensitive=case_sensitive)
     reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
     if reserved and snapshot.change_data_feed:
         raise AnalysisError(
@@ -50,6 +61,11 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
         raise UnsupportedStatementError(
             f"a table with {feature}", hint="Leave the column out of the source, or cast it there."
         )
+    for name in snapshot.partition_columns:
+        if not same_type(snapshot.schema[name].dataType, schema[name].dataType):
+            raise UnsupportedStatementError(
+                f"another type of the partition column {name}", hint="Cast the column in the source."
+            )
     if snapshot.protocol.lacks_timestamp_ntz(schema):
         raise AnalysisError(
             "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
@@ -59,9 +75,12 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, drops_null_colum
         )
 
 
-def with_column_ids(snapshot: Snapshot, schema: StructType) -> StructType:
-    """Give the new columns and fields of an evolved schema their ids, if the table has column mapping (R-709)."""
-    if snapshot.mapping is MappingMode.NONE or schema == snapshot.schema:
+def with_new_metadata(snapshot: Snapshot, schema: StructType) -> StructType:
+    """Complete the metadata of an evolved schema: changes of types (R-716), and with column mapping ids (R-709)."""
+    if schema == snapshot.schema:
+        return schema
+    schema = with_type_changes(schema, snapshot.schema)
+    if snapshot.mapping is MappingMode.NONE:
         return schema
     return with_new_ids(schema, snapshot.schema, snapshot.properties)
 

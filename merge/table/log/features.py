@@ -8,6 +8,7 @@ from pyspark.sql import types as t
 
 from mergecheck.merge.errors import UnsupportedTableError
 from mergecheck.merge.types.fields import parts_of
+from mergecheck.merge.types.widening import unknown_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 # what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
     """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering columnMapping
-    deletionVectors domainMetadata generatedColumns inCommitTimestamp timestampNtz v2Checkpoint
+    deletionVectors domainMetadata generatedColumns inCommitTimestamp timestampNtz typeWidening v2Checkpoint
     vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
 DORMANT_FEATURES = frozenset({"invariants", "identityColumns"})
@@ -24,7 +25,6 @@ DORMANT_FEATURES = frozenset({"invariants", "identityColumns"})
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
     "delta.enableRowTracking": "rowTracking",
-    "delta.enableTypeWidening": "typeWidening",
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",
@@ -66,10 +66,13 @@ def check_features(
     Raises:
         UnsupportedTableError: lists every feature in the way.
     """
-    found = {name for name in protocol_features if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
+    named = frozenset(protocol_features)
+    found = {name for name in named if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
     found |= {f"writer version {writer_version}"} if writer_version > _LAST_WRITER_VERSION else set()
     if not has_mapping and properties.get("delta.columnMapping.mode", "none").lower() != "none":
         found.add("columnMapping without its feature in the protocol")
+    if properties.get("delta.enableTypeWidening", "false").lower() == "true" and "typeWidening" not in named:
+        found.add("typeWidening without its feature in the protocol")
     found |= set(_features_of_properties(properties))
     found |= set(features_of_schema(schema))
     found |= {
@@ -84,8 +87,10 @@ def features_of_schema(schema: t.StructType) -> Iterator[str]:
     for part in parts_of(schema):
         if isinstance(part.type, t.NullType) and len(part.path) == 1:
             continue  # files leave a VOID column out; only a VOID field is refused
-        for key in (part.field.metadata or {}) if part.field else {}:
+        metadata = (part.field.metadata or {}) if part.field else {}
+        for key in metadata:
             yield from (feature for beginning, feature in _FIELD_METADATA.items() if key.startswith(beginning))
+        yield from unknown_changes(metadata)
         if isinstance(part.type, t.StringType) and part.type.simpleString() != "string":
             yield "collations"
         elif not isinstance(part.type, _TYPES):

@@ -17,11 +17,12 @@ APPEND_ONLY: Final = "delta.appendOnly"
 AUTO_OPTIMIZE_WRITE: Final = "delta.autoOptimize.optimizeWrite"
 DELETION_VECTORS: Final = "delta.enableDeletionVectors"
 IN_COMMIT_TIMESTAMPS: Final = "delta.enableInCommitTimestamps"
+TYPE_WIDENING: Final = "delta.enableTypeWidening"
 NUM_INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
 INDEXED_COLUMNS: Final = "delta.dataSkippingStatsColumns"
 
 _FLAGS: Final = (
-    *(CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS),
+    *(CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
     *ENABLING_PROPERTIES,
 )
 _ALL_COLUMNS: Final = -1

@@ -27,7 +27,7 @@ from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
 from mergecheck.merge.table.log.deletion_vectors import DeletionVector, deleted_rows
 from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
-from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS, flag
+from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS, TYPE_WIDENING, flag
 from mergecheck.merge.table.log.protocol import VECTORS_FEATURE, Protocol
 from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
@@ -114,6 +114,11 @@ class Snapshot:
     def marks_rows(self) -> bool:
         """Whether rows may be deleted by vectors (R-402)."""
         return VECTORS_FEATURE in self.protocol.features and self.flag(DELETION_VECTORS)
+
+    @property
+    def widens_types(self) -> bool:
+        """Whether evolution may widen the types of columns (R-237)."""
+        return self.flag(TYPE_WIDENING)
 
     @property
     def append_only(self) -> bool:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql import types as t
 
 from mergecheck.merge.table.log.statistics import EXACT_DECIMAL_DIGITS
+from mergecheck.merge.types.widening import is_from_float
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mergecheck.merge.table.log.snapshot import DataFile, FileStatistics
 
 Comparable: TypeAlias = Any  # int, float, Decimal, str, bool, date or datetime; both ends of one column alike
@@ -23,6 +26,7 @@ FRACTIONAL_TYPES = (t.FloatType, t.DoubleType)
 
 # Writers cut strings: an upper bound of this length or more may be a prefix of the true maximum.
 TRUNCATED_STRING_LENGTH = 32
+_GREATEST_FLOAT = struct.unpack("f", b"\xff\xff\x7f\x7f")[0]
 _MILLISECOND = dt.timedelta(milliseconds=1)
 
 
@@ -53,6 +57,8 @@ def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -
     lower, upper = _value_bounds(
         statistics.min_values.get(field.name), statistics.max_values.get(field.name), field.dataType
     )
+    if is_from_float(field.metadata or {}):
+        lower, upper = _with_few_digits(lower, min), _with_few_digits(upper, max)
     return ColumnBounds(
         lower=lower,
         upper=upper,
@@ -102,6 +108,13 @@ def _is_wide_decimal(data_type: t.DataType) -> bool:
 
 def _finite(value: float | None, data_type: t.DataType) -> float | None:
     return None if value is None or not math.isfinite(value) else _as_stored(value, data_type)
+
+
+def _with_few_digits(bound: float | None, outer: Callable[[float, float], float]) -> float | None:
+    """Take a bound of a column that was FLOAT for the text of a 32-bit number, or for itself: whichever is looser."""
+    if bound is None or abs(bound) > _GREATEST_FLOAT:
+        return bound
+    return outer(bound, _as_stored(bound, t.FloatType()))
 
 
 def _as_stored(value: float, data_type: t.DataType) -> float:

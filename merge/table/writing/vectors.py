@@ -98,11 +98,31 @@ def _write(snapshot: Snapshot, name: str, content: bytes) -> None:
 
 
 def _add_again(add: Mapping[str, Any], vector: DeletionVector, snapshot: Snapshot, file: DataFile) -> dict[str, Any]:
-    statistics = json.loads(add.get("stats") or "{}")
-    if statistics.get("numRecords") is None:
-        statistics["numRecords"] = _num_stored(snapshot, file)
-    stats = json.dumps({**statistics, "tightBounds": False}, separators=(",", ":"), ensure_ascii=False)
+    statistics = _members(add.get("stats") or "{}")
+    if statistics.get("numRecords", "null") == "null":
+        statistics["numRecords"] = str(_num_stored(snapshot, file))
+    statistics["tightBounds"] = "false"
+    stats = ",".join(f'"{name}":{text}' for name, text in statistics.items())
+    stats = f"{{{stats}}}"
     return {**add, "dataChange": True, "stats": stats, "deletionVector": vector.to_action()}
+
+
+def _members(text: str) -> dict[str, str]:
+    """Cut statistics into the texts of their members: bounds with more digits than a double has stay as they are."""
+    decoder, found = json.JSONDecoder(), {}
+    at = _behind(text, text.index("{") + 1)
+    while text[at] != "}":
+        name, at = decoder.raw_decode(text, at)
+        start = _behind(text, at)
+        _, at = decoder.raw_decode(text, start)
+        found[name] = text[start:at]
+        at = _behind(text, at)
+    return found
+
+
+def _behind(text: str, at: int) -> int:
+    """Find the next place that holds no space, comma or colon."""
+    return at + len(text[at:]) - len(text[at:].lstrip(" \t\r\n,:"))
 
 
 def _num_stored(snapshot: Snapshot, file: DataFile) -> int:

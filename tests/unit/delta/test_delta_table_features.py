@@ -1,9 +1,14 @@
-"""Tables with features, as the harness writes them: delta-rs reads them, and they are read back (R-706 to R-709)."""
+"""Tables with features, as the harness writes them: they are read back, and read by delta-rs if it can.
+
+R-706 to R-709, R-716.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,9 +20,10 @@ from mergecheck.harness.delta.commit_record import commit_record
 from mergecheck.harness.delta.observe import faults_of_files
 from mergecheck.harness.delta.read import read_actions, read_table
 from mergecheck.harness.delta.write import write_target
+from mergecheck.reference.case.arrow import arrow_type
 from mergecheck.reference.case.model import Target
 from mergecheck.reference.case.storage import Checkpoint, ColumnNames, TargetLayout
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.reference.types.ddl import parse_schema, parse_type
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,3 +95,54 @@ def test_features_domains_and_timestamps(tmp_path: Path) -> None:
     record = commit_record(tmp_path / "t", since=0)
     assert json.loads(record.definition["domain delta.clustering"])["clusteringColumns"] == [["k"], ["v"]]
     assert record.timestamp_before == actions(tmp_path / "t", "commitInfo")[0]["inCommitTimestamp"]
+
+
+WIDE = parse_schema(
+    "a INT, b DOUBLE, c DOUBLE, d TIMESTAMP_NTZ, e DECIMAL(12,2), f DECIMAL(10,4), g ARRAY<BIGINT>, h MAP<INT, DOUBLE>"
+)
+EARLIER = {
+    name: parse_type(text)
+    for name, text in (
+        *(("a", "TINYINT"), ("b", "INT"), ("c", "FLOAT"), ("d", "DATE"), ("e", "INT"), ("f", "DECIMAL(6,2)")),
+        *(("g", "ARRAY<INT>"), ("h", "MAP<SMALLINT, FLOAT>")),
+    )
+}
+SMALL = (1, 2.0, 0.5, dt.datetime(2020, 1, 2), Decimal("3.00"), Decimal("4.2500"), (5, None), ((6, 1.5),))  # noqa: DTZ001 - TIMESTAMP_NTZ
+NOTHING = (None,) * 8
+LARGE = (300, *SMALL[1:])
+
+
+def test_files_of_before_a_column_was_widened(tmp_path: Path) -> None:
+    """R-716: every second file has the earlier types, unless a value does not fit; the rows are read back."""
+    files = ((SMALL, NOTHING), (SMALL,), (LARGE,))
+    given = Target(schema=WIDE, files=files, layout=TargetLayout(widened_columns=EARLIER))
+    write_target(given, tmp_path / "t")
+    state = read_table(tmp_path / "t")
+    assert [file.rows for file in state.files] == list(files)
+    assert faults_of_files(tmp_path / "t", state, state.files) == ()
+    old, *new = (pq.read_schema(tmp_path / "t" / file.add["path"]) for file in state.files)
+    assert [str(kind) for kind in old.types[:6]] == [
+        *("int8", "int32", "float", "date32[day]", "int32", "decimal128(6, 2)"),
+    ]
+    assert [schema.field("b").type for schema in new] == [pa.float64()] * 2
+    changes = {
+        field["name"]: field["metadata"]["delta.typeChanges"] for field in json.loads(state.schema_json)["fields"]
+    }
+    assert changes["a"] == [{"fromType": "byte", "toType": "integer"}]
+    assert [entry.get("fieldPath") for entry in (*changes["g"], *changes["h"])] == ["element", "key", "value"]
+    (protocol,) = actions(tmp_path / "t", "protocol")
+    assert protocol["readerFeatures"] == ["timestampNtz", "typeWidening"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("b", -0.0), ("b", 2.5), ("c", 1e300), ("d", dt.datetime(2020, 1, 2, 1)), ("e", Decimal("3.50"))],  # noqa: DTZ001 - the same
+)
+def test_values_that_no_earlier_type_holds(tmp_path: Path, column: str, value: object) -> None:
+    row = tuple(value if name == column else cell for name, cell in zip(WIDE.names, SMALL, strict=True))
+    layout = TargetLayout(widened_columns={column: EARLIER[column]})
+    write_target(Target(schema=WIDE, files=((row,),), layout=layout), tmp_path / "t")
+    state = read_table(tmp_path / "t")
+    assert repr(state.rows) == repr((row,))
+    stored = pq.read_schema(tmp_path / "t" / state.files[0].add["path"])
+    assert stored.field(column).type == arrow_type(WIDE.columns[WIDE.names.index(column)].type)

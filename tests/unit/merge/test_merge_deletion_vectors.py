@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,6 +131,18 @@ def test_a_file_without_a_live_row_ends(tmp_path: Path) -> None:
     assert add["deletionVector"]["cardinality"] == 1
     assert add["dataChange"] is True
     assert marked(snapshot, old=[0, 2]) == ([], {})
+
+
+def test_bounds_of_many_digits_stay(tmp_path: Path) -> None:
+    """R-463: a DECIMAL has more digits than a double."""
+    value = Decimal("-4353873781006900317.921730549586074157")
+    target = Target(schema=parse_schema("x DECIMAL(38,18)"), files=(((value,), (value,)),))
+    write_target(target, tmp_path / "t")
+    snapshot = read_snapshot(str(tmp_path / "t"))
+    _, kept = marked(snapshot, new=[0])
+    (add,) = kept.values()
+    assert f'"minValues":{{"x":{value}}}' in add["stats"]
+    assert json.loads(add["stats"])["tightBounds"] is False
 
 
 def test_a_file_that_is_not_counted_stays(tmp_path: Path) -> None:
