@@ -53,6 +53,8 @@ class Axis(Enum):
     STATISTICS = "statistics"
     SOURCE_BATCH = "source-batch"
     PARTITIONED = "partitioned"
+    VECTORS = "vectors"
+    COLUMN_MAPPING = "column-mapping"
     PLUGIN = "plugin"
 
 

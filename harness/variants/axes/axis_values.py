@@ -1,6 +1,6 @@
 """All places on all axes: what they set, for which cases, what they may change, and what their plans must show.
 
-``layouts`` has those of layouts.
+``layouts`` has those of layouts, ``table_features`` those of table features.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mergecheck.harness.variants.axes import domains
 from mergecheck.harness.variants.axes.axis import REWRITTEN, SIZES, WRITTEN, Axis, AxisValue, Exemption
 from mergecheck.harness.variants.axes.large_tables import LARGE_TABLES
 from mergecheck.harness.variants.axes.layouts import LAYOUTS
+from mergecheck.harness.variants.axes.table_features import FEATURES
 from mergecheck.merge import conf
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ BASE_NAMES: Mapping[Axis, str] = {
     Axis.STATISTICS: "as given",
     Axis.SOURCE_BATCH: "as given",
     Axis.PARTITIONED: "as given",
+    Axis.VECTORS: "as given",
+    Axis.COLUMN_MAPPING: "as given",
     Axis.PLUGIN: "none",
 }
 
@@ -278,4 +281,4 @@ _BORDERS = (
     ),
 )
 
-AXIS_VALUES: tuple[AxisValue, ...] = tuple(chain(_FLAGS, LARGE_TABLES, _PLANNING, _BORDERS, LAYOUTS))
+AXIS_VALUES: tuple[AxisValue, ...] = tuple(chain(_FLAGS, LARGE_TABLES, _PLANNING, _BORDERS, LAYOUTS, FEATURES))
