@@ -10,7 +10,6 @@ After the first fifth of the run it must be flat: a rise of more than ``--most-m
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ import click
 
 from mergecheck.harness.checker import Checker
 from mergecheck.harness.deviations.deviation_file import load_deviations
+from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report import events
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.session import FuzzOptions, open_engine, reference_for, run_fuzz
@@ -96,10 +96,12 @@ def descendants(pid: str) -> Iterator[str]:
 @click.option("--engine", "engine_name", default="duckdb", show_default=True)
 @click.option("--seed", default=1, show_default=True)
 @click.option("--most-mib", default=100.0, show_default=True, help="By how much memory may rise.")
-def main(num_cases: int, engine_name: str, seed: int, most_mib: float) -> None:
+@click.option(
+    "--findings", type=click.Path(path_type=Path), default=FINDINGS_DIRECTORY, show_default=True, help="Where they go."
+)
+def main(num_cases: int, engine_name: str, seed: int, most_mib: float, findings: Path) -> None:
     """Check many cases in one process, and measure its memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        samples = check_many(engine_name, num_cases=num_cases, seed=seed, findings=Path(folder))
+    samples = check_many(engine_name, num_cases=num_cases, seed=seed, findings=findings)
     own, children = rise_mib(samples)
     print(f"rise after the first fifth: own {own:.0f} MiB, children {children:.0f} MiB")
     sys.exit(max(own, children) > most_mib)
