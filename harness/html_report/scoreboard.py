@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.html_report.comparison import input_tables
@@ -64,7 +65,10 @@ def scoreboard_page(board: Scoreboard, *, deviations: Deviations) -> SectionedPa
         verb="scoreboard",
         subject=", ".join(engine.name for engine in board.engines),
         verdict=Note(tone=Tone.PLAIN, word=counted(len(board.engines), "engine"), text=f"{told}: {found}."),
-        facts=(Fact(name="Made from", text=", ".join(board.files), is_code=True), Fact(name="Cells", text=LEGEND)),
+        facts=(
+            Fact(name="Made from", text=", ".join(PurePath(name).name for name in board.files), is_code=True),
+            Fact(name="Cells", text=LEGEND),
+        ),
         sections=(
             Section(id="releases", title="Releases", part=Part(tables=(_releases(board),))),
             Section(id="features", title="Features", part=Part(tables=tuple(_features(board, anchors)))),
@@ -100,7 +104,8 @@ def _releases(board: Scoreboard) -> Table:
             for engine in board.engines
             for release in engine.releases
         ),
-        foot="Judged: the answer was held against the reference's. A statement that both reject agrees.",
+        foot="Judged: the answer was held against the reference's. A statement that both reject agrees. "
+        f"~ of fewer than {FEW_CASES} judged cases, so the share says little",
     )
 
 
@@ -113,7 +118,13 @@ def _share(counts: Mapping[Answer, int]) -> Cell:
     judged = _judged(counts)
     if not judged:
         return Cell(text="-", note="nothing was judged")
-    return Cell(text=f"{counts[Answer.AGREE] / judged:.0%}", level=_level(counts))
+    is_of_few = judged < FEW_CASES
+    return Cell(
+        text=f"{counts[Answer.AGREE] / judged:.0%}",
+        glyph="~" if is_of_few else "",
+        note="of few cases" if is_of_few else "",
+        level=_level(counts),
+    )
 
 
 def _judged(counts: Mapping[Answer, int]) -> int:

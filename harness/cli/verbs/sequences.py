@@ -14,6 +14,7 @@ import click
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
 from mergecheck.harness.engine import LivingEngine
+from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.json import mismatches_json
@@ -125,9 +126,23 @@ def _read(paths: tuple[Path, ...], *, trust: bool) -> list[Sequence]:
         except CaseFormatError as error:
             raise UserInputError(str(error)) from error
         if not trust:
+            _require_known(found[-1].writers, path)
             for case in found[-1].cases():
                 require_harmless(case, str(path))
     return found
+
+
+def _require_known(writers: tuple[str, ...], path: Path) -> None:
+    """Refuse a file that names code to run: any other name imports a module, or installs a release.
+
+    Raises:
+        UserInputError: it names an engine that is not installed with a package.
+    """
+    known = engine_names()
+    if unknown := [name for name in writers if name not in known]:
+        raise UserInputError(
+            f"{path}: {unknown[0]!r} is none of the installed engines ({', '.join(known)}). To run it, give --trust."
+        )
 
 
 def _require_living(engines: list[Engine]) -> None:
