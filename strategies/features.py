@@ -135,11 +135,12 @@ class Feature(Enum):
     COLUMN_MAPPING = "column-mapping", 45
     DELETION_VECTORS = "deletion-vectors", 50
     TYPE_WIDENING = "type-widening", 40
+    ROW_TRACKING = "row-tracking", 35
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
-    *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING),
+    *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING, Feature.ROW_TRACKING),
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

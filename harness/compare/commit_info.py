@@ -21,7 +21,7 @@ _TIMESTAMP = "inCommitTimestamp"
 COMMIT_INFO = frozenset(
     {
         *("operation", "operationParameters", "predicate", *_CLAUSES, *_FLAGS, "isolationLevel", "readVersion"),
-        *(*_GIVEN, _TIMESTAMP),
+        *(*_GIVEN, _TIMESTAMP, "tags"),
     }
 )
 """The entries that are compared."""
@@ -62,6 +62,7 @@ def commit_info_in_words(record: CommitRecord) -> dict[str, str]:
         "readVersion": _version(info.get("readVersion"), record.read_version),
         **{name: "given" if info.get(name) else None for name in _GIVEN},
         _TIMESTAMP: _timestamp(info.get(_TIMESTAMP), record.timestamp_before),
+        "tags": _tags(info.get("tags")),
     }
     return {name: text for name, text in words.items() if text is not None}
 
@@ -106,6 +107,12 @@ def _json(text: Any) -> Any:  # noqa: ANN401 - JSON
         return json.loads(text) if isinstance(text, str) else None
     except json.JSONDecodeError:
         return None
+
+
+def _tags(tags: Any) -> str | None:  # noqa: ANN401 - JSON
+    if not isinstance(tags, dict):
+        return None if tags is None else str(tags)
+    return ", ".join(f"{name} {value}" for name, value in tags.items()) or None
 
 
 def _version(version: Any, before: int) -> str | None:  # noqa: ANN401 - JSON

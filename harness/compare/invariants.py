@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
+from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import row_text
 from mergecheck.harness.verdict import Check, Mismatch
@@ -54,6 +55,7 @@ def invariant_mismatches(case: Case, outcome: Outcome, present: frozenset[tuple[
         *_feed_laws(case, before, outcome),
         *time_laws(outcome.metrics),
         *(_log_laws(case.target, outcome) if isinstance(outcome, TableOutcome) else ()),
+        *_tracked_row_laws(case, outcome),
     ]
     return tuple(found)
 
@@ -157,15 +159,53 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
     if convert is None or not counts.keys() <= _REMOVING | _ADDING:
         return
     held = [convert(row) for row in before]
-    if case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "true" or outcome.schema == case.target.schema:
+    if _keeps_null_structs(case, outcome):
         yield from _feed_balance(held, outcome)
         return
-    # R-244: a NULL struct of a row that is only copied may become one of NULLs, in rows and change rows.
     columns = outcome.schema.columns
     feed = tuple((*null_structs_expanded(row[:-1], columns), row[-1]) for row in outcome.cdf)
     rows = tuple(null_structs_expanded(row, columns) for row in outcome.rows)
     held = [null_structs_expanded(row, columns) for row in held]
     yield from _feed_balance(held, replace(outcome, rows=rows, cdf=feed))
+
+
+def _keeps_null_structs(case: Case, outcome: Outcome) -> bool:
+    """Tell whether rows that are only copied keep NULL structs; else each may become one of NULLs (R-244)."""
+    preserves = case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "true"
+    return preserves or outcome.schema == case.target.schema
+
+
+def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
+    """R-705: rows keep their ids, and the ids show the changes that metrics and change feed tell of.
+
+    An answer whose rows a reading of a known deviation has replaced has no ids for them, and is not judged here.
+    """
+    if not isinstance(outcome, TableOutcome) or outcome.record is None or outcome.record.tracked is None:
+        return
+    schema, keeps = outcome.schema, _keeps_null_structs(case, outcome)
+    convert = row_converter(case.target.schema, schema)
+
+    def identity(row: Row) -> Hashable:
+        return row_identity(row if keeps else null_structs_expanded(row, schema.columns), schema)
+
+    tracked = outcome.record.tracked.after
+    held, shown = (Counter(map(identity, rows)) for rows in ((row.values for row in tracked.rows), outcome.rows))
+    if tracked.is_enabled and held != shown:
+        return
+    changes: dict[str, Counter[Hashable]] | None = None
+    if outcome.cdf is not None and outcome.feed is Feed.IMAGES and not _serves_copies(outcome):
+        changes = {}
+        for row in outcome.cdf:
+            changes.setdefault(str(row[-1]), Counter())[identity(row[:-1])] += 1
+    faults = row_id_faults(
+        outcome.record.tracked,
+        outcome.metrics,
+        old=None if convert is None else lambda row: identity(convert(row)),
+        new=identity,
+        changes=changes,
+    )
+    if found := tuple(faults):
+        yield replace(broken_law("R-705", *found[:_MAX_FAULTS], check=Check.ROWS), parts=found)
 
 
 def _serves_copies(outcome: Outcome) -> bool:

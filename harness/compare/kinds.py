@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ROWS = frozenset({"missing_rows", "extra_rows", "changed_rows", "row_width"})
 
 KINDS: Mapping[Check, frozenset[str]] = {
-    Check.ROWS: _ROWS | {"P-9", "row_ids"},
+    Check.ROWS: _ROWS | {"P-9", "R-705", "row_ids"},
     Check.SCHEMA: frozenset(
         {"column_names", "column_order", "column_types", "nullability", "column_values", "R-234", "R-235"}
     ),
@@ -29,7 +29,7 @@ KINDS: Mapping[Check, frozenset[str]] = {
     Check.UNCHANGED: frozenset({"changed_after_error", "committed"}),
     Check.FILES: frozenset({"P-11"}),
     Check.TABLE: frozenset({"R-704"}),
-    Check.LOG: COMMIT_INFO | {"R-701", "R-702"},
+    Check.LOG: COMMIT_INFO | {"R-701", "R-702", "R-724"},
     Check.RESULT: frozenset({"result_row"}),
 }
 """The kinds of each check's mismatches."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.compare.tracked_rows import TrackedMerge  # noqa: TC001 - dataclass fields are read at run time
 from mergecheck.reference.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class CommitRecord:
             entry by entry, except the names and types of columns.
         definition: the same afterwards.
         added_columns: paths of the columns and nested fields that the merge added.
+        tracked: the rows by their ids; None if the table has no row tracking.
     """
 
     read_version: int
@@ -52,6 +54,7 @@ class CommitRecord:
     definition_before: Mapping[str, str]
     definition: Mapping[str, str]
     added_columns: frozenset[str] = frozenset()
+    tracked: TrackedMerge | None = None
 
     def count(self, kind: str) -> int:
         """Count the actions of a kind."""

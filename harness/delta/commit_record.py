@@ -9,21 +9,35 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.table_outcome import CommitRecord, LoggedAction
+from mergecheck.harness.compare.tracked_rows import TrackedFile, TrackedMerge, TrackedRow, TrackedTable
 from mergecheck.harness.delta.read import (
     commit_info,
     newest_version,
     paths_named_again,
     read_actions,
+    table_at,
     table_metadata,
     table_protocol,
 )
 from mergecheck.harness.delta.tables.column_names import field_id_faults
+from mergecheck.harness.delta.tables.row_ids import (
+    BASE,
+    DOMAIN,
+    ENABLED,
+    FEATURE,
+    SUSPENDED,
+    VERSION,
+    high_water_mark,
+    stored_ids,
+)
+from mergecheck.harness.delta.tables.vectors import deleted_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mergecheck.harness.delta.read import Action, LiveFile, TableState
+    from mergecheck.harness.delta.tables.row_ids import Stored
 
 _FILE_ACTIONS = frozenset({"add", "remove", "cdc"})
 
@@ -65,7 +79,55 @@ def commit_record(path: Path, *, since: int) -> CommitRecord:
         definition_before=table_definition(before, table_protocol(path, since)) | _domains(path, since),
         definition=table_definition(after, table_protocol(path, version)) | _domains(path, version),
         added_columns=frozenset(_fields(after)).difference(_fields(before)),
+        tracked=_tracked_merge(path, actions, since=since, version=version),
     )
+
+
+def _tracked_merge(path: Path, actions: Iterable[Action], *, since: int, version: int) -> TrackedMerge | None:
+    """Read the rows by their ids before and after the merge; None if the table has no row tracking."""
+    if FEATURE not in (table_protocol(path, since).get("writerFeatures") or ()):
+        return None
+    removed = tuple(_tracked_file(action["remove"], num_rows=0) for action in actions if "remove" in action)
+    before, after = _tracked_table(path, since), _tracked_table(path, version)
+    return TrackedMerge(before=before, after=after, removed=removed)
+
+
+def _tracked_table(path: Path, version: int) -> TrackedTable:
+    configuration = table_metadata(path, version).get("configuration") or {}
+    is_enabled = configuration.get(ENABLED, "false").lower() == "true"
+    files: list[TrackedFile] = []
+    rows: list[TrackedRow] = []
+    for file in table_at(path, version).files:
+        stored = stored_ids(path / unquote(file.add["path"]), configuration)
+        files.append(_tracked_file(file.add, num_rows=len(stored)))
+        if is_enabled:
+            rows += _tracked_rows(path, file, stored)
+    return TrackedTable(
+        version=version,
+        is_enabled=is_enabled,
+        is_suspended=configuration.get(SUSPENDED, "false").lower() == "true",
+        high_water_mark=high_water_mark(_domains(path, version).get(f"domain {DOMAIN}")),
+        files=tuple(files),
+        rows=tuple(rows),
+    )
+
+
+def _tracked_file(said: Action, *, num_rows: int) -> TrackedFile:
+    return TrackedFile(
+        path=said["path"], base_row_id=said.get(BASE), commit_version=said.get(VERSION), num_rows=num_rows
+    )
+
+
+def _tracked_rows(path: Path, file: LiveFile, stored: Sequence[Stored]) -> Iterator[TrackedRow]:
+    """Give each live row its id: what the file holds, else by its position (R-705)."""
+    base, version = file.add.get(BASE), file.add.get(VERSION)
+    deleted = deleted_rows(path, file.add.get("deletionVector"))
+    live = [place for place in range(len(stored)) if place not in deleted]
+    for place, values in zip(live, file.rows, strict=True):
+        row_id, commit_version = stored[place]
+        if row_id is None and base is not None:
+            row_id = base + place
+        yield TrackedRow(row_id, version if commit_version is None else commit_version, values)
 
 
 def size_faults(path: Path, version: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Write the tables of a case as Delta tables, without Spark: one Parquet file per file, one commit."""
+"""Write the tables of a case as Delta tables, without Spark: one Parquet file per file, all of them in one commit."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ from mergecheck.harness.delta.tables.column_names import (
 )
 from mergecheck.harness.delta.tables.domains import domain_actions
 from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
+from mergecheck.harness.delta.tables.row_ids import (
+    domain_of,
+    num_earlier_commits,
+    number_rows,
+    tracking_properties,
+    with_stored_ids,
+)
 from mergecheck.harness.delta.tables.vectors import write_vectors
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows, with_type_changes
 from mergecheck.reference.case.arrow import rows_to_table
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from mergecheck.harness.delta.tables.row_ids import FileNumbers
     from mergecheck.reference.case.layout import PhysicalFile
     from mergecheck.reference.case.model import Row, Source
 
@@ -53,7 +61,7 @@ class UnwritableTableError(ValueError):
 
 
 def write_target(target: Target, path: Path, *, described: bool = True) -> None:
-    """Write a target as version 0 of a Delta table.
+    """Write a target as a Delta table: as version 0, or after a few commits if rows have ids from earlier ones.
 
     The rows lie in the files that ``reference.case.layout.physical_files`` gives, as ``target.layout`` says. NOT NULL,
     defaults and generation expressions are in the schema, CHECK constraints in the properties; nothing here
@@ -70,26 +78,31 @@ def write_target(target: Target, path: Path, *, described: bool = True) -> None:
     """
     schema_json = _checked_schema(target, comment=_COMMENT if described else None)
     schema_json = with_type_changes(schema_json, target.schema, target.layout.widened_columns)
-    mapped = {}
+    stored_properties = tracking_properties(target.properties)
     if maps_columns(target.properties):
         renamed = target.layout.column_names is ColumnNames.OF_OTHERS
         schema_json, last = with_mapping(schema_json, renamed=renamed)
-        mapped = {MAX_COLUMN_ID: str(last + len(target.layout.dropped_columns))}
+        stored_properties[MAX_COLUMN_ID] = str(last + len(target.layout.dropped_columns))
     log = path / "_delta_log"
     log.mkdir(parents=True)
     actions: list[dict[str, Any]] = [
         {"commitInfo": _commit_info(target)},
         {"protocol": protocol_of(target)},
-        {"metaData": _metadata(target, schema_json, mapped) | (_DESCRIPTION if described else {})},
+        {"metaData": _metadata(target, schema_json, stored_properties) | (_DESCRIPTION if described else {})},
     ]
     actions.extend({"txn": {"appId": app, "version": version}} for app, version in target.transactions.items())
     stored = _with_stored_names(target, schema_json)
     actions.extend(domain_actions(target, stored.layout.cluster_by))
-    actions.extend({"add": add} for add in _write_files(stored, path, schema_json))
-    # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
-    text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
-    (log / f"{0:020}.json").write_text(text, encoding="utf-8")
-    write_checkpoint(path, target.layout.checkpoint, actions)
+    files = [*_write_files(stored, path, schema_json)]
+    last = num_earlier_commits(target)
+    later = [[{"commitInfo": _commit_info(target, number)}] for number in range(1, last + 1)]
+    commits = [actions, *later]
+    commits[-1] += files
+    for version, commit in enumerate(commits):
+        # Characters as they are: delta-rs 1.6 reads an escaped pair of surrogates as another character.
+        text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in commit)
+        (log / f"{version:020}.json").write_text(text, encoding="utf-8")
+    write_checkpoint(path, target.layout.checkpoint, [action for commit in commits for action in commit], version=last)
 
 
 def write_source(source: Source, path: Path) -> None:
@@ -118,15 +131,15 @@ def _checked_schema(target: Target, *, comment: str | None) -> str:
         raise UnwritableTableError(str(error)) from error
 
 
-def _commit_info(target: Target) -> dict[str, Any]:
+def _commit_info(target: Target, version: int = 0) -> dict[str, Any]:
     """Describe the making of the table; its in-commit timestamp, if it has one, is in the future (R-707)."""
     info = {"timestamp": _now_ms(), "operation": "CREATE TABLE", "operationParameters": {}}
     if target.properties.get(IN_COMMIT_TIMESTAMPS, "false").lower() == "true":
-        return {"inCommitTimestamp": _now_ms() + _AHEAD_MS, **info}
+        return {"inCommitTimestamp": _now_ms() + _AHEAD_MS + version, **info}
     return info
 
 
-def _metadata(target: Target, schema_json: str, mapped: Mapping[str, str]) -> dict[str, Any]:
+def _metadata(target: Target, schema_json: str, properties: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": str(uuid.uuid4()),
         "format": {"provider": "parquet", "options": {}},
@@ -134,7 +147,7 @@ def _metadata(target: Target, schema_json: str, mapped: Mapping[str, str]) -> di
         "partitionColumns": list(target.partition_by),
         "configuration": {
             **{name: value for name, value in target.properties.items() if not name.startswith(FEATURE_PREFIX)},
-            **mapped,
+            **properties,
         },
         "createdTime": _now_ms(),
     }
@@ -149,13 +162,18 @@ class _StoredRows:
 
 
 def _write_files(target: Target, path: Path, schema_json: str) -> Iterator[dict[str, Any]]:
+    """Write the files and yield the actions about them."""
     files = physical_files(target)
     marked = [number for number in range(len(files)) if has_vector(target.layout, number)]
     vectors = [range(0, 2 * len(files[number][1]) + 1, 2) for number in marked]
     said = dict(zip(marked, write_vectors(path, target.layout.vectors, vectors), strict=True))
+    counts = [2 * len(rows) + 1 if number in said else len(rows) for number, (_, rows) in enumerate(files)]
+    numbers = number_rows(target, counts)
     for number, file in enumerate(files):
-        add = _write_file(target, path, schema_json, file=file, number=number)
-        yield {**add, "deletionVector": said[number]} if number in said else add
+        ids = numbers[number] if numbers else None
+        add = _write_file(target, path, schema_json, file=file, number=number, ids=ids)
+        yield {"add": {**add, "deletionVector": said[number]} if number in said else add}
+    yield from domain_of(numbers, counts, target.layout.row_ids)
 
 
 def _with_deleted_copies(rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -177,7 +195,9 @@ def _with_stored_names(target: Target, schema_json: str) -> Target:
     return replace(target, schema=stored, partition_by=partition_by, layout=layout)
 
 
-def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalFile, number: int) -> dict[str, Any]:
+def _write_file(
+    target: Target, path: Path, schema_json: str, *, file: PhysicalFile, number: int, ids: FileNumbers | None
+) -> dict[str, Any]:
     values, rows = file
     if has_vector(target.layout, number):
         rows = _with_deleted_copies(rows)
@@ -195,6 +215,7 @@ def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalF
     table = rows_to_table(stored.rows, stored.schema)
     if maps_columns(target.properties):
         table = with_ids(table, schema_json, dropped=layout.dropped_columns)
+    table = with_stored_ids(table, ids)
     with pq.ParquetWriter(full, table.schema, store_schema=False) as writer:
         writer.write_table(table, row_group_size=layout.row_group_rows)
         # without Arrow's own schema a file is as Spark writes it
@@ -206,6 +227,7 @@ def _write_file(target: Target, path: Path, schema_json: str, *, file: PhysicalF
         "size": full.stat().st_size,
         "modificationTime": _now_ms(),
         "dataChange": True,
+        **({} if ids is None else ids.entries),
     }
     statistics = _statistics(layout, stored, number)
     return add if statistics is None else {**add, "stats": statistics}

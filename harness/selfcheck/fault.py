@@ -41,6 +41,7 @@ class Area(Enum):
     COMMIT = "commit"
     RESOLUTION = "resolution"
     EVOLUTION = "schema evolution"
+    ROW_TRACKING = "row tracking"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

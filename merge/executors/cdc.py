@@ -11,7 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.clauses import CLAUSE, describe_clauses, generate_precomputed_conditions_and_df
-from mergecheck.merge.executors.output import TARGET_ROW_PRESENT, generate_write_all_changes_output_cols
+from mergecheck.merge.executors.output import (
+    TARGET_ROW_PRESENT,
+    generate_write_all_changes_output_cols,
+    kept_row_ids,
+)
 from mergecheck.merge.executors.run import is_sole_unconditional_delete
 from mergecheck.merge.table.writing.rows import ACTION, UPDATES, RowAction
 
@@ -42,7 +46,8 @@ def rows_to_write(
 
     Args:
         run: the merge under way.
-        joined: rows of source and target, with the columns that say which of the two a row has.
+        joined: rows of source and target, with the columns that say which of the two a row has, and with the ids of
+            target rows if the table tracks its rows.
         kept: which rows reach the writer, by ``_clause_``; by default all but ignored source rows (R-A18).
         deduplicate_deletes: as for ``generate_cdc_and_output_rows``.
         further_columns: more output columns, over those of the joined rows and of the conditions.
@@ -52,7 +57,8 @@ def rows_to_write(
         run.merge, clauses, change_data=run.records_changes, string_partitions=run.string_partitions
     )
     frame = frame.selectExpr("*", f"{cols.clause} AS {CLAUSE}").where(kept)
-    cols = replace(cols, columns=(*cols.columns, *further_columns))
+    ids = kept_row_ids() if run.snapshot.tracks_rows else ()
+    cols = replace(cols, columns=(*cols.columns, *further_columns, *ids))
     if run.records_changes:
         output = generate_cdc_and_output_rows(frame, cols, deduplicate_deletes=deduplicate_deletes)
     else:

@@ -99,6 +99,7 @@ def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *,
         run.snapshot,
         touched.files,
         with_row_identity=with_indexes,
+        with_row_ids=run.snapshot.tracks_rows,
         constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
     )
     if with_indexes:

@@ -81,7 +81,13 @@ def mark_changed_rows(run: MergeRun, touched: TouchedFiles) -> PathResult:
 
 def _join_for_marking(run: MergeRun, touched: TouchedFiles, *, with_indexes: bool) -> DataFrame:
     source = run.source.frame
-    target = scan_files(run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",))
+    target = scan_files(
+        run.spark,
+        run.snapshot,
+        touched.files,
+        with_row_ids=run.snapshot.tracks_rows,
+        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
+    )
     if with_indexes:
         source = source.selectExpr("*", f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
         target = target.selectExpr("*", f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")

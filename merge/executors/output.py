@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED, IGNORED, generate_clause_output_exprs
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
 from mergecheck.merge.syntax.statement import ActionType, ClauseKind
-from mergecheck.merge.table.writing.rows import ACTION, UPDATES, RowAction
+from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID
+from mergecheck.merge.table.writing.rows import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, UPDATES, RowAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -132,6 +133,14 @@ def output_value(merge: ResolvedMerge, actions: Sequence[ClauseActions], index: 
     if branches and change_data and any(clause.action in UPDATES for clause in actions):
         branches.insert(0, f"WHEN {ACTION} = {int(RowAction.UPDATE_PREIMAGE)} THEN {old}")  # R-610
     return f"CASE {' '.join(branches)} ELSE {old} END" if branches else old
+
+
+def kept_row_ids() -> tuple[str, str]:
+    """Write what a row keeps: its id, and if it is copied its commit version (R-705); rows to insert have neither."""
+    return (
+        f"{ROW_ID} AS {KEPT_ROW_ID}",
+        f"CASE WHEN {CLAUSE} = {COPIED} THEN {COMMIT_VERSION} END AS {KEPT_COMMIT_VERSION}",
+    )
 
 
 def named_output_columns(values: Iterable[str], string_partitions: frozenset[int]) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ _WITHOUT_EFFECT = frozenset(
         f"{_DELTA}merge.materializeCachedSource",
         f"{_DELTA}merge.failSourceCachedAfterMaterialization",
         f"{_DELTA}merge.failIfSourceChanged",
-        f"{_DELTA}stats.collect",
         f"{_DELTA}numRecordsValidation.enabled",
         f"{_DELTA}commitInfo.userMetadata",  # R-714
         "spark.sql.shuffle.partitions",
@@ -42,9 +41,11 @@ _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
 _AUTOMATIC_WIDENING = f"{_DELTA}typeWidening.allowAutomaticWidening"
 _HISTORY_METRICS = f"{_DELTA}history.metricsEnabled"
+_STATISTICS = f"{_DELTA}stats.collect"
 _READ = frozenset(
     {
         _HISTORY_METRICS,
+        _STATISTICS,
         _PERSISTENT_VECTORS,
         _APP_ID,
         _APP_VERSION,
@@ -67,10 +68,14 @@ _READ = frozenset(
 )
 COLUMN_MAPPING = "delta.columnMapping.mode"
 TYPE_WIDENING = "delta.enableTypeWidening"
+ROW_TRACKING = "delta.enableRowTracking"
+ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
+_ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
 _PROPERTIES = frozenset(
     {
         *(CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"),
         *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
+        *(ROW_TRACKING, ROW_TRACKING_SUSPENDED),
     }
 )
 _FEATURES = (
@@ -78,6 +83,7 @@ _FEATURES = (
     "deletionVectors",
     "domainMetadata",
     "inCommitTimestamp",
+    "rowTracking",
     "v2Checkpoint",
     "vacuumProtocolCheck",
 )
@@ -95,6 +101,9 @@ class Settings:
         marks_rows: whether changed rows are marked in deletion vectors (R-402).
         widening: which types evolution widens (R-237).
         records_metrics: whether the commit holds the operation metrics (R-501).
+        tracks_rows: whether rows keep their ids (R-705).
+        gives_row_ids: whether the rows of new files get ids (R-724).
+        collects_statistics: whether new files have statistics.
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
@@ -110,6 +119,9 @@ class Settings:
     widening: WideningMode
     marks_rows: bool
     records_metrics: bool
+    tracks_rows: bool
+    gives_row_ids: bool
+    collects_statistics: bool
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
@@ -142,6 +154,11 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         raise UnsupportedByReferenceError("setting resolveMergeUpdateStructsByName.enabled=false")
     if not is_utc and not asks:
         raise UnsupportedByReferenceError("setting spark.sql.session.timeZone other than UTC")
+    tracks_rows, is_suspended = (
+        case.target.properties.get(name, _FALSE).lower() == _TRUE for name in (ROW_TRACKING, ROW_TRACKING_SUSPENDED)
+    )
+    if tracks_rows and is_suspended:
+        raise UnsupportedByReferenceError(f"table properties {ROW_TRACKING} and {ROW_TRACKING_SUSPENDED} together")
     preserve_null_structs = _flag(case, _NULL_STRUCTS, default=True)
     by_table = case.target.properties.get("delta.autoOptimize.optimizeWrite", _FALSE).lower() == _TRUE
     optimize_write = _flag(case, _OPTIMIZE_WRITE, default=by_table)  # R-425
@@ -158,6 +175,9 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         marks_rows=marks_rows(case),
         records_metrics=_flag(case, _HISTORY_METRICS, default=True),
         widening=_widening(case),
+        tracks_rows=tracks_rows,
+        gives_row_ids=(tracks_rows or _ROW_TRACKING_FEATURE in case.target.properties) and not is_suspended,
+        collects_statistics=_flag(case, _STATISTICS, default=True),
         maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
         is_ansi=is_ansi,

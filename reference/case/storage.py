@@ -55,6 +55,15 @@ class ColumnNames(Enum):
     """what another column is called now, and a field of a struct what another field is: both were renamed"""
 
 
+class RowIds(Enum):
+    """How the rows of a table with row tracking have their ids (R-705)."""
+
+    BY_FILES = "by files"
+    """each by the id of its file's first row"""
+    STORED = "stored"
+    """files hold ids that rows had before they were copied or updated; the table is several versions old"""
+
+
 class Vectors(Enum):
     """Where the deletion vectors of the target are (R-463)."""
 
@@ -87,6 +96,7 @@ class TargetLayout:
         dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
         widened_columns: the types that columns had once, by name (R-716); no partition columns, and no structs. Every
             second file, the first one among them, holds those types if all its values fit.
+        row_ids: how the rows have their ids, if the table has row tracking.
     """
 
     row_group_rows: int | None = None
@@ -99,6 +109,7 @@ class TargetLayout:
     dropped_columns: tuple[str, ...] = ()
     vectors: Vectors = Vectors.NONE
     widened_columns: Mapping[str, DataType] = field(default_factory=dict)
+    row_ids: RowIds = RowIds.BY_FILES
 
     def __post_init__(self) -> None:
         """Refuse a row group that can hold no row."""

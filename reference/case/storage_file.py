@@ -8,6 +8,7 @@ from mergecheck.reference.case.json_shape import require_column_names, require_o
 from mergecheck.reference.case.storage import (
     Checkpoint,
     ColumnNames,
+    RowIds,
     SourceLayout,
     Statistics,
     StringType,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _TARGET_KEYS = (
     *("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by"),
-    *("column_names", "dropped_columns", "vectors", "widened_columns"),
+    *("column_names", "dropped_columns", "vectors", "widened_columns", "row_ids"),
 )
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
@@ -52,6 +53,7 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         widened_columns=_widened_columns(
             keys.get("widened_columns", {}), schema, partition_by, f"{where}, widened_columns"
         ),
+        row_ids=_choice(keys.get("row_ids"), RowIds.BY_FILES, f"{where}, row_ids"),
         cluster_by=_cluster_by(keys.get("cluster_by", []), schema, partition_by, f"{where}, cluster_by"),
     )
 
@@ -89,6 +91,8 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["vectors"] = layout.vectors.value
         if layout.widened_columns:
             document["widened_columns"] = {name: kind.ddl() for name, kind in layout.widened_columns.items()}
+        if layout.row_ids is not RowIds.BY_FILES:
+            document["row_ids"] = layout.row_ids.value
         if layout.cluster_by:
             document["cluster_by"] = list(layout.cluster_by)
     elif layout.batch_rows is not None:

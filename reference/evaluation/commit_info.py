@@ -21,6 +21,7 @@ _PREDICATES = {
     Kind.NOT_MATCHED: "notMatchedPredicates",
     Kind.NOT_MATCHED_BY_SOURCE: "notMatchedBySourcePredicates",
 }
+ROW_TRACKING_TAG = "delta.rowTracking.preserved true"
 _RESULT_ROW = {
     "num_updated_rows": "numTargetRowsUpdated",
     "num_deleted_rows": "numTargetRowsDeleted",
@@ -29,7 +30,7 @@ _RESULT_ROW = {
 
 
 def predict_commit_info(
-    merge: Resolved, *, changes_data: bool, has_other_actions: bool, has_timestamps: bool
+    merge: Resolved, *, changes_data: bool, has_other_actions: bool, has_timestamps: bool, tracks_rows: bool
 ) -> dict[str, str]:
     """Say what ``commitInfo`` must hold.
 
@@ -38,6 +39,7 @@ def predict_commit_info(
         changes_data: whether the commit adds or removes a file.
         has_other_actions: whether the commit has an action that is no file: new metadata, or a transaction number.
         has_timestamps: whether the table has in-commit timestamps (R-707).
+        tracks_rows: whether its rows keep their ids (R-705).
     """
     return {
         "operation": "MERGE",
@@ -51,6 +53,7 @@ def predict_commit_info(
         "engineInfo": "given",
         "txnId": "given",
         "inCommitTimestamp": "after that of the version before" if has_timestamps else "nothing",
+        "tags": ROW_TRACKING_TAG if tracks_rows else "nothing",
     }
 
 

@@ -277,13 +277,17 @@ class Evaluation:
         """Check the constraints on the rows that are written: new, copied and, with a feed, old ones (R-740).
 
         Raises:
-            RejectedError: if a row breaks one, or if the merge rewrites files of a table that takes appends only.
+            RejectedError: if a row breaks one, if rows get ids but are not counted, or if the merge
+                rewrites files of a table that takes appends only.
         """
         written = [*effects.updated.values(), *effects.inserted.values(), *copied]
         if path in (MergePath.D, MergePath.E) and self.target.change_data_feed:
             written += [effects.old[rid] for rid in (*effects.updated, *effects.deleted)]
         if broken := broken_constraints(written, self.merge.final_schema, checks, tables):
             raise _any_of(broken)
+        adds = bool(effects.updated or effects.inserted or copied)
+        if adds and self.settings.gives_row_ids and not self.settings.collects_statistics:  # R-727
+            raise RejectedError("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", "Cannot assign row IDs without row counts.")
         marks = path is MergePath.E and bool(effects.updated or effects.deleted)
         if (path is MergePath.D or marks) and self.settings.append_only:  # R-743
             raise RejectedError("DELTA_CANNOT_MODIFY_APPEND_ONLY", "This table is configured to only allow appends.")
@@ -370,6 +374,7 @@ class Evaluation:
             changes_data=self._changes_data(effects, path),
             has_other_actions=self.merge.final_schema != self.target.schema or self.settings.transaction is not None,
             has_timestamps=self.settings.in_commit_timestamps,
+            tracks_rows=self.settings.tracks_rows,
         )
 
 

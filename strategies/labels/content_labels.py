@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType, Vectors
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
@@ -15,6 +15,8 @@ from mergecheck.strategies.table.table_features import (
     COLUMN_MAPPING,
     DELETION_VECTORS,
     IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    ROW_TRACKING_FEATURE,
     TYPE_WIDENING,
 )
 
@@ -181,6 +183,9 @@ def storage_labels(case: Case) -> Iterator[str]:
             "table:renamed-columns": layout.column_names is ColumnNames.OF_OTHERS,
             "table:dropped-columns": bool(layout.dropped_columns),
             f"table:vectors-{layout.vectors.value}": layout.vectors is not Vectors.NONE,
+            "table:tracks-rows": case.target.properties.get(ROW_TRACKING) == "true",
+            "table:gives-row-ids": ROW_TRACKING_FEATURE in case.target.properties,
+            f"table:row-ids-{layout.row_ids.value}": layout.row_ids is not RowIds.BY_FILES,
             "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
             "table:widens-types": case.target.properties.get(TYPE_WIDENING) == "true",
             "table:widened-columns": bool(layout.widened_columns),

@@ -1,4 +1,6 @@
-"""Features that a table has by its protocol: most merges must not even notice them (R-460 to R-463, R-706 to R-716).
+"""Features that a table has by its protocol: most merges must not even notice them.
+
+The rules are R-460 to R-463, R-705 to R-709, R-716 and R-724 to R-727.
 
 They are drawn after everything else, so that a case without them stays the same case.
 """
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Vectors
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Vectors
 from mergecheck.reference.types.data_types import (
     BIGINT,
     DATE,
@@ -44,6 +46,9 @@ COLUMN_MAPPING = "delta.columnMapping.mode"
 DELETION_VECTORS = "delta.enableDeletionVectors"
 TYPE_WIDENING = "delta.enableTypeWidening"
 AUTOMATIC_WIDENING = "spark.databricks.delta.typeWidening.allowAutomaticWidening"
+ROW_TRACKING = "delta.enableRowTracking"
+ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
+ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _ANY_PERCENT = 60
 _VECTORS = st.sampled_from(
@@ -53,6 +58,12 @@ _WIDENINGS = st.sampled_from(("always", "same_family_type", "never"))
 _MAPPING_MODES = st.sampled_from(("name", "id"))
 _COLUMN_NAMES = st.sampled_from((ColumnNames.GENERATED, ColumnNames.OF_OTHERS))
 _MOST_DROPPED_COLUMNS = 2
+_ROW_IDS = st.sampled_from((RowIds.BY_FILES, RowIds.STORED))
+_ENABLED = {ROW_TRACKING: "true"}
+_SUPPORTED = {ROW_TRACKING_FEATURE: "supported"}
+_ROW_TRACKING = st.sampled_from(
+    (_ENABLED, _ENABLED, _ENABLED, _SUPPORTED, _ENABLED, _SUPPORTED | {ROW_TRACKING_SUSPENDED: "true"})
+)
 _CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
 _MOST_CLUSTERING_COLUMNS = 4
 _EARLIER_PERCENT = 60
@@ -101,6 +112,9 @@ def draw_table_features(
             properties[TYPE_WIDENING] = "true"
             conf = {**conf, AUTOMATIC_WIDENING: draw(_WIDENINGS)} if chance(draw, 20) else conf
         layout = replace(layout, widened_columns=_draw_earlier_types(draw, target))
+    if Feature.ROW_TRACKING in drawn:
+        properties |= draw(_ROW_TRACKING)
+        layout = replace(layout, row_ids=draw(_ROW_IDS) if target.schema.columns else layout.row_ids)
     return replace(target, properties=properties, layout=layout), conf
 
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
+from mergecheck.harness.compare.log_laws.row_tracking_laws import DOMAIN, file_id_faults
 from mergecheck.harness.compare.log_laws.widening_laws import CHANGES, widening_faults
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.reference.case.model import Target
@@ -58,6 +59,13 @@ def record_laws(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
     yield from _metrics_of_files(outcome.metrics, record)
     yield from _flags(record)
     yield from _definition(target, outcome, record)
+    if record.tracked is not None and (faults := list(file_id_faults(record.tracked))):
+        yield _broken_by_several("R-724", faults, check=Check.LOG)
+
+
+def _broken_by_several(law: str, faults: Sequence[str], *, check: Check) -> Mismatch:
+    rest = [f"and {len(faults) - _MAX_SHOWN} more"] if len(faults) > _MAX_SHOWN else []
+    return replace(broken_law(law, *faults[:_MAX_SHOWN], *rest, check=check), parts=tuple(faults))
 
 
 def _metrics_of_files(metrics: Mapping[str, int], record: CommitRecord) -> Iterator[Mismatch]:
@@ -107,9 +115,7 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
     if record.count("protocol"):
         faults.append("a protocol action, but a merge writes none")
     if faults:
-        rest = [f"and {len(faults) - _MAX_SHOWN} more"] if len(faults) > _MAX_SHOWN else []
-        broken = broken_law("R-704", *faults[:_MAX_SHOWN], *rest, check=Check.TABLE)
-        yield replace(broken, parts=tuple(faults))
+        yield _broken_by_several("R-704", faults, check=Check.TABLE)
 
 
 def _definition_faults(record: CommitRecord) -> Iterator[str]:
@@ -118,5 +124,7 @@ def _definition_faults(record: CommitRecord) -> Iterator[str]:
         key, _, column = name.partition(" of column ")
         if key in (MAX_COLUMN_ID, CHANGES) or column in record.added_columns:
             continue  # those have laws of their own
+        if key == DOMAIN and record.tracked is not None:
+            continue
         if before.get(name) != after.get(name):
             yield f"{name}: {before.get(name, 'nothing')!r} before, {after.get(name, 'nothing')!r} after"

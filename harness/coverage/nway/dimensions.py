@@ -282,6 +282,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
             *("none", "clustered", "in-commit timestamps", "checkpoint", "named"),
             *("mapping by name", "mapping by id", "renamed columns", "dropped columns"),
             *("marks rows", "inline vectors", "files of vectors", "widens types", "widened columns"),
+            *("tracks rows", "gives row ids", "stored row ids"),
         ),
     ),
     Dimension(

@@ -13,7 +13,7 @@ from mergecheck.harness.coverage.nway.columns import (
 )
 from mergecheck.harness.coverage.type_families import family_of
 from mergecheck.reference.case.model import FEATURE_PREFIX
-from mergecheck.reference.case.storage import Checkpoint, ColumnNames, Statistics, StringType, Vectors
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, Statistics, StringType, Vectors
 from mergecheck.reference.types.data_types import StructType
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def evolved_types(e: Evidence) -> Iterator[str]:
         yield from list(evolved_families(e)) or ["none"]
 
 
+_ROW_TRACKING = f"{FEATURE_PREFIX}rowTracking"
+
+
 def layouts(e: Evidence) -> Iterator[str]:
     """Name what is special about the target's files."""
     layout, num_files = e.case.target.layout, sum(bool(file) for file in e.case.target.files)
@@ -90,7 +93,10 @@ def table_features(e: Evidence) -> Iterator[str]:
         "dropped columns": bool(target.layout.dropped_columns),
         "widens types": target.properties.get("delta.enableTypeWidening") == "true",
         "widened columns": bool(target.layout.widened_columns),
-        "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties),
+        "tracks rows": target.properties.get("delta.enableRowTracking") == "true",
+        "gives row ids": _ROW_TRACKING in target.properties,
+        "stored row ids": target.layout.row_ids is RowIds.STORED,
+        "named": any(name.startswith(FEATURE_PREFIX) for name in target.properties.keys() - {_ROW_TRACKING}),
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Value
     from mergecheck.reference.types.data_types import DataType
 
+_ROW_TRACKING = "delta.enableRowTracking"
+_STATISTICS = "spark.databricks.delta.stats.collect"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _MAPPING = "delta.columnMapping.mode"
 _TIMESTAMPS = "delta.enableInCommitTimestamps"
@@ -123,12 +125,20 @@ def _has_named_features(e: Evidence) -> bool:
     return named or target.layout.checkpoint is not Checkpoint.NONE
 
 
+def _tracks_rows(e: Evidence) -> bool:
+    return e.case.target.properties.get(_ROW_TRACKING) == "true"
+
+
+def _gives_row_ids(e: Evidence) -> bool:
+    return _tracks_rows(e) or f"{FEATURE_PREFIX}rowTracking" in e.case.target.properties
+
+
 RULES = (
     Rule(number="R-701", reached=_commits),
     Rule(number="R-702", out_of_reach=_LOG),
     Rule(number="R-703", reached=lambda e: e.change_feed and e.path is MergePath.D),
     Rule(number="R-704", reached=lambda e: e.new_schema),
-    Rule(number="R-705", out_of_reach="tables with row tracking are refused by name"),
+    Rule(number="R-705", reached=lambda e: _commits(e) and _tracks_rows(e)),
     Rule(number="R-706", reached=lambda e: _commits(e) and _has_named_features(e)),
     Rule(number="R-707", reached=lambda e: _commits(e) and e.case.target.properties.get(_TIMESTAMPS) == "true"),
     Rule(number="R-708", reached=lambda e: _commits(e) and bool(e.case.target.layout.cluster_by)),
@@ -142,6 +152,10 @@ RULES = (
     Rule(number="R-716", reached=lambda e: _commits(e) and bool(e.case.target.layout.widened_columns)),
     Rule(number="R-720", reached=_commits),
     Rule(number="R-721", reached=_commits),
+    Rule(number="R-724", reached=lambda e: _commits(e) and _gives_row_ids(e)),
+    Rule(number="R-725", reached=lambda e: _tracks_rows(e) and e.path in (MergePath.D, MergePath.E)),
+    Rule(number="R-726", out_of_reach=_CONCURRENT),
+    Rule(number="R-727", reached=lambda e: _gives_row_ids(e) and e.case.conf.get(_STATISTICS) == "false"),
     Rule(number="R-730", reached=lambda e: e.merge is not None),
     Rule(number="R-731", reached=lambda e: _succeeds(e) and not _commits(e)),
     Rule(number="R-732", reached=lambda e: _commits(e) and e.changed_rows == 0),

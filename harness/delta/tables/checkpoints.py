@@ -1,4 +1,4 @@
-"""Checkpoints of a table whose log is one commit."""
+"""Checkpoints of a table at its newest version."""
 
 from __future__ import annotations
 
@@ -34,29 +34,32 @@ _ADD = pa.struct(
         pa.field("dataChange", pa.bool_()),
         pa.field("stats", pa.string()),
         pa.field("deletionVector", _VECTOR),
+        pa.field("baseRowId", pa.int64()),
+        pa.field("defaultRowCommitVersion", pa.int64()),
     ]
 )
 _SIDECAR = pa.schema([pa.field("add", _ADD)])
 _NOT_IN_CHECKPOINTS = frozenset({"commitInfo", "add"})
 
 
-def write_checkpoint(path: Path, checkpoint: Checkpoint, actions: Sequence[dict[str, Any]]) -> None:
-    """Write the checkpoint of version 0 of a table.
+def write_checkpoint(path: Path, checkpoint: Checkpoint, actions: Sequence[dict[str, Any]], *, version: int) -> None:
+    """Write the checkpoint of a table.
 
     Args:
         path: the table.
         checkpoint: of which sort.
-        actions: those of the commit.
+        actions: those of all commits, of which none removes anything.
+        version: of the table.
     """
     if checkpoint is Checkpoint.CLASSIC:
         DeltaTable(path).create_checkpoint()
     if checkpoint is Checkpoint.V2:
-        _write_v2(path / "_delta_log", actions)
+        _write_v2(path / "_delta_log", actions, version)
 
 
-def _write_v2(log: Path, actions: Sequence[dict[str, Any]]) -> None:
+def _write_v2(log: Path, actions: Sequence[dict[str, Any]], version: int) -> None:
     """Write a checkpoint of the V2 specification: a JSON file, and a sidecar with the files (R-706)."""
-    lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": 0}}]
+    lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": version}}]
     lines += [action for action in actions if _NOT_IN_CHECKPOINTS.isdisjoint(action)]
     if adds := [action["add"] for action in actions if "add" in action]:
         sidecar = log / "_sidecars" / f"{uuid.uuid4()}.parquet"
@@ -65,8 +68,8 @@ def _write_v2(log: Path, actions: Sequence[dict[str, Any]]) -> None:
         size, time = sidecar.stat().st_size, int(sidecar.stat().st_mtime * 1000)
         lines.append({"sidecar": {"path": sidecar.name, "sizeInBytes": size, "modificationTime": time}})
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    (log / f"{0:020}.checkpoint.{uuid.uuid4()}.json").write_text(text, encoding="utf-8")
-    (log / "_last_checkpoint").write_text(json.dumps({"version": 0, "size": len(lines)}), encoding="utf-8")
+    (log / f"{version:020}.checkpoint.{uuid.uuid4()}.json").write_text(text, encoding="utf-8")
+    (log / "_last_checkpoint").write_text(json.dumps({"version": version, "size": len(lines)}), encoding="utf-8")
 
 
 def _as_stored(add: dict[str, Any]) -> dict[str, Any]:

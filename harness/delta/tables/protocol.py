@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.core.schema_json import check_constraints, contains_type
 from mergecheck.harness.delta.tables.column_names import maps_columns
+from mergecheck.harness.delta.tables.row_ids import has_row_tracking
 from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint, Vectors
 from mergecheck.reference.types import data_types as types
@@ -71,6 +72,8 @@ def features_of(target: Target) -> Iterator[str]:
         yield "timestampNtz"
     if target.layout.cluster_by:
         yield from ("clustering", "domainMetadata")
+    if has_row_tracking(target.properties):
+        yield "domainMetadata"
     if target.layout.vectors is not Vectors.NONE:
         yield "deletionVectors"
     if target.layout.widened_columns:

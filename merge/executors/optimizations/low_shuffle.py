@@ -31,6 +31,7 @@ from mergecheck.merge.table.writing.modified_rows import (
     pack,
     write_modified_rows,
 )
+from mergecheck.merge.table.writing.rows import KEPT_COMMIT_VERSION, KEPT_ROW_ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ def _copy_other_rows(
         if file.vector is not None:
             deleted = np.array(run.snapshot.deleted_rows(file), np.int64)
             positions.setdefault(file.location, []).append(pack(deleted))
-    copies = [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ()))) for f in files]
+    copies = [FileToCopy(location=f.location, left_out=tuple(positions.pop(f.location, ())), ids=f.ids) for f in files]
     if positions:
         raise RuntimeError(f"rows of files that are not touched were changed: {', '.join(sorted(positions))}")
     num_tasks = 1 if in_one_task else _num_copying_tasks(run.spark, files)
@@ -149,7 +150,13 @@ def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     come from a join of their own.
     """
     merge = run.merge
-    target = scan_files(run.spark, run.snapshot, touched.files, constants=(f"TRUE AS {TARGET_ROW_PRESENT}",))
+    target = scan_files(
+        run.spark,
+        run.snapshot,
+        touched.files,
+        with_row_ids=run.snapshot.tracks_rows,
+        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
+    )
     columns = referenced_source_columns(merge)
     joined = run.joins.join(
         run.source.frame, target, _modifying_join_type(merge), files=touched.files, source_columns=columns
@@ -178,5 +185,7 @@ def _changed_rows(run: MergeRun, joined: DataFrame) -> DataFrame:
 def _inserted_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     source = prepare_rows_to_insert(run, touched.scanned)
     inserted = generate_inserts_only_output_df(source, run.merge, string_partitions=run.string_partitions)
-    no_row = (f"CAST(NULL AS STRING) AS {MODIFIED_FILE}", f"CAST(NULL AS BIGINT) AS {MODIFIED_ROW}")
+    no_row = [f"CAST(NULL AS STRING) AS {MODIFIED_FILE}", f"CAST(NULL AS BIGINT) AS {MODIFIED_ROW}"]
+    if run.snapshot.tracks_rows:
+        no_row += [f"CAST(NULL AS BIGINT) AS {name}" for name in (KEPT_ROW_ID, KEPT_COMMIT_VERSION)]
     return inserted.selectExpr("*", *no_row)

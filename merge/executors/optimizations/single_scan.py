@@ -63,7 +63,9 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
     join_type = rewriting_join_type(run)
     with run.stopwatch.part(TimedPart.SCAN):
         constants = (f"TRUE AS {TARGET_ROW_PRESENT}",)
-        target = scan_files(run.spark, run.snapshot, run.candidates, constants=constants).coalesce(1)
+        with_ids = run.snapshot.tracks_rows
+        target = scan_files(run.spark, run.snapshot, run.candidates, with_row_ids=with_ids, constants=constants)
+        target = target.coalesce(1)
         # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
         source = run.source.frame.coalesce(1).hint("merge")
         joined = source.join(target, F.expr(run.merge.condition.sql), join_type)

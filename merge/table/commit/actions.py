@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mergecheck.merge.table.log.partition_values import serialize
+from mergecheck.merge.table.row_ids.fresh_ids import ids_entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedMerge
     from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.table.row_ids.tracking import FileIds
     from mergecheck.merge.table.storage.log_store import Action
     from mergecheck.merge.table.writing.write import WrittenFile
 
@@ -41,22 +43,23 @@ def now_millis() -> int:
     return int(time.time() * 1000)
 
 
-def add_action(file: WrittenFile) -> Action:
-    """Write the ``add`` of a new data file; ``dataChange`` is always true (R-702)."""
+def add_action(file: WrittenFile, ids: FileIds | None = None) -> Action:
+    """Write the ``add`` of a new data file; ``dataChange`` is always true (R-702). The ids are those of its rows."""
     action: dict[str, Any] = {
         "path": encoded(file.path),
         "partitionValues": dict(file.partition_values),
         "size": file.size,
         "modificationTime": now_millis(),
         "dataChange": True,
+        **ids_entry(ids),
     }
     if file.stats is not None:
         action["stats"] = file.stats
     return {"add": action}
 
 
-def remove_action(file: DataFile, snapshot: Snapshot) -> Action:
-    """Write the ``remove`` of a touched file (R-702)."""
+def remove_action(file: DataFile, snapshot: Snapshot, ids: FileIds | None = None) -> Action:
+    """Write the ``remove`` of a touched file (R-702), with the ids of its rows."""
     vector = {} if file.vector is None else {"deletionVector": file.vector.to_action()}
     return {
         "remove": {
@@ -70,6 +73,7 @@ def remove_action(file: DataFile, snapshot: Snapshot) -> Action:
                 for name, position in zip(snapshot.partition_columns, snapshot.partition_positions, strict=True)
             },
             "size": file.size,
+            **ids_entry(ids),
         }
     }
 
@@ -95,6 +99,7 @@ def commit_info(
     metrics: Mapping[str, int] | None,
     user_metadata: str | None = None,
     timestamp: int | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> Action:
     """Write the ``commitInfo`` (R-707, R-710, R-711, R-714); without metrics the map is left out (R-501).
 
@@ -108,6 +113,7 @@ def commit_info(
         metrics: the operation metrics.
         user_metadata: the user's text.
         timestamp: the in-commit timestamp; None if the table has none.
+        tags: what else readers should know of the commit.
     """
     info: dict[str, Any] = {
         **({} if timestamp is None else {IN_COMMIT_TIMESTAMP: timestamp}),
@@ -118,6 +124,7 @@ def commit_info(
         "isolationLevel": "Serializable" if changes_data or changes_more else "SnapshotIsolation",
         "isBlindAppend": False,
         "dataChange": changes_data,
+        **({"tags": dict(tags)} if tags else {}),
         "engineInfo": engine_info(),
         "txnId": str(uuid.uuid4()),
     }

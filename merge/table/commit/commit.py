@@ -14,6 +14,8 @@ from mergecheck.merge.table.commit.new_schema import schema_actions
 from mergecheck.merge.table.log.properties import IN_COMMIT_TIMESTAMPS
 from mergecheck.merge.table.log.snapshot import total_records
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS
+from mergecheck.merge.table.row_ids.fresh_ids import ID_ENTRIES, FreshIds, KnownIds, ids_entry
+from mergecheck.merge.table.row_ids.tracking import NO_ID, PRESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,10 +67,24 @@ class PendingCommit:
         """Whether there is no action besides ``commitInfo`` (R-731)."""
         return not (self.changes_data or self.written.change_files or self.transaction or self.schema_actions)
 
-    def actions(self, timestamp: int | None = None) -> tuple[Action, ...]:
-        """List the actions, ``commitInfo`` first (R-701), with the in-commit timestamp if the table has such."""
+    def actions(self, version: int, known: KnownIds, timestamp: int | None = None) -> tuple[Action, ...]:
+        """List the actions of a version, ``commitInfo`` first (R-701).
+
+        Args:
+            version: the one that is to be made.
+            known: the ids of rows that the log has given (R-724).
+            timestamp: the in-commit timestamp if the table has such.
+        """
         snapshot = self.read.snapshot
         schema = self.schema_actions
+        mark = known.high_water_mark
+        fresh = FreshIds(commit_version=version, high_water_mark=mark) if snapshot.gives_row_ids else None
+        marked = [_marked_action(file, known, fresh) for file in self.marked]
+        added = [
+            add_action(file, None if fresh is None else fresh.give(file.num_records))
+            for file in self.written.data_files
+        ]
+        domains = [fresh.domain_action()] if fresh is not None and fresh.high_water_mark != mark else []
         info = commit_info(
             self.merge,
             read_version=snapshot.version,
@@ -77,16 +93,27 @@ class PendingCommit:
             metrics=self.metrics,
             user_metadata=self.user_metadata,
             timestamp=timestamp,
+            tags={PRESERVED: "true"} if snapshot.tracks_rows else None,
         )
         return (
             info,
             *schema,
             *((self.transaction.action(),) if self.transaction else ()),
-            *(remove_action(file, snapshot) for file in self.read.removed),
-            *({"add": dict(file.add)} for file in self.marked),
-            *(add_action(file) for file in self.written.data_files),
+            *domains,
+            *(remove_action(file, snapshot, known.recommitted.get(file.path, file.ids)) for file in self.read.removed),
+            *marked,
+            *added,
             *(change_action(file) for file in self.written.change_files),
         )
+
+
+def _marked_action(file: MarkedFile, known: KnownIds, fresh: FreshIds | None) -> Action:
+    """Name a file with another vector again, with the ids that it has, or gets if it has none."""
+    add = {name: said for name, said in file.add.items() if name not in ID_ENTRIES}
+    if fresh is None:
+        return {"add": add}
+    ids = known.recommitted.get(file.file.path, file.file.ids) or fresh.give(file.num_stored)
+    return {"add": {**add, **ids_entry(ids)}}
 
 
 def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_LOGS) -> int | None:
@@ -96,12 +123,14 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
     merge has read. If there is nothing to say and ``skip_empty``, no version is made (R-731): the result is None.
 
     Raises:
-        ExecutionError: the table is append-only and rows would be removed (R-743), or the table's log is gone.
+        ExecutionError: the table is append-only and rows would be removed (R-743), rows get ids and a new file has no
+            statistics (R-727), or the table's log is gone.
         ConcurrentModificationError: another commit is in the way (R-750).
         DamagedLogError: the commit before has no in-commit timestamp, although the table's have one (R-707).
     """
     if pending.is_empty and skip_empty:
         return None
+    _check_counted(pending)
     _check_append_only(pending)
     snapshot = pending.read.snapshot
     log = logs.commits(snapshot)
@@ -112,11 +141,14 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
             "Restore the table, then run the statement again.",
         )
     timestamp = timestamp_after(snapshot.version, log, snapshot) if snapshot.flag(IN_COMMIT_TIMESTAMPS) else None
+    known = KnownIds(high_water_mark=snapshot.row_tracking.high_water_mark if snapshot.row_tracking else NO_ID)
     version = snapshot.version + 1
     for _ in range(MAX_COMMIT_ATTEMPTS):
-        if log.try_create(version, pending.actions(timestamp)):
+        if log.try_create(version, pending.actions(version, known, timestamp)):
             return version
-        check_conflicts(pending.read, version, log.read(version))
+        winning = log.read(version)
+        check_conflicts(pending.read, version, winning)
+        known = known.after(winning) if snapshot.gives_row_ids else known
         if timestamp is not None:
             timestamp = max(timestamp, timestamp_after(version, log, snapshot))
         _logger.info("Version %d was taken by a commit that does not conflict; trying the next one.", version)
@@ -126,6 +158,16 @@ def commit(pending: PendingCommit, *, skip_empty: bool, logs: TableLogs = DELTA_
         f"Other commits took the next version {MAX_COMMIT_ATTEMPTS} times in a row. Run the statement again when "
         "fewer writers are active.",
     )
+
+
+def _check_counted(pending: PendingCommit) -> None:
+    """Refuse files without statistics if their rows get ids: nobody could tell by the log how many were given."""
+    if pending.read.snapshot.gives_row_ids and any(file.stats is None for file in pending.written.data_files):
+        raise ExecutionError(
+            "DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS",
+            "Cannot assign row IDs without row count statistics. The table has row tracking, so set "
+            "spark.databricks.delta.stats.collect to true, then run the statement again.",
+        )
 
 
 def _check_append_only(pending: PendingCommit) -> None:

@@ -10,6 +10,7 @@ from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.table.commit.dependents import check_dependents
 from mergecheck.merge.table.log.column_mapping import MAX_COLUMN_ID, MappingMode, max_column_id, with_new_ids
 from mergecheck.merge.table.log.features import features_of_schema
+from mergecheck.merge.table.row_ids.tracking import COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from mergecheck.merge.types.fields import parts_of, same_type
 from mergecheck.merge.types.widening import with_type_changes
 
@@ -57,6 +58,7 @@ def check_new_schema(
             "Change Data Feed. To write to the table either rename/drop these columns or disable Change Data Feed on "
             "the table by setting delta.enableChangeDataFeed to false.",
         )
+    _check_tracking_columns(snapshot, schema)
     for feature in features_of_schema(schema):
         raise UnsupportedStatementError(
             f"a table with {feature}", hint="Leave the column out of the source, or cast it there."
@@ -73,6 +75,19 @@ def check_new_schema(
             "ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported'), or cast the column in the "
             "source.",
         )
+
+
+def _check_tracking_columns(snapshot: Snapshot, schema: StructType) -> None:
+    """Refuse a column with the name of one that files have for the ids of rows (R-727)."""
+    taken = [snapshot.properties.get(name) for name in (ROW_ID_COLUMN, COMMIT_VERSION_COLUMN)]
+    if snapshot.row_tracking is None:
+        return
+    for name in schema.names:
+        if name in taken:
+            raise AnalysisError(
+                "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+                f"Failed to add column {name} because the name is reserved. Give it another name in the source.",
+            )
 
 
 def with_new_metadata(snapshot: Snapshot, schema: StructType) -> StructType:

@@ -1,4 +1,4 @@
-"""The ``add`` actions of live files as the log has them, with what deltalake leaves out: vectors, tags, statistics.
+"""What deltalake leaves out of a log: the ``add`` actions of live files as the log has them, and metadata domains.
 
 They are collected from the newest checkpoint, classic or V2, and from the commits after it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -20,7 +21,7 @@ from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.storage import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from obstore.store import LocalStore, S3Store
 
@@ -37,6 +38,20 @@ _FIELDS: Final = (
     *("path", "partitionValues", "size", "modificationTime", "tags", "stats", "deletionVector"),
     *("baseRowId", "defaultRowCommitVersion", "clusteringProvider"),
 )
+_IN_STATE: Final = frozenset({"add", "domainMetadata"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogState:
+    """What a log says at one version.
+
+    Attributes:
+        adds: the ``add`` actions of the live files, by their paths as the log spells them.
+        domains: the configurations of the metadata domains, by their names.
+    """
+
+    adds: Mapping[str, Action]
+    domains: Mapping[str, str]
 
 
 def read_add_actions(
@@ -53,21 +68,42 @@ def read_add_actions(
     Raises:
         DamagedLogError: a checkpoint or commit is not there.
     """
+    adds = read_log_state(location, access, version).adds
+    return {path: add for path, add in adds.items() if wanted(add)}
+
+
+def read_log_state(location: str, access: StoreAccess | None, version: int) -> LogState:
+    """Read the live files and the domains of a table at a version; see ``read_add_actions``."""
     client = open_storage(location, access).client()
+    live: dict[tuple[str, str], Action] = {}
+    domains: dict[str, str] = {}
     with store_errors(location):
         start, files = _newest_checkpoint(client, version)
-        live = {} if start is None else dict(_keyed(_checkpoint_actions(client, files)))
+        if start is not None:
+            _replay(_checkpoint_actions(client, files), live, domains)
     log = LogStore(location, access)
     for number in range(0 if start is None else start + 1, version + 1):
         try:
             actions = log.read(number)
         except FileNotFoundError as error:
             raise DamagedLogError(f"version {number} is not there", where=location, is_gap=True) from error
-        for action in actions:
-            if "remove" in action:
-                live.pop(_key(action["remove"]), None)
-        live |= dict(_keyed(action["add"] for action in actions if "add" in action))
-    return {add["path"]: add for add in live.values() if wanted(add)}
+        _replay(actions, live, domains)
+    return LogState(adds={add["path"]: add for add in live.values()}, domains=domains)
+
+
+def _replay(actions: Iterable[Action], live: dict[tuple[str, str], Action], domains: dict[str, str]) -> None:
+    """Follow the actions of a commit or a checkpoint; of a commit, all removals go first."""
+    added = []
+    for action in actions:
+        if "remove" in action:
+            live.pop(_key(action["remove"]), None)
+        elif "add" in action:
+            added.append(action["add"])
+        elif said := action.get("domainMetadata"):
+            domains.pop(said["domain"], None)
+            if not said.get("removed"):
+                domains[said["domain"]] = said["configuration"]
+    live.update((_key(add), add) for add in added)
 
 
 def _key(said: Action) -> tuple[str, str]:
@@ -76,10 +112,6 @@ def _key(said: Action) -> tuple[str, str]:
     if vector is None:
         return said["path"], ""
     return said["path"], f"{vector['storageType']}{vector['pathOrInlineDv']}@{vector.get('offset')}"
-
-
-def _keyed(adds: Iterable[Action]) -> Iterator[tuple[tuple[str, str], Action]]:
-    return ((_key(add), add) for add in adds)
 
 
 def _newest_checkpoint(client: LocalStore | S3Store, version: int) -> tuple[int | None, list[str]]:
@@ -100,38 +132,39 @@ def _newest_checkpoint(client: LocalStore | S3Store, version: int) -> tuple[int 
 
 
 def _checkpoint_actions(client: LocalStore | S3Store, files: Iterable[str]) -> Iterator[Action]:
+    """Read the actions of a checkpoint that ``LogState`` is made of."""
     for file in files:
         content = bytes(obstore.get(client, file).bytes())
         if file.endswith(".json"):
             actions = [json.loads(line) for line in content.decode().split("\n") if line.strip()]
-            yield from (action["add"] for action in actions if "add" in action)
+            yield from (action for action in actions if not _IN_STATE.isdisjoint(action))
             sidecars = [action["sidecar"]["path"] for action in actions if "sidecar" in action]
         else:
             yield from _parquet_actions(content)
-            sidecars = _sidecars(content)
+            sidecars = [sidecar["path"] for sidecar in _column(content, "sidecar", ("path",))]
         for name in sidecars:
             path = f"{_LOG}/_sidecars/{unquote(name).rpartition('/')[2]}"
             yield from _parquet_actions(bytes(obstore.get(client, path).bytes()))
 
 
 def _parquet_actions(content: bytes) -> Iterator[Action]:
-    file = pq.ParquetFile(pa.BufferReader(content))
-    if "add" not in file.schema_arrow.names:
-        return
-    stored = {field.name for field in file.schema_arrow.field("add").type}
-    rows = file.read(columns=[f"add.{name}" for name in _FIELDS if name in stored])
-    for add in rows.column("add").drop_null().to_pylist():
+    for add in _column(content, "add", _FIELDS):
         known = {name: value for name, value in add.items() if value is not None}
-        maps = {name: dict(known[name]) for name in ("partitionValues", "tags") if name in known}
+        maps: dict[str, Any] = {name: dict(known[name]) for name in ("partitionValues", "tags") if name in known}
         if "deletionVector" in known:
             vector = known["deletionVector"].items()
             maps["deletionVector"] = {name: value for name, value in vector if value is not None}
-        yield {**known, **maps}
+        yield {"add": {**known, **maps}}
+    for domain in _column(content, "domainMetadata", ("domain", "configuration", "removed")):
+        yield {"domainMetadata": domain}
 
 
-def _sidecars(content: bytes) -> list[str]:
+def _column(content: bytes, name: str, fields: Iterable[str]) -> list[Action]:
+    """Read some fields of a column of structs, as far as they are there; rows without the struct are left out."""
     file = pq.ParquetFile(pa.BufferReader(content))
-    if "sidecar" not in file.schema_arrow.names:
+    if name not in file.schema_arrow.names:
         return []
-    rows = file.read(columns=["sidecar.path"]).column("sidecar").drop_null()
-    return [sidecar["path"] for sidecar in rows.to_pylist()]
+    stored = {field.name for field in file.schema_arrow.field(name).type}
+    rows = file.read(columns=[f"{name}.{field}" for field in fields if field in stored])
+    found: list[Action] = rows.column(name).drop_null().to_pylist()
+    return found

@@ -22,6 +22,7 @@ class ColumnlessTable:
     metadata: dict[str, Any] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
     transactions: dict[str, int] = field(default_factory=dict)
+    domains: dict[str, str] = field(default_factory=dict)
 
 
 def is_columnless(error: Exception) -> bool:
@@ -45,6 +46,8 @@ def read_columnless(location: str, access: StoreAccess | None = None) -> Columnl
                 table.protocol = Protocol.of_action(action["protocol"])
             if "txn" in action:
                 table.transactions[action["txn"]["appId"]] = action["txn"]["version"]
+            if "domainMetadata" in action:
+                table.domains[action["domainMetadata"]["domain"]] = action["domainMetadata"]["configuration"]
     if table.version < 0 or json.loads(table.metadata.get("schemaString", "{}")).get("fields"):
         raise UnsupportedTableError(["a log without its first versions"], where=location)
     return table

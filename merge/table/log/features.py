@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import types as t
 
 from mergecheck.merge.errors import UnsupportedTableError
+from mergecheck.merge.table.row_ids import tracking
 from mergecheck.merge.types.fields import parts_of
 from mergecheck.merge.types.widening import unknown_changes
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 # what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
     """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering columnMapping
-    deletionVectors domainMetadata generatedColumns inCommitTimestamp timestampNtz typeWidening v2Checkpoint
+    deletionVectors domainMetadata generatedColumns inCommitTimestamp rowTracking timestampNtz typeWidening v2Checkpoint
     vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
 DORMANT_FEATURES = frozenset({"invariants", "identityColumns"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
-    "delta.enableRowTracking": "rowTracking",
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",
@@ -73,6 +73,8 @@ def check_features(
         found.add("columnMapping without its feature in the protocol")
     if properties.get("delta.enableTypeWidening", "false").lower() == "true" and "typeWidening" not in named:
         found.add("typeWidening without its feature in the protocol")
+    if tracking.FEATURE not in named and properties.get(tracking.ENABLED, "false").lower() != "false":
+        found.add(f"{tracking.FEATURE} without its feature in the protocol")
     found |= set(_features_of_properties(properties))
     found |= set(features_of_schema(schema))
     found |= {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from mergecheck.merge.errors import InvalidConfigurationError
 from mergecheck.merge.table.log.features import ENABLING_PROPERTIES
 from mergecheck.merge.table.log.indexed_columns import DEFAULT_NUMBER, IndexedColumns
+from mergecheck.merge.table.row_ids import tracking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ INDEXED_COLUMNS: Final = "delta.dataSkippingStatsColumns"
 
 _FLAGS: Final = (
     *(CHANGE_DATA_FEED, APPEND_ONLY, AUTO_OPTIMIZE_WRITE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
+    *(tracking.ENABLED, tracking.SUSPENDED),
     *ENABLING_PROPERTIES,
 )
 _ALL_COLUMNS: Final = -1
@@ -35,11 +37,17 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Look at each property that a merge obeys.
 
     Raises:
-        InvalidConfigurationError: a value that the property does not allow.
+        InvalidConfigurationError: a value that the property does not allow, or two that exclude each other (R-727).
     """
     for name in _FLAGS:
         flag(properties, name)
     indexed_columns(properties)
+    if flag(properties, tracking.ENABLED) and flag(properties, tracking.SUSPENDED):
+        raise InvalidConfigurationError(
+            "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
+            f"The table properties {tracking.ENABLED} and {tracking.SUSPENDED} are both true, but rows cannot keep "
+            "their ids while no row gets one. Set one of them to false by ALTER TABLE ... SET TBLPROPERTIES.",
+        )
 
 
 def flag(properties: Mapping[str, str], name: str) -> bool:

@@ -14,8 +14,8 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyroaring import BitMap64
 from pyspark.sql.types import StructType
 
-from mergecheck.merge.errors import AnalysisError, InvalidConfigurationError
-from mergecheck.merge.table.log.add_actions import read_add_actions
+from mergecheck.merge.errors import AnalysisError, DamagedLogError, InvalidConfigurationError
+from mergecheck.merge.table.log.add_actions import LogState, read_log_state
 from mergecheck.merge.table.log.column_mapping import (
     MODE,
     MappingMode,
@@ -29,6 +29,9 @@ from mergecheck.merge.table.log.features import check_features
 from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
 from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS, TYPE_WIDENING, flag
 from mergecheck.merge.table.log.protocol import VECTORS_FEATURE, Protocol
+from mergecheck.merge.table.row_ids import tracking
+from mergecheck.merge.table.row_ids.fresh_ids import ids_in
+from mergecheck.merge.table.row_ids.tracking import FileIds, RowTracking, read_row_tracking
 from mergecheck.merge.table.storage.log_errors import log_errors
 from mergecheck.merge.table.storage.object_store import store_errors
 from mergecheck.merge.table.storage.paths import bucket_and_key, file_location, is_in_store, table_location
@@ -59,12 +62,14 @@ class DataFile:
         location: the absolute path on disk or the URI in a store, decoded.
         size: bytes.
         vector: which of its rows are deleted; None for none.
+        ids: of its rows; None if it has none (R-724).
     """
 
     path: str
     location: str
     size: int
     vector: DeletionVector | None = None
+    ids: FileIds | None = None
     partition_values: Mapping[str, PartitionValue] = field(default_factory=dict)
     statistics: FileStatistics = field(default_factory=FileStatistics)
 
@@ -91,6 +96,7 @@ class Snapshot:
         transactions: version by application id, for the ids that were asked for (R-715).
         metadata: id, name, description and time of creation, as the log names them; a new ``metaData`` repeats them.
         mapping: how the columns are found in files (R-709).
+        row_tracking: None if the protocol has no such feature (R-705).
     """
 
     location: str
@@ -104,6 +110,17 @@ class Snapshot:
     protocol: Protocol = field(default_factory=Protocol)
     access: StoreAccess | None = None
     mapping: MappingMode = MappingMode.NONE
+    row_tracking: RowTracking | None = None
+
+    @property
+    def tracks_rows(self) -> bool:
+        """Whether rows keep their ids (R-705)."""
+        return self.row_tracking is not None and self.row_tracking.columns is not None
+
+    @property
+    def gives_row_ids(self) -> bool:
+        """Whether files that are added get ids (R-724)."""
+        return self.row_tracking is not None and not self.row_tracking.is_suspended
 
     @property
     def change_data_feed(self) -> bool:
@@ -205,7 +222,9 @@ def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: S
         mapping=_mapping(metadata.configuration, protocol),
     )
     _check_features(snapshot)
-    return replace(snapshot, files=_live_files(table, snapshot, _vectors(snapshot)))
+    state = _log_state(snapshot)
+    snapshot = replace(snapshot, row_tracking=_row_tracking(snapshot, state.domains))
+    return replace(snapshot, files=_live_files(table, snapshot, state.adds))
 
 
 def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
@@ -238,7 +257,7 @@ def _columnless_snapshot(location: str, access: StoreAccess | None) -> Snapshot:
         mapping=_mapping(table.metadata.get("configuration") or {}, table.protocol),
     )
     _check_features(snapshot)
-    return snapshot
+    return replace(snapshot, row_tracking=_row_tracking(snapshot, table.domains))
 
 
 def _check_features(snapshot: Snapshot) -> None:
@@ -277,17 +296,26 @@ def _protocol(table: DeltaTable) -> Protocol:
     )
 
 
-def _vectors(snapshot: Snapshot) -> Mapping[str, DeletionVector]:
-    """Read where the vectors are, which deltalake does not tell, by the paths of their files."""
-    if VECTORS_FEATURE not in snapshot.protocol.features:
-        return {}
-    found = read_add_actions(
-        snapshot.location, snapshot.access, snapshot.version, lambda add: add.get("deletionVector") is not None
+def _log_state(snapshot: Snapshot) -> LogState:
+    """Read the actions and domains, which deltalake does not tell, if a feature of the table needs them."""
+    if snapshot.protocol.features.isdisjoint({VECTORS_FEATURE, tracking.FEATURE}):
+        return LogState(adds={}, domains={})
+    return read_log_state(snapshot.location, snapshot.access, snapshot.version)
+
+
+def _row_tracking(snapshot: Snapshot, domains: Mapping[str, str]) -> RowTracking | None:
+    if tracking.FEATURE not in snapshot.protocol.features:
+        return None
+    return read_row_tracking(
+        snapshot.properties,
+        domains.get(tracking.DOMAIN),
+        is_enabled=snapshot.flag(tracking.ENABLED),
+        is_suspended=snapshot.flag(tracking.SUSPENDED),
+        where=snapshot.location,
     )
-    return {path: DeletionVector.of_action(add["deletionVector"]) for path, add in found.items()}
 
 
-def _live_files(table: DeltaTable, snapshot: Snapshot, vectors: Mapping[str, DeletionVector]) -> tuple[DataFile, ...]:
+def _live_files(table: DeltaTable, snapshot: Snapshot, adds: Mapping[str, Any]) -> tuple[DataFile, ...]:
     location, stored = snapshot.location, snapshot.stored_schema
     actions = pa.table(table.get_add_actions(flatten=False))
     plain = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
@@ -300,7 +328,8 @@ def _live_files(table: DeltaTable, snapshot: Snapshot, vectors: Mapping[str, Del
             path=path,
             location=file_location(location, path),
             size=size,
-            vector=vectors.get(path),
+            vector=_vector(adds.get(path, {})),
+            ids=_ids(adds.get(path, {}), snapshot),
             partition_values=partition,
             statistics=FileStatistics(
                 num_records=num_records, null_count=null_count, min_values=minimum, max_values=maximum
@@ -308,6 +337,18 @@ def _live_files(table: DeltaTable, snapshot: Snapshot, vectors: Mapping[str, Del
         )
         for path, size, num_records, partition, null_count, minimum, maximum in zip(*plain, *structs, strict=True)
     )
+
+
+def _vector(add: Mapping[str, Any]) -> DeletionVector | None:
+    said = add.get("deletionVector")
+    return None if said is None else DeletionVector.of_action(said)
+
+
+def _ids(add: Mapping[str, Any], snapshot: Snapshot) -> FileIds | None:
+    ids = None if snapshot.row_tracking is None else ids_in(add)
+    if ids is None and snapshot.tracks_rows:
+        raise DamagedLogError(f"{tracking.ENABLED} is true, but a file has no row ids", where=snapshot.location)
+    return ids
 
 
 def _structs(actions: pa.Table, name: str) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from mergecheck.merge.table.log.partition_values import sql_literal, sql_string
 from mergecheck.merge.table.reading.field_ids import check_field_ids
 from mergecheck.merge.table.reading.file_sizes import check_sizes
 from mergecheck.merge.table.reading.live_rows import without_deleted_rows
+from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID, ids_of_file, row_ids, stored_ids
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 FILE_NAME = "_file_name_"
 ROW_INDEX = "_row_index_"
 _JOIN_KEY = "_partition_file_"
-_PATH, _ROW = "_scanned_path_", "_scanned_row_"
+_PATH, _ROW, _POSITION = "_scanned_path_", "_scanned_row_", "_position_"
 _METADATA, _OTHER_METADATA = "_metadata", "_file_metadata_"
 MAX_INLINE_FILES = 8
-"""Partition values of so many files are written into the query; those of more files are joined."""
+"""Values of so many files are written into the query; those of more files are joined."""
 _NO_IDENTITY = (f"CAST('' AS STRING) AS {FILE_NAME}", f"CAST(0 AS BIGINT) AS {ROW_INDEX}")
+_NO_IDS = (f"CAST(0 AS BIGINT) AS {ROW_ID}", f"CAST(0 AS BIGINT) AS {COMMIT_VERSION}")
 
 # A file that is lost or broken makes the merge fail instead of losing rows.
 _READ_OPTIONS = {
@@ -50,6 +52,7 @@ def scan_files(
     *,
     positions: Iterable[int] | None = None,
     with_row_identity: bool = True,
+    with_row_ids: bool = False,
     constants: Sequence[str] = (),
 ) -> DataFrame:
     """Read the live rows of data files as positional columns, after ``_file_name_`` and ``_row_index_`` if wanted.
@@ -63,6 +66,7 @@ def scan_files(
         files: which files; none gives an empty relation of the same columns.
         positions: the target columns wanted; all by default. Partition columns are always there (R-422).
         with_row_identity: give file name and row index; without them Spark can read faster.
+        with_row_ids: give ``_row_id_`` and ``_row_commit_version_`` of a table that tracks its rows (R-705).
         constants: further columns, each the text of a constant and its name.
 
     Raises:
@@ -74,13 +78,18 @@ def scan_files(
     constants = (*constants, *(f"CAST(NULL AS VOID) AS {target_column(i)}" for i in void))  # no file has them
     stored = [i for i in range(len(snapshot.schema.fields)) if i not in partitions and i not in void]
     read = [i for i in stored if i in wanted] or stored[:1]  # Spark cannot read zero columns
+    tracking = snapshot.row_tracking.columns if with_row_ids and snapshot.row_tracking is not None else None
     if not files:
-        return _empty(spark, snapshot, [*read, *partitions], [*(_NO_IDENTITY if with_row_identity else ()), *constants])
+        unread = (*(_NO_IDENTITY if with_row_identity else ()), *(() if tracking is None else _NO_IDS))
+        return _empty(spark, snapshot, [*read, *partitions], [*unread, *constants])
     check_sizes(files)
     if snapshot.mapping is MappingMode.ID:
         check_field_ids(snapshot, files)
     by_file = snapshot.stored_schema.fields
-    raw, metadata = _read_parquet(spark, [by_file[i] for i in read], files)
+    ids = (
+        [] if tracking is None else [t.StructField(n, t.LongType()) for n in (tracking.row_id, tracking.commit_version)]
+    )
+    raw, metadata = _read_parquet(spark, [*(by_file[i] for i in read), *ids], files)
     path, row = f"{metadata}.file_path", f"{metadata}.row_index"
     if any(file.vector is not None for file in files):
         raw = raw.selectExpr("*", f"{path} AS {_PATH}", f"{row} AS {_ROW}")
@@ -89,15 +98,21 @@ def scan_files(
     columns = [f"{_column(by_file[i], snapshot.schema.fields[i])} AS {target_column(i)}" for i in read]
     if with_row_identity:
         columns = [f"{path} AS {FILE_NAME}", f"{row} AS {ROW_INDEX}", *columns]
-    if not partitions:
+    by_value = {target_column(i): _partition_values(snapshot, files, i) for i in partitions}
+    if tracking is not None:
+        columns += [*stored_ids(tracking), f"{row} AS {_POSITION}"]
+        by_value |= _ids_of_files(files)
+    if not by_value:
         return raw.selectExpr(*columns, *constants)
-    kept = [*((FILE_NAME, ROW_INDEX) if with_row_identity else ()), *(target_column(i) for i in read)]
     frame = raw.selectExpr(*columns, f"{_decoded(path)} AS {_JOIN_KEY}")
     if len(files) <= MAX_INLINE_FILES:
-        return frame.selectExpr(*kept, *(_inline_partition_value(snapshot, files, i) for i in partitions), *constants)
-    values = F.broadcast(_partition_relation(spark, snapshot, files))
-    joined = frame.join(values, _JOIN_KEY, "left")
-    return joined.selectExpr(*kept, *(target_column(i) for i in partitions), *constants)
+        said = {name: _inline(value, files) for name, value in by_value.items()}
+    else:
+        frame = frame.join(F.broadcast(_relation_of_files(spark, by_value, files)), _JOIN_KEY, "left")
+        said = {name: name for name in by_value}
+    kept = [*((FILE_NAME, ROW_INDEX) if with_row_identity else ()), *(target_column(i) for i in read)]
+    of_partitions = (f"{said[target_column(i)]} AS {target_column(i)}" for i in partitions)
+    return frame.selectExpr(*kept, *of_partitions, *(row_ids(said, _POSITION) if tracking else ()), *constants)
 
 
 def read_table(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
@@ -174,28 +189,36 @@ def _decoded(file_path: str) -> str:
     return f"regexp_replace(url_decode(replace({file_path}, '+', '%2B')), '^file:/+', '/')"
 
 
-def _inline_partition_value(snapshot: Snapshot, files: Sequence[DataFile], position: int) -> str:
-    """Choose a row's partition value by the name of its file; a job for a broadcast join would cost more."""
+def _partition_values(snapshot: Snapshot, files: Sequence[DataFile], position: int) -> tuple[str, ...]:
+    """Write a partition column's value in each file as a literal."""
     field = snapshot.schema.fields[position]
+    return tuple(sql_literal(file.partition_values.get(field.name), field.dataType.simpleString()) for file in files)
+
+
+def _ids_of_files(files: Sequence[DataFile]) -> dict[str, tuple[str, ...]]:
+    """Write the ids of each file as literals."""
+    found = [ids_of_file(file) for file in files]
+    return {name: tuple(ids[name] for ids in found) for name in found[0]}
+
+
+def _inline(values: Sequence[str], files: Sequence[DataFile]) -> str:
+    """Choose a value by the name of a row's file; a job for a broadcast join would cost more."""
     by_value: dict[str, list[str]] = {}
-    for file in files:
-        literal = sql_literal(file.partition_values.get(field.name), field.dataType.simpleString())
+    for file, literal in zip(files, values, strict=True):
         by_value.setdefault(literal, []).append(sql_string(file.location))
     if len(by_value) == 1:  # every row is of one of these files
-        return f"{next(iter(by_value))} AS {target_column(position)}"
+        return next(iter(by_value))
     branches = (f"WHEN {_JOIN_KEY} IN ({', '.join(locations)}) THEN {value}" for value, locations in by_value.items())
-    return f"CASE {' '.join(branches)} END AS {target_column(position)}"
+    return f"CASE {' '.join(branches)} END"
 
 
-def _partition_relation(spark: SparkSession, snapshot: Snapshot, files: Sequence[DataFile]) -> DataFrame:
-    fields = [snapshot.schema.fields[i] for i in snapshot.partition_positions]
-    types = {field.name: field.dataType.simpleString() for field in fields}
-    rows = []
-    for file in files:
-        values = (sql_literal(file.partition_values.get(name), sql_type) for name, sql_type in types.items())
-        rows.append(f"({', '.join([sql_string(file.location), *values])})")
-    names = ", ".join([_JOIN_KEY, *(target_column(i) for i in snapshot.partition_positions)])
-    return spark.sql(f"SELECT * FROM VALUES {', '.join(rows)} AS files({names})")
+def _relation_of_files(
+    spark: SparkSession, by_value: Mapping[str, Sequence[str]], files: Sequence[DataFile]
+) -> DataFrame:
+    """Make a relation of the files' locations and their values, each column by its name."""
+    rows = zip((sql_string(file.location) for file in files), *by_value.values(), strict=True)
+    values = ", ".join(f"({', '.join(row)})" for row in rows)
+    return spark.sql(f"SELECT * FROM VALUES {values} AS files({', '.join([_JOIN_KEY, *by_value])})")
 
 
 def _empty(spark: SparkSession, snapshot: Snapshot, positions: Sequence[int], constants: Sequence[str]) -> DataFrame:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mergecheck.merge.table.row_ids.tracking import FileIds  # noqa: TC001 - dataclass fields are read at run time
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.modified_rows import unpack
-from mergecheck.merge.table.writing.rows import ACTION, RowAction
+from mergecheck.merge.table.writing.rows import ACTION, KEPT_COMMIT_VERSION, KEPT_ROW_ID, RowAction
 from mergecheck.merge.table.writing.writer import as_type, write_tables
 
 if TYPE_CHECKING:
@@ -26,10 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileToCopy:
-    """A data file and the packed positions of its rows that are not copied."""
+    """A data file and the packed positions of its rows that are not copied.
+
+    Attributes:
+        ids: of its rows, if they have some; a table that tracks its rows has them for every file.
+    """
 
     location: str
     left_out: tuple[str, ...] = ()
+    ids: FileIds | None = None
 
 
 def copy_groups(
@@ -58,7 +65,8 @@ def _rows(task: WriteTask, storage: Storage, stored: frozenset[str], file: FileT
     ):
         first = 0
         for group in range(parquet.num_row_groups):
-            rows = _as_output(parquet.read_row_group(group, use_threads=False), task.schema, stored)
+            read = parquet.read_row_group(group, use_threads=False)
+            rows = _with_ids(_as_output(read, task.schema, stored), read, task, file.ids, first=first)
             last = first + rows.num_rows
             inside = left_out[np.searchsorted(left_out, first) : np.searchsorted(left_out, last)] - first
             if len(inside):
@@ -78,6 +86,31 @@ def _as_output(rows: pa.Table, schema: pa.Schema, stored: frozenset[str]) -> pa.
     actions = pa.chunked_array([pa.array(np.full(rows.num_rows, int(RowAction.COPY), np.int32))])
     columns = [_column(rows, field) if field.name in stored else _nulls(rows, field.type) for field in schema]
     return pa.Table.from_arrays([actions, *columns], names=[ACTION, *schema.names])
+
+
+def _with_ids(output: pa.Table, rows: pa.Table, task: WriteTask, ids: FileIds | None, *, first: int) -> pa.Table:
+    """Append what copied rows keep, if the table tracks its rows: ids and commit versions (R-705).
+
+    Args:
+        output: the columns for the writer.
+        rows: the same rows as the file has them.
+        task: names the columns.
+        ids: of the file's rows, unless it holds others.
+        first: position of the first of these rows.
+    """
+    if not task.id_columns or ids is None:
+        return output
+    start = ids.base_row_id + first
+    own = {
+        KEPT_ROW_ID: np.arange(start, start + rows.num_rows, dtype=np.int64),
+        KEPT_COMMIT_VERSION: np.full(rows.num_rows, ids.commit_version, np.int64),
+    }
+    for name, stored in task.id_columns.items():
+        column = pa.chunked_array([pa.array(own[name])])
+        if stored in rows.column_names:
+            column = pc.coalesce(rows.column(stored), column)
+        output = output.append_column(name, column)
+    return output
 
 
 def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:

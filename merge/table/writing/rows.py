@@ -11,6 +11,8 @@ from enum import IntEnum
 import pyarrow as pa
 
 ACTION = "_action_"
+KEPT_ROW_ID, KEPT_COMMIT_VERSION = "_kept_row_id_", "_kept_row_commit_version_"
+"""What a row that was there before keeps; NULL for what the commit gives it (R-705)."""
 DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
 NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
 

@@ -37,6 +37,11 @@ class MarkedFile:
     add: Mapping[str, Any]
 
     @property
+    def num_stored(self) -> int:
+        """How many rows the file has, deleted ones included; the statistics of ``add`` say it (R-463)."""
+        return int(json.loads(self.add["stats"])["numRecords"])
+
+    @property
     def num_live(self) -> int | None:
         """How many rows are left; None if the log did not count the rows before."""
         return replace(self.file, vector=self.vector).num_live

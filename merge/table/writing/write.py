@@ -25,6 +25,8 @@ from mergecheck.merge.table.writing.rows import (
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,
+    KEPT_COMMIT_VERSION,
+    KEPT_ROW_ID,
     NULL_VIOLATION,
     RECORD_DDL,
     RECORD_SCHEMA,
@@ -224,7 +226,14 @@ class TableWriter:
             checked=bool(self.checks),
             indexed=self._indexed() if self.collect_stats else None,
             access=self.snapshot.access,
+            id_columns=self._id_columns(),
         )
+
+    def _id_columns(self) -> dict[str, str]:
+        tracking = self.snapshot.row_tracking
+        if tracking is None or tracking.columns is None:
+            return {}
+        return {KEPT_ROW_ID: tracking.columns.row_id, KEPT_COMMIT_VERSION: tracking.columns.commit_version}
 
     def _indexed(self) -> IndexedColumns:
         """Read which columns have statistics, by the names that files have for them."""

@@ -62,6 +62,8 @@ class WriteTask:
         not_null: paths in files of what must not be NULL (R-741), with their names in messages.
         checked: the input ends with a column that says of each row what CHECK it violates (R-742).
         indexed: the leaf columns with statistics; None writes no statistics at all.
+        id_columns: the names in data files of the ids and commit versions that rows keep, by their names in the input,
+            which need not have them (R-725).
     """
 
     location: str
@@ -73,6 +75,7 @@ class WriteTask:
     checked: bool = False
     indexed: IndexedColumns | None = field(default_factory=IndexedColumns)
     access: StoreAccess | None = None
+    id_columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -120,7 +123,7 @@ class _TaskOutput:
         if self.violation is not None:
             return
         rows = rows.drop_columns(self._void)  # R-144: a VOID column is in the schema, but in no file
-        self._write(DATA_FILE, _rows_of(rows, actions, to_table))
+        self._write(DATA_FILE, _rows_of(self._with_ids(rows, batch), actions, to_table))
         if to_feed:
             routes = self._task.routes
             names = [routes[code].change_type if code in routes else None for code in range(max(routes) + 1)]
@@ -139,6 +142,12 @@ class _TaskOutput:
             return None
         path = first_violation(_rows_of(rows, actions, written), self._task.not_null)
         return None if path is None else {"kind": NULL_VIOLATION, "name": path}
+
+    def _with_ids(self, rows: pa.Table, batch: pa.Table) -> pa.Table:
+        for name, stored in self._task.id_columns.items():
+            if name in batch.column_names:
+                rows = rows.append_column(stored, batch.column(name))
+        return rows
 
     def _write(self, kind: str, rows: pa.Table) -> None:
         for key, part in split_by_partition(rows, self._task.partition_columns):
@@ -200,11 +209,15 @@ class _OpenFile:
             )
             indexed = self.task.indexed
             if self.kind == DATA_FILE and indexed is not None:
-                self._statistics = StatisticsCollector(rows.schema, indexed)
+                self._statistics = StatisticsCollector(self._without_ids(rows).schema, indexed)
         self._writer.write_table(rows)
         self._num_records += rows.num_rows
         if self._statistics is not None:
-            self._statistics.add(rows)
+            self._statistics.add(self._without_ids(rows))
+
+    def _without_ids(self, rows: pa.Table) -> pa.Table:
+        """Leave out the ids, which have no statistics (R-725)."""
+        return rows.drop_columns([name for name in self.task.id_columns.values() if name in rows.column_names])
 
     def close(self) -> dict[str, object]:
         if self._buffered:

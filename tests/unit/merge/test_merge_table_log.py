@@ -103,7 +103,7 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
     ("properties", "field", "feature"),
     [
         ({"delta.columnMapping.mode": "name"}, {}, "columnMapping without its feature in the protocol"),
-        ({"delta.enableRowTracking": "true"}, {}, "rowTracking"),
+        ({"delta.enableRowTracking": "true"}, {}, "rowTracking without its feature in the protocol"),
         ({"delta.enableTypeWidening": "true"}, {}, "typeWidening without its feature in the protocol"),
         (
             {},
@@ -120,7 +120,7 @@ def test_unsupported_tables_are_refused_by_name(
 ) -> None:
     """A table with a feature that a merge would damage is refused, and the feature is named.
 
-    This is what the merge does of R-226 (identity columns), R-705 (row tracking) and R-822 (char and varchar).
+    This is what the merge does of R-226 (identity columns), R-727 (row tracking) and R-822 (char and varchar).
     """
     write_log(tmp_path, 0, {"protocol": PROTOCOL}, metadata({**LONG, "metadata": field}, properties=properties))
     with pytest.raises(UnsupportedTableError) as caught:
