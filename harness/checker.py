@@ -91,7 +91,7 @@ class Checker:
     def check(self, prepared: PreparedCase) -> CaseReport:
         """Run a case on the engine, compare, and report everything known afterwards."""
         with interrupts_kept(), self._kept_on_disk(prepared.case):
-            report = self._narrowed(self._judged(prepared))
+            report = self.narrowed(self._judged(prepared))
             report = self.deviations.annotated(report, self.engine.capabilities)
             return replace(report, rerun=self.rerun)
 
@@ -105,7 +105,7 @@ class Checker:
             found = implied(report, reference=self.reference, capabilities=self.engine.capabilities)
         return tuple(map(str, found))
 
-    def _narrowed(self, report: CaseReport) -> CaseReport:
+    def narrowed(self, report: CaseReport) -> CaseReport:
         """Leave out the observables that were not asked for; they count as not checked, never as agreeing."""
         if self.checks is None or not report.is_judged:
             return report
@@ -116,6 +116,7 @@ class Checker:
             report,
             verdict=report.verdict if mismatches or report.verdict is not Verdict.MISMATCH else agrees,
             mismatches=mismatches,
+            deviations=report.deviations if mismatches else (),
             unsupported_checks=tuple(dict.fromkeys((*report.unsupported_checks, *left_out))),
             unsupported_reasons={**report.unsupported_reasons, **{check.value: _LEFT_OUT for check in left_out}},
         )

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.checker import Checker
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.report import events
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
 
@@ -239,49 +238,19 @@ class _FuzzItem(_Item):
 
     def runtest(self) -> None:
         """Run the cases; every finding's report makes the failure."""
-        from mergecheck.harness.coverage.statistics import Stop, denominator_line  # noqa: PLC0415 - see the module's docstring
-        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - the same
-        from mergecheck.harness.report import events as run_events  # noqa: PLC0415 - the same
-        from mergecheck.harness.report.mismatch import mismatch_report  # noqa: PLC0415 - the same
-        from mergecheck.harness.search.loop import Budget  # noqa: PLC0415 - the same
-        from mergecheck.harness.session import FuzzOptions, run_fuzz  # noqa: PLC0415 - the same
-        from mergecheck.harness.verdict import Expressions, Verdict  # noqa: PLC0415 - the same
-
-        reports: list[str] = []
-
-        def keep(event: events.Event) -> None:
-            if isinstance(event, run_events.FindingSaved):
-                reports.append(mismatch_report(event.finding.report, finding=event.finding, path=event.path))
+        from mergecheck.harness.errors import EngineDownError  # noqa: PLC0415 - see the module's docstring
+        from mergecheck.harness.pytest_fuzz import fuzz_test  # noqa: PLC0415 - the same
 
         values = self.config.stash[_SETTINGS].values
-        options = FuzzOptions(
-            seed=self.config.stash[_SEED],
-            budget=Budget(
-                max_cases=self.num_cases, max_seconds=values["max-time"], max_findings=values["max-findings"]
-            ),
-            findings=Path(values["findings"]),
-            steer=values["steer"],
-            batch_size=values["batch"],
-            num_jobs=values["jobs"],
-            features_off=frozenset(values["features-off"]),
-            focus=frozenset(values["focus"]),
-            expressions=Expressions(values["expressions"]),
-        )
-        if options.steer and options.num_jobs > 1:
-            raise UserInputError("give either --mergecheck-steer or --mergecheck-jobs")
-        summary = run_fuzz(_checker(self.config), options, listener=keep)
-        line = f"{denominator_line(summary)}  seed {summary.seed}"
-        self.user_properties.append((DENOMINATOR, line))
-        if summary.stop is Stop.INTERRUPTED:
+        ended = fuzz_test(_checker(self.config), values, seed=self.config.stash[_SEED], num_cases=self.num_cases)
+        self.user_properties.append((DENOMINATOR, ended.line))
+        self.config.stash[_NOTICES] += ended.notices
+        if ended.was_interrupted:
             raise KeyboardInterrupt
-        if reports:
-            raise CaseFailedError("\n\n".join([*reports, line]))
-        if summary.stop is Stop.ENGINE_DOWN:
-            raise EngineDownError(f"the engine failed on several cases in a row: {line}")
-        if failed := summary.counts.verdicts[Verdict.ENGINE_ERROR]:
-            raise EngineDownError(f"the engine failed on {failed} cases, which .mergecheck/findings keeps: {line}")
-        if summary.counts.verified_share < values["floor"]:
-            raise CaseFailedError(f"inconclusive: under {values['floor']:.0%} of the cases were verified: {line}")
+        if ended.failure:
+            raise CaseFailedError(ended.failure)
+        if ended.engine_failure:
+            raise EngineDownError(ended.engine_failure)
 
 
 def _check_case(case: Case, path: Path, config: pytest.Config) -> None:

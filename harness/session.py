@@ -54,6 +54,8 @@ WARM_UP = Case(
 )
 
 
+MIN_BOUNDARY = 40
+"""Tables of fewer rows are drawn anyway."""
 _FUNCTION_CALLS_PERCENT = 5
 _logger = logging.getLogger(__name__)
 
@@ -134,6 +136,7 @@ class FuzzOptions:
         num_jobs: cases that are checked at once.
         features_off: names of features that no case has, besides those that the engine lacks.
         focus: names of features that more cases than usual may use.
+        boundary: most tables have so many rows, or one more or less; None for small ones.
         findings: where findings are kept.
         expressions: what evaluates expressions for the reference; if that is Spark, cases may call any function.
         limits: how much shrinking one finding is worth.
@@ -147,6 +150,7 @@ class FuzzOptions:
     num_jobs: int = 1
     features_off: frozenset[str] = frozenset()
     focus: frozenset[str] = frozenset()
+    boundary: int | None = None
     findings: Path = FINDINGS_DIRECTORY
     expressions: Expressions = Expressions.DUCKDB
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)
@@ -180,7 +184,13 @@ def run_fuzz(
     draws = Draws(
         cases
         if cases is not None
-        else cases_for(engine, options.expressions, features_off=options.features_off, focus=options.focus),
+        else cases_for(
+            engine,
+            options.expressions,
+            features_off=options.features_off,
+            focus=options.focus,
+            boundary=options.boundary,
+        ),
         seed=options.seed,
         first=options.first,
         reference=checker.reference,
@@ -225,6 +235,7 @@ def cases_for(
     *,
     features_off: frozenset[str] = frozenset(),
     focus: frozenset[str] = frozenset(),
+    boundary: int | None = None,
 ) -> SearchStrategy[Case]:
     """Return the random cases for an engine: without the features it lacks, with settings of its own.
 
@@ -233,6 +244,7 @@ def cases_for(
         expressions: what evaluates expressions. If that is Spark, some cases call functions that DuckDB does not have.
         features_off: more features to leave out, by their names.
         focus: features to use more often than usual, by their names.
+        boundary: the number of rows that most tables have, or one more or less; None for small ones.
 
     Raises:
         UserInputError: the engine's capabilities, ``features_off`` or ``focus`` name an unknown feature; or a feature
@@ -249,6 +261,8 @@ def cases_for(
         told = f"unknown feature {wrong[0]!r}. {did_you_mean(wrong[0], known)}".rstrip()
         raise UserInputError(f"{told} There are: {', '.join(sorted(known))}")
     of_tables = frozenset() if engine.capabilities.table_features else {f.value for f in strategies.TABLE_FEATURES}
+    if boundary is not None:
+        focus |= {strategies.Feature.LARGE_TABLES.value}
     if both := sorted(focus & (features_off | engine.capabilities.features_off | of_tables)):
         raise UserInputError(f"feature {both[0]!r} is left out for engine {engine.name!r}, so no run can focus on it")
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
@@ -257,6 +271,8 @@ def cases_for(
     profile = strategies.Profile(function_calls_percent=percent, table_features=tables)
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
+    if boundary is not None:
+        profile = profile.around(boundary)
     return strategies.with_settings(strategies.cases(profile=profile), engine.capabilities.conf_domain)
 
 

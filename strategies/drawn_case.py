@@ -69,7 +69,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
     merge = draw_merge(
         draw, enabled, profile, insert_only_optimised=insert_only_optimised(conf), auto_merge=auto_merges(conf)
     )
-    tables = draw_large_tables(draw, enabled, merge)
+    tables = draw_large_tables(draw, enabled, merge, boundary=profile.boundary)
     statement, breaks = draw_broken(draw, enabled, merge.statement, merge.schemas)
     source = _source(merge, tables)
     if source is not None and merge.query is None:
@@ -82,7 +82,9 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
             source, breaks = (source, None) if moment is None else (moment, "R-704")
     properties = draw_table_properties(draw, enabled, merge.schemas.checks, insert_only=statement.insert_only)
     if source is not None:
-        source = replace(source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows)))
+        source = replace(
+            source, layout=draw_source_layout(draw, enabled, num_rows=len(source.rows), boundary=profile.boundary)
+        )
     target = Target(
         schema=with_strict_fields(
             draw, enabled, target_schema(merge.schemas.target), tuple(row for file in tables.files for row in file)
@@ -91,7 +93,11 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         partition_by=merge.schemas.partition_by,
         properties=properties,
         layout=draw_target_layout(
-            draw, enabled, added_columns=tables.added_columns, num_rows=max(map(len, tables.files), default=0)
+            draw,
+            enabled,
+            added_columns=tables.added_columns,
+            num_rows=max(map(len, tables.files), default=0),
+            boundary=profile.boundary,
         ),
         transactions=draw_transactions(draw, conf),
     )

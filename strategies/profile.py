@@ -32,6 +32,8 @@ class Profile:
         percent: how many of a hundred cases may use a feature, in place of its ``probability_percent``.
         function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
         table_features: those of ``TABLE_FEATURES`` that a case may use.
+        boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
+            engines are known to have.
     """
 
     max_rows: int = 20
@@ -41,12 +43,15 @@ class Profile:
     percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
     function_calls_percent: float = 0
     table_features: frozenset[Feature] = frozenset()
+    boundary: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing to draw."""
         for name in ("max_rows", "max_files", "max_clauses"):
             if (given := getattr(self, name)) < 1:
                 raise ValueError(f"Profile({name}={given}): must be at least 1")
+        if self.boundary is not None and self.boundary < (least := 2 * self.max_rows):
+            raise ValueError(f"Profile(boundary={self.boundary}): must be at least {least}, twice max_rows")
         if self.disabled.issuperset(CLAUSE_FEATURES):
             raise ValueError("Profile(disabled=...) leaves no clause: keep at least one clause feature enabled")
 
@@ -57,6 +62,11 @@ class Profile:
     def favouring(self, *features: Feature, percent: float = 90) -> Profile:
         """Return this profile with some features on in ``percent`` of a hundred cases."""
         return replace(self, percent=MappingProxyType({**self.percent, **dict.fromkeys(features, percent)}))
+
+    def around(self, boundary: int) -> Profile:
+        """Return this profile with most tables of about ``boundary`` rows, half of them in parts of so many."""
+        parts = self.favouring(Feature.ROW_GROUPS, Feature.SOURCE_BATCHES, percent=50)
+        return replace(parts.favouring(Feature.LARGE_TABLES), boundary=boundary)
 
 
 DEFAULT_PROFILE = Profile()

@@ -35,7 +35,7 @@ Exit codes
   1    mismatch
   2    usage or bad input
   3    engine or infrastructure
-  4    inconclusive: too few cases were verified
+  4    inconclusive: too few cases were verified, or too many show known deviations
   130  interrupted
 """
 
@@ -78,6 +78,7 @@ VERBS = {
     },
 }
 _MODULES = {
+    "fuzz": "fuzzing.fuzz",
     "cases": "saved.cases",
     "adopt": "saved.adopt",
     "export": "saved.export",

@@ -24,9 +24,10 @@ SHARING = (
 # What an option of the pytest plugin means is said by the option of this verb with the same name.
 _PYTEST_OPTIONS_OF = "fuzz"
 _OF_PYTEST = (
-    *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "steer", "batch", "jobs"),
-    *("features-off", "focus", "check", "oracle", "expressions", "master", "remote", "table-root"),
-    *("deviations", "no-deviations"),
+    *("engine", "max-time", "case-timeout", "seed", "max-findings", "findings", "floor", "max-deviating", "steer"),
+    *("batch", "jobs", "features-off", "focus", "check", "oracle", "expressions", "master", "remote", "table-root"),
+    *("deviations", "no-deviations", "events", "observations", "baseline", "fail-if-worse"),
+    *("focus-changed", "focus-paths", "boundary"),
 )
 _PYTEST_ONLY: dict[str, dict[str, Any]] = {
     "case": {

@@ -17,7 +17,7 @@ from mergecheck.harness.compare.evolution import evolution_faults, null_structs_
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.formatting import row_text
+from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import Feed, MergePath
@@ -93,7 +93,8 @@ def _row_count(before: int, after: int, metrics: Mapping[str, int]) -> Iterator[
     inserted, deleted = metrics.get(_INSERTED), metrics.get(_DELETED)
     if inserted is None or deleted is None or after == before + inserted - deleted:
         return
-    yield broken_law("P-5", f"{after} rows after, but {before} before + {inserted} inserted - {deleted} deleted")
+    rows = counted(after, "row")
+    yield broken_law("P-5", f"{rows} after, but {before} before + {inserted} inserted - {deleted} deleted")
 
 
 def _sums(metrics: Mapping[str, int]) -> Iterator[Mismatch]:
@@ -119,9 +120,9 @@ def _path_laws(before: int, metrics: Mapping[str, int], path: MergePath | None) 
     if path is not MergePath.D and copied:
         yield broken_law("P-7", f"{_COPIED} {copied} on path {path.value}, which copies nothing (R-510)")
     if path in (MergePath.A, MergePath.B, MergePath.C) and changed:
-        yield broken_law("P-7", f"{changed} rows updated or deleted on path {path.value} (R-510)")
+        yield broken_law("P-7", f"{counted(changed, 'row')} updated or deleted on path {path.value} (R-510)")
     if path is MergePath.D and copied + changed > before:
-        yield broken_law("P-7", f"{copied} rows copied and {changed} changed, of {before} in the table")
+        yield broken_law("P-7", f"{counted(copied, 'row')} copied and {changed} changed, of {before} in the table")
 
 
 def _bounds(before: int, metrics: Mapping[str, int]) -> Iterator[Mismatch]:
@@ -142,10 +143,11 @@ def _clause_laws(
     for action, metric in (("insert", _INSERTED), ("update", _UPDATED), ("delete", _DELETED)):
         if action not in actions and metrics.get(metric, 0):
             yield broken_law("P-9", f"{metric} {metrics[metric]}, but no clause does that")
+    rows = counted(after, "row")
     if "insert" not in actions and after > before:
-        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause inserts", check=Check.ROWS)
+        yield broken_law("P-9", f"{rows} after and {before} before, but no clause inserts", check=Check.ROWS)
     if "delete" not in actions and after < before:
-        yield broken_law("P-9", f"{after} rows after and {before} before, but no clause deletes", check=Check.ROWS)
+        yield broken_law("P-9", f"{rows} after and {before} before, but no clause deletes", check=Check.ROWS)
 
 
 def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
@@ -219,7 +221,7 @@ def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mi
     laws = {"insert": _INSERTED, "update_preimage": _UPDATED, "update_postimage": _UPDATED, "delete": _DELETED}
     for change_type, metric in laws.items():
         if metric in metrics and counts[change_type] != metrics[metric]:
-            text = f"{counts[change_type]} change rows of type {change_type}, but {metric} {metrics[metric]}"
+            text = f"{counted(counts[change_type], 'change row')} of type {change_type}, but {metric} {metrics[metric]}"
             yield broken_law("P-13", text, check=Check.CDF)
     if unknown := sorted(map(repr, counts.keys() - laws.keys())):
         yield broken_law(
@@ -271,10 +273,9 @@ def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
             yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
     files = metrics.get("numTargetFilesAdded")
-    if None not in (files, outcome.num_files_added) and files != outcome.num_files_added:
-        yield broken_law(
-            "P-10-files", f"the commit adds {outcome.num_files_added} files, but numTargetFilesAdded is {files}"
-        )
+    if outcome.num_files_added is not None and files not in (None, outcome.num_files_added):
+        added = counted(outcome.num_files_added, "file")
+        yield broken_law("P-10-files", f"the commit adds {added}, but numTargetFilesAdded is {files}")
     if outcome.record is not None:
         yield from record_laws(target, outcome, outcome.record)
     if outcome.members_not_null:

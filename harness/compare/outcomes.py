@@ -16,7 +16,7 @@ from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
 from mergecheck.harness.compare.schema import schema_mismatches
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.core.formatting import counted, fit
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.error_pattern import matches
@@ -268,8 +268,8 @@ def _row_difference(
     # Two rows of the change feed are one changed row only if their change type is the same.
     tied = len(schemas[0].columns) - 1 if check is Check.CDF else None
     if len(schemas[0].columns) != len(schemas[1].columns):
-        text = f"{against}: {len(wanted)} rows of {len(schemas[0].columns)} columns"
-        other = f"engine: {len(found)} rows of {len(schemas[1].columns)} columns"
+        text = f"{against}: {counted(len(wanted), 'row')} of {counted(len(schemas[0].columns), 'column')}"
+        other = f"engine: {counted(len(found), 'row')} of {counted(len(schemas[1].columns), 'column')}"
         return (_mismatch(check, against, "row_width", text, other),)
     # another order of columns is a difference of its own; by position, every cell would seem to differ
     found, found_schema = in_columns_of(schemas[0], found, schemas[1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
-from mergecheck.harness.core.formatting import cell_text, fit, row_text
+from mergecheck.harness.core.formatting import cell_text, counted, fit, row_text
 from mergecheck.harness.verdict import Mismatch
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 
@@ -131,7 +131,8 @@ def row_mismatches(
     found: RowDifference, *, check: Check, against: str, wanted_schema: Schema, found_schema: Schema
 ) -> tuple[Mismatch, ...]:
     """Turn a difference into at most three mismatches: missing, extra and changed rows."""
-    what = "change rows" if CHANGE_TYPE in wanted_schema.columns[-1:] else "rows"
+    what = "change row" if CHANGE_TYPE in wanted_schema.columns[-1:] else "row"
+    owner = _owner(against)
     changed = [
         (row_text(ours, wanted_schema), _changed_cells(ours, theirs, against, wanted_schema, found_schema))
         for ours, theirs in found.changed
@@ -141,14 +142,22 @@ def row_mismatches(
     differences = [
         _Difference(
             kind="changed_rows",
-            headline=f"{what} differ from the {_owner(against)}",
+            headline=f"{counted(len(changed), what)} {'differs' if len(changed) == 1 else 'differ'} from the {owner}",
             lines=[f"~ {'; '.join(cells)}  in {row}" for row, cells in changed],
             parts=[cell for _, cells in changed for cell in cells],
         ),
         _Difference(
-            kind="missing_rows", headline=f"{what} of the {_owner(against)} are missing", lines=missing, parts=missing
+            kind="missing_rows",
+            headline=f"{counted(len(missing), what)} of the {owner} {'is' if len(missing) == 1 else 'are'} missing",
+            lines=missing,
+            parts=missing,
         ),
-        _Difference(kind="extra_rows", headline=f"{what} are not in the {_owner(against)}", lines=extra, parts=extra),
+        _Difference(
+            kind="extra_rows",
+            headline=f"{counted(len(extra), what)} {'is' if len(extra) == 1 else 'are'} not in the {owner}",
+            lines=extra,
+            parts=extra,
+        ),
     ]
     return tuple(_mismatch(check, against, difference) for difference in differences if difference.lines)
 
@@ -206,7 +215,7 @@ def _mismatch(check: Check, against: str, found: _Difference) -> Mismatch:
     shown = [fit(line) for line in found.lines[:MAX_ROWS_SHOWN]]
     num_hidden = len(found.lines) - MAX_ROWS_SHOWN
     rest = [f"  and {num_hidden} more"] if num_hidden > 0 else []
-    said = (fit(f"{len(found.lines)} {found.headline}"), *shown, *rest)
+    said = (fit(found.headline), *shown, *rest)
     return Mismatch(check=check, against=against, kind=found.kind, lines=said, parts=tuple(found.parts))
 
 

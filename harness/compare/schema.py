@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.core.formatting import counted, fit
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.types.data_types import ArrayType, Field, MapType, Schema, StructType
@@ -93,5 +93,5 @@ def _own_value(word: str, text: str | None) -> str:
 
 def _mismatch(against: str, kind: str, lines: list[str]) -> Mismatch:
     shown = tuple(fit(line) for line in lines[:5])
-    rest = (f"and {len(lines) - 5} more columns",) if len(lines) > 5 else ()  # noqa: PLR2004 - what a person reads
+    rest = (f"and {counted(len(lines) - 5, 'more column')}",) if len(lines) > 5 else ()  # noqa: PLR2004 - what a person reads
     return Mismatch(check=Check.SCHEMA, against=against, kind=kind, lines=shown + rest)

@@ -39,6 +39,17 @@ def cell_text(value: Value, data_type: DataType) -> str:
     return str(value)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun, such as ``1 row`` or ``1,200 rows``.
+
+    Args:
+        number: how many.
+        one: the noun.
+        many: its plural, if that is not made with an s.
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def row_text(row: Row, schema: Schema) -> str:
     """Spell a row as ``(1, 'a', NULL)``."""
     types: list[DataType | None] = [column.type for column in schema.columns]

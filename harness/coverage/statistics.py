@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.coverage.case_space import CaseSpace, possible_pairs
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.outcome import MergePath, Rejection
@@ -73,6 +74,7 @@ class Counts:
         num_deviating: mismatching cases that known deviations explain; they are neither findings nor verified.
         not_checked: by the check that was not made, or not in full, because the engine does not report its observable.
         not_checked_metrics: by the metric that was not compared, although others were.
+        phase_seconds: by phase, see ``coverage.phases``.
     """
 
     num_cases: int = 0
@@ -99,6 +101,7 @@ class Counts:
     num_deviating: int = 0
     not_checked: Counter[str] = field(default_factory=Counter)
     not_checked_metrics: Counter[str] = field(default_factory=Counter)
+    phase_seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def num_verified(self) -> int:
@@ -112,6 +115,11 @@ class Counts:
         return self.num_verified / num_cases if num_cases else 0.0
 
     @property
+    def deviating_share(self) -> float:
+        """Cases that show a known deviation, among all; 0 if there are none."""
+        return self.num_deviating / self.num_cases if self.num_cases else 0.0
+
+    @property
     def changed_share(self) -> float:
         """Verified cases with a changed row among all verified ones; 0 if there are none."""
         return self.num_changed / self.num_verified if self.num_verified else 0.0
@@ -121,6 +129,7 @@ class Counts:
         self.num_cases += 1
         self.verdicts[report.verdict] += 1
         self.num_defects += report.is_defect
+        self.add_time(report.phase_seconds)
         if report.verdict is Verdict.UNSUPPORTED:
             self.unsupported[report.reason or "no reason given"] += 1
         if report.verdict is Verdict.BOTH_REJECTED and isinstance(report.result, Rejection):
@@ -143,6 +152,11 @@ class Counts:
         self.clauses_fired.update(_spelled(facts.clauses_applied))
         if facts.path is not None:
             self.paths[facts.path] += 1
+
+    def add_time(self, phase_seconds: Mapping[str, float]) -> None:
+        """Add the time of a draw or of a check."""
+        for phase, seconds in phase_seconds.items():
+            self.phase_seconds[phase] = self.phase_seconds.get(phase, 0.0) + seconds
 
     @property
     def num_engine_failures(self) -> int:
@@ -213,7 +227,7 @@ def coverage_lines(summary: Summary) -> tuple[str, ...]:
 def batch_line(summary: Summary) -> str:
     """Say how many pairs of tables were checked in batches, and how fast."""
     per_second = summary.counts.num_batched / summary.seconds if summary.seconds else 0.0
-    return f"in batches: {summary.counts.num_batched} pairs of tables, {per_second:.1f} a second"
+    return f"in batches: {counted(summary.counts.num_batched, 'pair')} of tables, {per_second:.1f} a second"
 
 
 def space_line(summary: Summary) -> str:

@@ -6,7 +6,7 @@ import itertools
 import textwrap
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.formatting import row_text
+from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.explanation.condition import Conditions
 from mergecheck.harness.explanation.rows import Fate, num_stories, row_stories
 from mergecheck.harness.specification.citations import with_titles
@@ -63,7 +63,7 @@ def why_lines(case: Case, reference: Reference, *, width: int, max_rows: int = M
     for story in itertools.islice(row_stories(case, reference), max_rows):
         lines += _story_lines(case, trace, story, width)
     num_more = num_stories(reference) - max_rows
-    lines += [f"... {num_more} more rows"] if num_more > 0 else []
+    lines += [f"... {counted(num_more, 'more row')}"] if num_more > 0 else []
     lines += _end_lines(reference, width)
     return lines
 
@@ -77,14 +77,14 @@ def pair_lines(case: Case, trace: Trace, *, width: int, max_pairs: int = MAX_PAI
     for (sid, rid), value in sorted(values.items(), key=lambda item: (item[0][1], item[0][0]))[:max_pairs]:
         columns = ", ".join(f"{name}{_EQUALS}{text}" for name, text in conditions.on_columns(sid, rid))
         lines += _wrapped(f"target {rid + 1}, source {sid + 1}: {_truth(value)}   {columns}".rstrip(), width, 2)
-    return lines + ([f"... {len(values) - max_pairs} more pairs"] if len(values) > max_pairs else [])
+    return lines + ([f"... {counted(len(values) - max_pairs, 'more pair')}"] if len(values) > max_pairs else [])
 
 
 def reading_lines(readings: Sequence[str], *, width: int) -> list[str]:
     """Say what the engine's result implies; of several readings the first few."""
     lines = [line for reading in readings[:MAX_READINGS] for line in _wrapped(reading, width, 2)]
     num_more = len(readings) - MAX_READINGS
-    return lines + ([f"... {num_more} more readings"] if num_more > 0 else [])
+    return lines + ([f"... {counted(num_more, 'more reading')}"] if num_more > 0 else [])
 
 
 def _story_lines(case: Case, trace: Trace, story: RowStory, width: int) -> list[str]:

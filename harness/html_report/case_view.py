@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.explanation.text import MAX_READINGS, why_lines
 from mergecheck.harness.html_report.comparison import DIFFERS, Rows, input_tables, one_side, side_by_side
 from mergecheck.harness.html_report.page import CaseView, Cell, Column, Difference, Fact, Table, Tone
@@ -53,7 +54,7 @@ def case_view(
     """
     checks = ", ".join(dict.fromkeys(check_name(mismatch.check) for mismatch in report.mismatches))
     is_evaluated = not isinstance(report.reference.answer, Unsupported)
-    more = (f"... {len(readings) - MAX_READINGS} more readings",) if len(readings) > MAX_READINGS else ()
+    more = (f"... {counted(len(readings) - MAX_READINGS, 'more reading')}",) if len(readings) > MAX_READINGS else ()
     return CaseView(
         id=report.case.id,
         engine=f"{report.engine} {report.engine_version}".rstrip(),
@@ -87,8 +88,11 @@ def finding_view(finding: Finding, *, where: Path, num_cases: int) -> CaseView:
     cut = ", cut short by its limit" if finding.cut_short else ""
     facts = (
         Fact(name="Fingerprint", text=str(finding.fingerprint)),
-        Fact(name="Found", text=f"after {finding.num_cases} cases of seed {finding.seed}; in {num_cases} of the cases"),
-        Fact(name="Shrunk", text=f"in {finding.num_runs} runs, {finding.seconds:.0f} s{cut}"),
+        Fact(
+            name="Found",
+            text=f"after {counted(finding.num_cases, 'case')} of seed {finding.seed}; in {num_cases} of the cases",
+        ),
+        Fact(name="Shrunk", text=f"in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}"),
         Fact(name="Saved to", text=str(where), is_code=True),
     )
     return case_view(finding.report, where=where, readings=finding.readings, facts=facts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity
 from mergecheck.harness.compare.rows import difference, in_columns_of
-from mergecheck.harness.core.formatting import cell_text
+from mergecheck.harness.core.formatting import cell_text, counted
 from mergecheck.harness.html_report.page import Cell, Column, Table, Tone
 
 if TYPE_CHECKING:
@@ -163,4 +163,6 @@ def _label(glyph: str, word: str) -> Cell:
 
 
 def _rest(total: int) -> str:
-    return f"{total - MAX_ROWS:,} more rows are not shown" if total > MAX_ROWS else ""
+    num_more = total - MAX_ROWS
+    verb = "is" if num_more == 1 else "are"
+    return f"{counted(num_more, 'more row')} {verb} not shown" if num_more > 0 else ""

@@ -5,23 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.coverage.case_space import possible_pairs
+from mergecheck.harness.coverage.limits import percent
+from mergecheck.harness.coverage.phases import OVERLAP, PHASES
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import CLAUSES, batch_line
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.html_report.case_view import finding_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
-from mergecheck.harness.html_report.page import Fact, Note, Page, Part, Tone
-from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, counted, doubt, ended, known
+from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
+from mergecheck.harness.html_report.trend import trend_part
+from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.coverage.limits import Limits
+    from mergecheck.harness.coverage.statistics import Counts, Summary
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.report.events import FindingSaved
+    from mergecheck.harness.report.fuzz_figures import RunFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +35,17 @@ class FuzzRun:
     """What a run was, beside its counts.
 
     Attributes:
-        engine: name and version. floor: the minimum share of verified cases.
+        engine: name and version. limits: what it must keep.
+        missed: why it is inconclusive, a sentence each; nothing if it is not.
         again: the command that checks the same cases.
+        runs: earlier runs and this one, for the trend; none if there are no earlier ones.
     """
 
     engine: str
-    floor: float
+    limits: Limits
+    missed: tuple[str, ...]
     again: str
+    runs: tuple[RunFigures, ...] = ()
 
 
 def fuzz_page(
@@ -73,6 +83,7 @@ def fuzz_page(
         deviations=known(counts.deviations, deviations),
         coverage=_coverage(summary),
         time=_time(summary, saved),
+        trend=trend_part(run.runs),
     )
 
 
@@ -82,15 +93,24 @@ def _sentence(summary: Summary, run: FuzzRun, code: ExitCode) -> str:
     if counts.findings:
         return f"{counted(len(counts.findings), 'finding')} on {run.engine}; {verified}."
     if code is ExitCode.INCONCLUSIVE:
-        return f"Only {verified}; at least {run.floor:.0%} are needed."
+        return f"{'; '.join(run.missed)}: {verified}."
     return f"No unexplained difference on {run.engine}; {verified}."
 
 
 def _doubts(summary: Summary, run: FuzzRun) -> Iterator[Note]:
     counts, verdicts = summary.counts, summary.counts.verdicts
-    share = f"{counts.verified_share:.0%} of the cases are verified; the floor is {run.floor:.0%}"
-    is_enough = counts.verified_share >= run.floor
+    limits = run.limits
+    share = f"{percent(counts.verified_share)} of the cases are verified; the floor is {percent(limits.floor)}"
+    is_enough = counts.verified_share >= limits.floor
     yield Note(tone=Tone.GOOD if is_enough else Tone.WARN, word="enough" if is_enough else "too few", text=share)
+    if counts.num_deviating:
+        share = percent(counts.deviating_share)
+        is_few = counts.deviating_share <= limits.max_deviating
+        yield Note(
+            tone=Tone.GOOD if is_few else Tone.WARN,
+            word="few" if is_few else "too many",
+            text=f"{share} of the cases show known deviations; the limit is {percent(limits.max_deviating)}",
+        )
     yield doubt(
         verdicts[Verdict.UNSUPPORTED],
         "cases that the engine or the reference does not support",
@@ -159,7 +179,26 @@ def _time(summary: Summary, saved: Sequence[FindingSaved]) -> Part:
         )
         for event in saved
     ]
-    return Part(facts=tuple(facts))
+    return Part(facts=tuple(facts), tables=(_phase_table(counts),))
+
+
+def _phase_table(counts: Counts) -> Table:
+    rows = []
+    for phase, meaning in PHASES.items():
+        seconds = counts.phase_seconds.get(phase, 0.0)
+        each = f"{1000 * seconds / counts.num_cases:,.1f}" if counts.num_cases else "-"
+        rows.append((Cell(text=phase), Cell(text=f"{seconds:,.1f}"), Cell(text=each), Cell(text=meaning)))
+    return Table(
+        caption="Time by phase",
+        columns=(
+            Column(name="Phase"),
+            Column(name="Seconds", is_number=True),
+            Column(name="Milliseconds a case", is_number=True),
+            Column(name="What it is"),
+        ),
+        rows=tuple(rows),
+        foot=OVERLAP,
+    )
 
 
 def throughput(num_cases: int, seconds: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ClassVar
 
 
 class Tone(Enum):
@@ -83,6 +84,40 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChartPoint:
+    """A value of a chart: where it is drawn, in units of the drawing, and what it says."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A line over several runs; a table beside it has its values.
+
+    Attributes:
+        caption: what is drawn.
+        points: from the oldest run to the newest.
+        first, last, high: the values of the ends of the line, and the top of the scale, which begins with 0.
+        width, height: of the drawing, in its own units.
+    """
+
+    caption: str
+    points: tuple[ChartPoint, ...]
+    first: str
+    last: str
+    high: str
+    width: ClassVar[int] = 320
+    height: ClassVar[int] = 96
+
+    @property
+    def description(self) -> str:
+        """What a reader hears who does not see it."""
+        return f"{self.caption}: {self.first} in the first run, {self.last} in this one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """A remark with a tone; ``lines`` are behind it."""
 
@@ -156,13 +191,14 @@ class Part:
     texts: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     facts: tuple[Fact, ...] = ()
+    charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     cases: tuple[CaseView, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing under the heading."""
-        return not (self.texts or self.notes or self.facts or self.tables or self.cases)
+        return not (self.texts or self.notes or self.facts or self.charts or self.tables or self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +244,7 @@ class Page:
         deviations: differences that are known.
         coverage: what the cases reached.
         time: how long it took.
+        trend: this run and earlier ones; left out if there are none.
     """
 
     verb: str
@@ -219,14 +256,17 @@ class Page:
     deviations: Part = field(default_factory=Part)
     coverage: Part = field(default_factory=Part)
     time: Part = field(default_factory=Part)
+    trend: Part = field(default_factory=Part)
 
     @property
     def sections(self) -> tuple[Section, ...]:
         """The parts in the order of the page; of the findings, the first ones are open."""
+        trend = () if self.trend.is_empty else (Section(id="trend", title="Trend", part=self.trend),)
         return (
             Section(id="doubts", title="What could make this meaningless", part=self.doubts),
             Section(id="findings", title="Findings", part=self.findings, num_open=3),
             Section(id="deviations", title="Known deviations", part=self.deviations),
             Section(id="coverage", title="Coverage", part=self.coverage),
             Section(id="time", title="Time and throughput", part=self.time),
+            *trend,
         )

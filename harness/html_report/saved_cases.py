@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.coverage.rule_counts import RuleState, known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import Counts
 from mergecheck.harness.html_report.case_view import TONES, case_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
-from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, counted, doubt, ended, known
+from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.report.json import checks_not_made, num_by_spark, num_partly, unsupported_reasons
 from mergecheck.harness.report.mismatch import verdict_word
 from mergecheck.harness.verdict import Verdict
@@ -210,7 +211,7 @@ def _verdicts(checked: Sequence[ShownCase]) -> Table:
             )
             for one in checked[:MAX_LISTED]
         ),
-        foot=f"{num_more:,} more cases are not listed" if num_more > 0 else "",
+        foot=f"not listed: {counted(num_more, 'more case')}" if num_more > 0 else "",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.html_report.comparison import input_tables
 from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import (
@@ -20,7 +21,7 @@ from mergecheck.harness.html_report.page import (
     Table,
     Tone,
 )
-from mergecheck.harness.html_report.verdicts import by_count, counted, doubt
+from mergecheck.harness.html_report.verdicts import by_count, doubt
 from mergecheck.harness.matrix.features import FEATURES
 from mergecheck.harness.matrix.run import Answer
 from mergecheck.harness.matrix.scoreboard import FEW_CASES

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.html_report.fuzz import throughput
 from mergecheck.harness.html_report.heat import NEVER, heat_cell
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
-from mergecheck.harness.html_report.verdicts import counted, ended
+from mergecheck.harness.html_report.verdicts import ended
 from mergecheck.harness.selfcheck.score_text import summary_lines
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _minimal(faults: list[FaultScore]) -> Table:
                 Cell(text=one.fault.id),
                 Cell(text=f"{one.shrunk.num_target_rows} + {one.shrunk.num_source_rows}"),
                 Cell(text=str(one.shrunk.num_clauses)),
-                Cell(text=f"{one.shrunk.seconds:.0f}"),
+                Cell(text=f"{one.shrunk.seconds:.0f}", note="cut short by its limit" if one.shrunk.cut_short else ""),
                 Cell(text=one.shrunk.sql),
             )
             for one in faults

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.html_report.case_view import case_view
 from mergecheck.harness.html_report.heat import heat_cell
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
-from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, counted, doubt, ended
+from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.variants.judge import Ending
 from mergecheck.harness.variants.text import COLUMNS, rows_of

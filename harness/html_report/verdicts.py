@@ -36,11 +36,6 @@ def ended(code: ExitCode, text: str) -> Note:
     return Note(tone=tone, word=word, text=text)
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def doubt(number: int, text: str, lines: Iterable[str] = ()) -> Note:
     """Say what a verdict does not cover; a warning if it is more than nothing.
 

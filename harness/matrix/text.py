@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.matrix.features import FEATURES
 from mergecheck.harness.matrix.majority_vote import odd_json, odd_lines
 from mergecheck.harness.matrix.run import Answer
@@ -47,7 +48,7 @@ def rich_table(matrix: Matrix) -> Table:
 
 def summary_lines(matrix: Matrix) -> list[str]:
     """Say below the table what the numbers hide: reasons, checks that were not made, differences with a case each."""
-    lines = ["", LEGEND, f"{matrix.num_cases} cases of seed {matrix.seed} in {matrix.seconds:.0f} s"]
+    lines = ["", LEGEND, f"{counted(matrix.num_cases, 'case')} of seed {matrix.seed} in {matrix.seconds:.0f} s"]
     for column in matrix.columns:
         lines += ["", _title(column)]
         lines += [f"  DOWN  {printable(column.down)}"] if column.down else []
@@ -94,10 +95,12 @@ def markdown(matrix: Matrix, *, date: str) -> str:
         lines += ["", f"## {_title(column)}", ""]
         lines += [f"Down: {_escaped(column.down)}", ""] if column.down else []
         lines += [
-            f"- not checked in {number} cases: {check}. {column.engine.capabilities.reasons.get(check, '')}".rstrip()
-            for check, number in column.not_checked.most_common()
+            f"- not checked in {counted(n, 'case')}: {check}. {_reason(column, check)}".rstrip()
+            for check, n in column.not_checked.most_common()
         ]
-        lines += [f"- unsupported, {n} cases: {_escaped(reason)}" for reason, n in column.unsupported.most_common()]
+        lines += [
+            f"- unsupported, {counted(n, 'case')}: {_escaped(reason)}" for reason, n in column.unsupported.most_common()
+        ]
         for difference in _of(matrix, column):
             lines += _difference_markdown(column, difference)
     return "\n".join(lines) + "\n"
@@ -124,7 +127,7 @@ def _difference_markdown(column: Column, difference: Difference) -> list[str]:
         "",
         f"### {_escaped(difference.what)}",
         "",
-        f"{word}, {column.seen[difference.what]} cases; the smallest:",
+        f"{word}, {counted(column.seen[difference.what], 'case')}; the smallest:",
         "",
     ]
     lines += ["```sql", *statement_lines(difference.report.case.sql), "```", ""]
@@ -178,3 +181,7 @@ def _escaped(text: str) -> str:
     for character in "\\`*_[]<>|#":
         plain = plain.replace(character, "\\" + character)
     return plain
+
+
+def _reason(column: Column, check: str) -> str:
+    return column.engine.capabilities.reasons.get(check, "")

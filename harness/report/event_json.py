@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.coverage.phases import phases_json
 from mergecheck.harness.report import events
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.reference.case.case_file import case_to_json
@@ -48,6 +49,7 @@ def event_json(event: events.Event) -> dict[str, Any]:
                 "event": "ended",
                 "stop": event.summary.stop.value,
                 "seconds": round(event.summary.seconds, 3),
+                "phase_seconds": phases_json(counts.phase_seconds),
                 "num_cases": counts.num_cases,
                 "findings": dict(counts.findings),
             }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.coverage.case_space import possible_pairs
+from mergecheck.harness.coverage.phases import phases_json
 from mergecheck.harness.findings.finding_status import FindingStatus
 from mergecheck.harness.verdict import Verdict
 from mergecheck.reference.case.case_file import change_schema
@@ -119,6 +120,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "seed": summary.seed,
         "stop": summary.stop.value,
         "seconds": round(summary.seconds, 3),
+        "phase_seconds": phases_json(counts.phase_seconds),
         "num_cases": counts.num_cases,
         "num_repeated": counts.num_repeated,
         "verified": counts.num_verified,
@@ -135,6 +137,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "rejected": dict(counts.rejected),
         "deviations": dict(counts.deviations),
         "deviating": counts.num_deviating,
+        "deviating_share": round(counts.deviating_share, 4),
         "not_checked": dict(counts.not_checked),
         "not_checked_metrics": dict(counts.not_checked_metrics),
         "multi_matched": counts.num_multi_matched,

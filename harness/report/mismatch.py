@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
 from mergecheck.harness.compare.outcomes import EXPECT, REFERENCE
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.explanation.text import reading_lines, why_lines
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
@@ -188,8 +189,8 @@ def _found(finding: Finding) -> list[str]:
     cut = ", cut short by its limit" if finding.cut_short else ""
     shrunk = f"shrunk from {_rows(before)} to {_rows(after)} rows (target + source)"
     return [
-        f"found after {finding.num_cases} cases (seed {finding.seed})",
-        f"{shrunk} in {finding.num_runs} runs, {finding.seconds:.0f} s{cut}",
+        f"found after {counted(finding.num_cases, 'case')} (seed {finding.seed})",
+        f"{shrunk} in {counted(finding.num_runs, 'run')}, {finding.seconds:.0f} s{cut}",
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.evolution import row_converter
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report.explain import change_lines, metric_lines, schema_lines
 from mergecheck.harness.report.json import metrics_json, mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines, headline
@@ -60,12 +61,13 @@ def real_lines(report: CaseReport, *, target: Path, source: Path) -> list[str]:
     """Show the run for a person."""
     case = report.case
     num_source = len(case.source.rows) if case.source is not None else 0
+    rows = counted(len(case.target.rows), "row")
     lines = [headline(report)]
     lines += [f"  {printable(report.reason)}"] if report.reason else []
     lines += [
         "",
-        f"  target  {target}: {len(case.target.rows)} rows in {len(case.target.files)} files; merged on a copy",
-        f"  source  {source}: {num_source} rows",
+        f"  target  {target}: {rows} in {counted(len(case.target.files), 'file')}; merged on a copy",
+        f"  source  {source}: {counted(num_source, 'row')}",
         "",
         *(f"  {line}" for line in statement_lines(case.sql)),
         "",

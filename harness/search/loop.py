@@ -16,6 +16,7 @@ from mergecheck.harness.findings.dedup import KnownFindings
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.origin import origin_of
 from mergecheck.harness.findings.store import Finding
+from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.report import events
 from mergecheck.harness.report.mismatch import mismatch_report, set_aside_report
 from mergecheck.harness.shrink.shrinker import Attempts, ShrinkLimits, is_small, num_rows, shrink
@@ -90,6 +91,7 @@ class Search:
         self._listener = listener
         self._limits = limits or ShrinkLimits()
         self._counts = Counts()
+        self._timer = PhaseTimer(self._counts.phase_seconds)
         self._known = KnownFindings()
         self._kept_reasons: set[str] = set()
         self._attempts: Attempts | None = None
@@ -132,6 +134,7 @@ class Search:
             return
         upcoming = self._cases.next(self._counts.space)
         self._counts.num_passed_over += upcoming.drawn.num_passed_over
+        self._counts.add_time(upcoming.drawn.phase_seconds)
         if upcoming.finish is None:
             self._counts.num_repeated += 1
             self._repeats_in_a_row += 1
@@ -143,7 +146,8 @@ class Search:
         self._check_new(upcoming.finish, singles=upcoming.drawn.singles)
         if self._attempts is not None:
             self._listener(events.ShrinkingStarted(fingerprint=self._attempts.fingerprint))
-            self._shrink(self._attempts, upcoming.drawn.index)
+            with self._timer.measure("shrink"):
+                self._shrink(self._attempts, upcoming.drawn.index)
             self._keep_finding()
 
     def _shrink(self, attempts: Attempts, index: int) -> None:
@@ -166,7 +170,8 @@ class Search:
             self._engine_failed(report)
         else:
             self._failures_in_a_row = 0
-            self._judge(self._narrowed(report, singles))
+            with self._timer.measure("shrink"):
+                self._judge(self._narrowed(report, singles))
         self._listener(events.CaseChecked(report=report, summary=self._summary()))
 
     def _narrowed(self, report: CaseReport, singles: tuple[Case, ...]) -> CaseReport:

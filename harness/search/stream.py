@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.case_id import ID_LENGTH, content_digest, with_content_id
 from mergecheck.harness.coverage.case_space import cells_of
 from mergecheck.harness.coverage.facts import facts_of
+from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.search.batching import MOST_ROWS, batch_of
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.strategies import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
@@ -39,6 +40,7 @@ class Drawn:
         reference: the reference's answer for ``case``, if drawing needed it.
         is_repeated: whether the run has drawn the same case before.
         num_passed_over: draws that were left out in favour of this one (``--steer``).
+        phase_seconds: the time that this took, by ``draw`` and ``reference``.
     """
 
     index: int
@@ -47,6 +49,7 @@ class Drawn:
     reference: Reference | None = None
     is_repeated: bool = False
     num_passed_over: int = 0
+    phase_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 class Draws:
@@ -88,22 +91,26 @@ class Draws:
         Args:
             space: what the run has reached so far; steered draws choose by it.
         """
-        drawn = self._steered(space) if self.steer else self._next()
+        timer = PhaseTimer()
+        drawn = self._steered(space, timer) if self.steer else self._next(timer)
         digest = content_digest(drawn.case)
         named = replace(drawn, case=replace(drawn.case, id=digest[:ID_LENGTH]), is_repeated=digest in self._digests)
         self._digests.add(digest)
-        return named
+        return replace(named, phase_seconds=timer.seconds)
 
     def batched(self, drawn: Drawn) -> Drawn:
         """Put a case in a batch of its statement; it stays alone if it cannot be in one, or if all must be rejected."""
         if self._batch_size == 1:
             return drawn
+        timer = PhaseTimer(dict(drawn.phase_seconds))
+        drawn = replace(drawn, phase_seconds=timer.seconds)
         for max_source_rows in (MOST_ROWS, 1):  # with several source rows some pair may be ambiguous
             random = Random(f"{self.seed}/{drawn.index}/{max_source_rows}")  # noqa: S311 - a test case, no secret
-            batch = batch_of(drawn.case, random, size=self._batch_size, max_source_rows=max_source_rows)
+            with timer.measure("draw"):
+                batch = batch_of(drawn.case, random, size=self._batch_size, max_source_rows=max_source_rows)
             if batch is None:
                 return drawn
-            reference = self._answer(batch.case)
+            reference = self._answer(batch.case, timer)
             if reference is not None and isinstance(reference.answer, Prediction):
                 return replace(drawn, case=with_content_id(batch.case), singles=batch.singles, reference=reference)
         return drawn
@@ -113,14 +120,14 @@ class Draws:
         with self._one_at_a_time:
             return self._stream.shrink(self.seed, index, fails)
 
-    def _next(self) -> Drawn:
+    def _next(self, timer: PhaseTimer) -> Drawn:
         index, self._next_index = self._next_index, self._next_index + 1
-        with self._one_at_a_time:
+        with self._one_at_a_time, timer.measure("draw"):
             return Drawn(index=index, case=self._stream.draw(self.seed, index))
 
-    def _steered(self, space: CaseSpace) -> Drawn:
-        drawn = [self._next() for _ in range(STEERED_WIDTH)]
-        references = [self._answer(one.case) for one in drawn]
+    def _steered(self, space: CaseSpace, timer: PhaseTimer) -> Drawn:
+        drawn = [self._next(timer) for _ in range(STEERED_WIDTH)]
+        references = [self._answer(one.case, timer) for one in drawn]
         news = [
             0 if found is None else space.num_new(_cells(one.case, found))
             for one, found in zip(drawn, references, strict=True)
@@ -128,9 +135,9 @@ class Draws:
         best = news.index(max(news))
         return replace(drawn[best], reference=references[best], num_passed_over=STEERED_WIDTH - 1)
 
-    def _answer(self, case: Case) -> Reference | None:
+    def _answer(self, case: Case, timer: PhaseTimer) -> Reference | None:
         """Ask the reference; None if it fails, which whoever checks the case will find again and report."""
-        with suppress(Exception):
+        with suppress(Exception), timer.measure("reference"):
             return self._reference(case)
         return None
 

@@ -168,6 +168,7 @@ def _fault_json(one: FaultScore) -> dict[str, Any]:
     if one.shrunk is not None:
         found = one.shrunk
         document["shrunk"] = {
+            "cut_short": found.cut_short,
             "target_rows": found.num_target_rows,
             "source_rows": found.num_source_rows,
             "clauses": found.num_clauses,

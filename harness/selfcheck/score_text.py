@@ -121,7 +121,8 @@ def _size(shrunk: Shrunk | None) -> str:
     if shrunk is None:
         return ""
     rows = f"{shrunk.num_target_rows}+{shrunk.num_source_rows}"
-    return f"{rows}, {shrunk.num_clauses}, {shrunk.seconds:.0f} s"
+    cut = ", cut short" if shrunk.cut_short else ""
+    return f"{rows}, {shrunk.num_clauses}, {shrunk.seconds:.0f} s{cut}"
 
 
 def _alone_line(found: Score) -> str:
@@ -137,10 +138,12 @@ def _shrunk_lines(shrunk: Sequence[Shrunk]) -> list[str]:
     seconds = statistics.median(s.seconds for s in shrunk)
     tokens = sorted(num_tokens_behind_using(s.sql) for s in shrunk)
     most = tokens[math.ceil(_MOST * len(tokens)) - 1]
+    cut = sum(s.cut_short for s in shrunk)
     return [
         (
             f"shrunk: {len(shrunk)} faults; {small / len(shrunk):.0%} to at most 1+1 rows and 1 clause, "
-            f"{middling / len(shrunk):.0%} to at most 2+2 rows and 2 clauses; median {seconds:.0f} s"
+            f"{middling / len(shrunk):.0%} to at most 2+2 rows and 2 clauses; median {seconds:.0f} s; "
+            f"cut short by a limit: {cut}"
         ),
         f"minimal statements: median {statistics.median(tokens):g} tokens behind USING, {_MOST:.0%} at most {most}",
     ]

@@ -32,6 +32,7 @@ class Shrunk:
     Attributes:
         index: the number of the case that was shrunk in the stream of its seed.
         seconds: from the first candidate to the last. num_runs: candidates executed.
+        cut_short: whether a limit ended it, so that a smaller case may exist.
         sql: the statement of the minimal case.
     """
 
@@ -42,6 +43,7 @@ class Shrunk:
     num_clauses: int
     num_runs: int
     seconds: float
+    cut_short: bool
     sql: str
 
 
@@ -80,5 +82,6 @@ def shrink_fault(
         num_clauses=len(cut_merge(case.sql).clauses),
         num_runs=finding.num_runs,
         seconds=finding.seconds,
+        cut_short=finding.cut_short,
         sql=case.sql,
     )

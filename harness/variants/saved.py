@@ -46,12 +46,12 @@ def _check_variant(case: Case, checker: Checker) -> CaseReport:
         reason = f"variant {variant.name}: mergecheck variants starts the engine under the plugin"
         return _unsupported(case, engine, checker.reference(plain), reason)
     variants = VariantChecker(engine, deviations=checker.deviations, reference=checker.reference, rerun=checker.rerun)
-    base = variants.check_base(plain)
+    base = checker.narrowed(variants.check_base(plain))
     if not is_comparable(base):
         return replace(base, case=case)
     if not variant.holds(plain, base.facts):
         return _unsupported(case, engine, base.reference, f"variant {variant.name}: the case is outside its domain")
-    return replace(variants.check(plain, variant, base).report, case=case)
+    return replace(checker.narrowed(variants.check(plain, variant, base).report), case=case)
 
 
 def _unsupported(case: Case, engine: Engine, reference: Reference, reason: str) -> CaseReport:

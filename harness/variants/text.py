@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report.json import mismatches_json
 from mergecheck.harness.report.mismatch import difference_lines
 from mergecheck.harness.report.render import printable, settings_lines, statement_lines, table_lines
@@ -47,7 +48,7 @@ def finding_report(finding: VariantFinding, *, path: Path) -> str:
 
 
 def _shown(lines: list[str]) -> list[str]:
-    more = [f"... {len(lines) - _MAX_LINES} more lines in the case file"] if len(lines) > _MAX_LINES else []
+    more = [f"... {counted(len(lines) - _MAX_LINES, 'more line')} in the case file"] if len(lines) > _MAX_LINES else []
     return [f"  {line}" for line in [*lines[:_MAX_LINES], *more]]
 
 

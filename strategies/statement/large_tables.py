@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _NUM_ROWS = st.sampled_from((2_100, 8_300, 8_300))
 _BORDERS = (0, 1, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 8_193)
 _NUM_SPREAD = 13
+_AROUND = st.sampled_from((0, 1, -1))
+_SPARE = 3
 # greater than every drawn key
 _FIRST_KEY = 1_000
 _NUM_VALUES = 5
@@ -47,32 +49,50 @@ class Matches(Enum):
     HALF = "every second one, and as many source rows have no match"
 
 
-def draw_large_tables(draw: DrawFn, features: frozenset[Feature], merge: DrawnMerge) -> Tables:
-    """Draw the tables of a merge, by a feature with thousands of rows more in the target's first file."""
+def draw_large_tables(
+    draw: DrawFn, features: frozenset[Feature], merge: DrawnMerge, *, boundary: int | None = None
+) -> Tables:
+    """Draw the tables of a merge, by a feature with thousands of rows more in the target's first file.
+
+    With a boundary, that file has so many rows, or one more or less, and so has the source unless it has a few only.
+    """
     tables, schemas = merge.tables, merge.schemas
     if not uses(draw, features, Feature.LARGE_TABLES, percent=_USED_PERCENT) or merge.on_form not in _COUNTABLE:
         return tables
     if not tables.files or not tables.source or len(schemas.keys) > 1 or schemas.keys[0][0] in schemas.partition_by:
         return tables
-    num_rows = draw(_NUM_ROWS)
+    first = tables.files[0]
+    if boundary is None:
+        num_rows = num_source_rows = draw(_NUM_ROWS)
+    else:
+        num_rows = boundary + draw(_AROUND) - len(first)
+        num_source_rows = boundary + draw(_AROUND) - len(tables.source)
     matches = draw(st.sampled_from(Matches))
     key, source_key = schemas.keys[0]
-    template, fixed = draw(st.sampled_from(tables.files[0])), frozenset(schemas.partition_by)
-    added = keeping_checks(_numbered(template, schemas.target, key, range(num_rows), fixed=fixed), schemas)
+    template, fixed = draw(st.sampled_from(first)), frozenset(schemas.partition_by)
+    numbers = range(num_rows if boundary is None else _SPARE * num_rows)  # some rows may break a CHECK constraint
+    added = keeping_checks(_numbered(template, schemas.target, key, numbers, fixed=fixed), schemas)[:num_rows]
     template = draw(st.sampled_from(tables.source))
-    source = _numbered(template, schemas.source, source_key, _matching(matches, num_rows), fixed=frozenset())
-    return replace(tables, files=((*tables.files[0], *added), *tables.files[1:]), source=(*tables.source, *source))
+    matching = _matching(matches, num_rows, num_source_rows)
+    source = _numbered(template, schemas.source, source_key, matching, fixed=frozenset())
+    return replace(tables, files=((*first, *added), *tables.files[1:]), source=(*tables.source, *source))
 
 
-def _matching(matches: Matches, num_rows: int) -> Iterable[int]:
-    """Return the numbers of the added source rows: a target row of the same number matches."""
+def _matching(matches: Matches, num_rows: int, num_source_rows: int) -> Iterable[int]:
+    """Return the numbers of the added source rows: a target row of the same number matches.
+
+    Args:
+        matches: which target rows have a source row.
+        num_rows: rows added to the target.
+        num_source_rows: rows to add to the source, if they are not a few only.
+    """
     match matches:
         case Matches.ALL:
-            return range(num_rows)
+            return range(num_source_rows)
         case Matches.HALF:
-            return range(0, 2 * num_rows, 2)
+            return range(0, 2 * num_source_rows, 2)
         case Matches.SPREAD:
-            spread = range(0, num_rows, num_rows // _NUM_SPREAD)
+            spread = range(0, num_rows, max(1, num_rows // _NUM_SPREAD))
             return sorted({*spread, *(place for place in _BORDERS if place < num_rows)})
 
 

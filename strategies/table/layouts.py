@@ -54,21 +54,31 @@ def draw_older_files(
 
 
 def draw_target_layout(
-    draw: DrawFn, features: frozenset[Feature], *, added_columns: tuple[str, ...], num_rows: int
+    draw: DrawFn,
+    features: frozenset[Feature],
+    *,
+    added_columns: tuple[str, ...],
+    num_rows: int,
+    boundary: int | None = None,
 ) -> TargetLayout:
-    """Draw how the target's files are written, the largest of which has ``num_rows``."""
+    """Draw how the target's files are written, the largest of which has ``num_rows``.
+
+    A large file has row groups of ``boundary`` rows, if that is given.
+    """
     return TargetLayout(
-        row_group_rows=_rows_per_part(draw, num_rows) if uses(draw, features, Feature.ROW_GROUPS) else None,
+        row_group_rows=_rows_per_part(draw, num_rows, boundary) if uses(draw, features, Feature.ROW_GROUPS) else None,
         string_type=_string_type(draw, features),
         statistics=draw(_STATISTICS) if uses(draw, features, Feature.NO_STATISTICS) else Statistics.ALL,
         added_columns=added_columns,
     )
 
 
-def draw_source_layout(draw: DrawFn, features: frozenset[Feature], *, num_rows: int) -> SourceLayout:
-    """Draw how the source's rows are handed to an engine."""
+def draw_source_layout(
+    draw: DrawFn, features: frozenset[Feature], *, num_rows: int, boundary: int | None = None
+) -> SourceLayout:
+    """Draw how the source's rows are handed to an engine; a large one in batches of ``boundary`` rows, if given."""
     return SourceLayout(
-        batch_rows=_rows_per_part(draw, num_rows) if uses(draw, features, Feature.SOURCE_BATCHES) else None,
+        batch_rows=_rows_per_part(draw, num_rows, boundary) if uses(draw, features, Feature.SOURCE_BATCHES) else None,
         string_type=_string_type(draw, features),
     )
 
@@ -77,5 +87,7 @@ def _string_type(draw: DrawFn, features: frozenset[Feature]) -> StringType:
     return draw(_STRING_TYPES) if uses(draw, features, Feature.STRING_TYPES, percent=70) else StringType.STRING
 
 
-def _rows_per_part(draw: DrawFn, num_rows: int) -> int:
+def _rows_per_part(draw: DrawFn, num_rows: int, boundary: int | None) -> int:
+    if boundary is not None and num_rows >= boundary - 1:
+        return boundary
     return -(-num_rows // draw(_PARTS)) if num_rows > _MANY_ROWS else draw(_FEW_ROWS)

@@ -7,10 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 import click
+import pytest
 from cli_cases import ECHO, FAULTY
 
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_json import event_json
+from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.reference.case.case_file import case_from_json
 
 if TYPE_CHECKING:
@@ -37,9 +39,11 @@ def test_events_are_lines_of_json(mergecheck: Mergecheck, folder: Path) -> None:
         "event": "ended",
         "stop": "enough findings",
         "seconds": found[-1]["seconds"],
+        "phase_seconds": found[-1]["phase_seconds"],
         "num_cases": len(cases),
         "findings": {finding["id"]: 1},
     }
+    assert all(seconds > 0 for seconds in found[-1]["phase_seconds"].values())
 
 
 TEST_CASE = {
@@ -88,6 +92,18 @@ def test_a_file_of_events_that_cannot_be_written_is_the_user_s_error(mergecheck:
     assert "Choose another file with --events FILE." in ended.err
 
 
+def test_a_full_device_is_told_as_such(mergecheck: Mergecheck) -> None:
+    ended = mergecheck("fuzz", "--engine", ECHO, "--max-cases", "1", "--events", "/dev/full")
+    assert (ended.code, "cannot write /dev/full: [Errno 28]" in ended.err) == (2, True)
+
+
+def test_an_error_of_something_else_is_not_said_of_the_file(folder: Path) -> None:
+    """Whatever fails while the file is open keeps its own message."""
+    files = LogFiles(events=folder / "run.ndjson", observations=None)
+    with pytest.raises(OSError, match="the network is down"), files.open("a run"):
+        raise OSError("the network is down")
+
+
 def test_a_finding_is_shown_when_it_is_found(mergecheck: Mergecheck) -> None:
     """The report of a finding comes before the summary of the run."""
     printed = click.unstyle(mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-findings", "1").out)
@@ -103,5 +119,6 @@ def test_quiet_shows_results_only(mergecheck: Mergecheck) -> None:
 
 def test_upkeep_is_told_with_verbose_only(mergecheck: Mergecheck) -> None:
     arguments = ("fuzz", "--engine", "duckdb", "--max-cases", "1", "--seed", "3", "--floor", "0")
-    assert UNUSED not in mergecheck(*arguments).err
-    assert UNUSED in mergecheck(*arguments, "--verbose").err
+    short, long = mergecheck(*arguments), mergecheck(*arguments, "--verbose")
+    assert (UNUSED in short.err, "time by phase: draw " in short.out) == (False, False)
+    assert (UNUSED in long.err, "time by phase: draw " in long.out) == (True, True)

@@ -97,6 +97,57 @@ def test_too_little_verified_is_inconclusive(mergecheck: Mergecheck) -> None:
     assert "unsupported 5 (knows-nothing: anything 5)" in ended.out
 
 
+KNOWN = """
+[[deviation]]
+id = "loses-null-keys"
+engine = "loses-null-keys"
+versions = ">=1.0"
+difference = ["* *"]
+reason = "it loses rows without a key"
+link = "https://example.org/1"
+review = 2999-01-01
+case = "case.json"
+"""
+
+
+def test_too_many_known_deviations_are_inconclusive(mergecheck: Mergecheck, folder: Path) -> None:
+    """They are no findings and do not lower the floor, so that they have a limit of their own."""
+    write_case(folder / "case.json")
+    (folder / "known.toml").write_text(KNOWN)
+    limits = ("--floor", "0", "--max-deviating", "0.01", "--deviations", "known.toml")
+    ended = mergecheck("fuzz", "--engine", FAULTY, "--seed", "1", "--max-cases", "14", "--json", *limits)
+    share = ended.json["deviating_share"]
+    assert ended.code == ended.json["exit_code"] == 4
+    assert share == round(ended.json["deviating"] / 14, 4) > 0.01
+    (sentence,) = ended.json["inconclusive"]
+    assert sentence.endswith("of the cases show known deviations, above --max-deviating 1%")
+
+
+def test_a_run_that_is_much_worse_than_its_baseline(mergecheck: Mergecheck, folder: Path) -> None:
+    """It is told, and with --fail-if-worse the run is inconclusive."""
+    run = ("fuzz", "--engine", ECHO, "--seed", "3", "--max-cases", "30", "--floor", "0", "--json")
+    first = mergecheck(*run[:6], "1", *run[7:]).json
+    better = {"num_cases": 3000, "verified": 3000, "deviating": 0, "seconds": 3.0, "phase_seconds": {}}
+    (folder / "better.json").write_text(json.dumps(first | better))
+    ended = mergecheck(*run, "--baseline", "better.json", "--fail-if-worse")
+    assert ended.code == ended.json["exit_code"] == 4
+    slower, less = ended.json["worse"]
+    assert slower.startswith("much worse than the baseline: a case takes ")
+    assert less.endswith(" of the cases were verified, 100% before")
+    assert ended.json["inconclusive"] == [slower, less]
+
+
+def test_a_baseline_that_is_none_stops_the_run_before_it_begins(mergecheck: Mergecheck, folder: Path) -> None:
+    write_case(folder / "case.json")
+    for options, told in (
+        (("--baseline", "case.json"), "case.json is no result of fuzz."),
+        (("--fail-if-worse",), "--fail-if-worse needs --baseline FILE"),
+        (("--history", "case.json"), "give --html FILE, too"),
+    ):
+        ended = mergecheck("fuzz", "--engine", DOWN, *options)
+        assert (ended.code, told in ended.err) == (2, True)
+
+
 def test_an_engine_that_is_down_before_the_run(mergecheck: Mergecheck) -> None:
     """An engine that does not take its first case ends with 3 and its own words."""
     ended = mergecheck("fuzz", "--engine", DOWN, "--max-cases", "5")

@@ -36,6 +36,12 @@ def test_fuzz(mergecheck: Mergecheck, folder: Path) -> None:
     doubts = next(section for section in page.all("section") if section.attributes.get("id") == "doubts")
     assert f"! {len(ended.json['pairs_missing'])} blind pairs" in " ".join(doubts.text.split())
     assert "--seed 1 --max-cases 3" in page.all("h1", "dl")[1].text
+    assert not page.all("svg"), "no trend of a single run"
+    (folder / "runs").mkdir()
+    (folder / "runs" / "first.json").write_text(ended.out)
+    assert mergecheck(*arguments, "--history", "runs").code == 0
+    (trend,) = (one for one in page_of(folder).all("section") if one.attributes["id"] == "trend")
+    assert [row.all("th")[0].text for row in trend.all("tbody")[0].all("tr")] == ["this run", "first.json"]
 
 
 def test_replay(mergecheck: Mergecheck, folder: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cli_cases import ECHO, case_document
 
-from mergecheck.harness.cli.output import fuzz_summary
 from mergecheck.harness.cli.verbs import rules
+from mergecheck.harness.cli.verbs.fuzzing import summary
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.oracles import reference_oracle
@@ -48,7 +48,7 @@ def few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         reached = {"R-301", *(("R-320",) if facts.multi_matched else ())}
         return replace(facts, rules=frozenset(reached))
 
-    for module in (rules, fuzz_summary):
+    for module in (rules, summary):
         monkeypatch.setattr(module, "known_rules", lambda: RULES)
     for module in (rules, reference_oracle):
         monkeypatch.setattr(module, "facts_of", few_facts)

@@ -68,6 +68,23 @@ def test_a_mismatch_shows_the_failure_report(project: pytest.Pytester, snapshot:
     assert not any("Traceback" in line for line in lines)
 
 
+def test_a_failure_leaves_nothing_on_stderr(project: pytest.Pytester) -> None:
+    """Engine and reference are closed when pytest ends, although the failure's traceback still knows them."""
+    expected = {"rows": [[1, "another"]]}
+    (project.path / "case.json").write_text(json.dumps(case_document(expect=expected)))
+    project.makepyfile(
+        """
+        from pathlib import Path
+
+        def test_case(mergecheck_check, mergecheck_engine):
+            mergecheck_check(Path("case.json"))
+        """
+    )
+    result = run(project, "--mergecheck-case", "case.json", "--mergecheck-engine", "duckdb")
+    result.assert_outcomes(failed=2)
+    assert result.errlines == []
+
+
 def test_items_can_be_selected(project: pytest.Pytester) -> None:
     """``-k`` sees the items."""
     result = run(project, "--mergecheck-case", "cases.jsonl", "--mergecheck-engine", FAULTY, "-k", "fine")
@@ -84,8 +101,14 @@ def test_an_unsupported_case_is_skipped(project: pytest.Pytester) -> None:
 def test_random_cases_are_one_item(project: pytest.Pytester) -> None:
     """The seed stands in the item's name, the denominator line in the summary."""
     options = ("--mergecheck-fuzz", "15", "--mergecheck-seed", "5", "--mergecheck-engine", ECHO, "-v")
-    result = run(project, *options)
+    files = ("--mergecheck-events", "run.ndjson", "--mergecheck-observations", "seen.jsonl")
+    result = run(project, *options, *files)
     result.assert_outcomes(passed=1)
+    events = [json.loads(line)["event"] for line in (project.path / "run.ndjson").read_text().splitlines()]
+    assert events == ["started", *["case"] * 15, "ended"]
+    seen = [json.loads(line) for line in (project.path / "seen.jsonl").read_text().splitlines()]
+    assert {one["property"] for one in seen} == {f"mergecheck fuzz --engine {ECHO}"}
+    assert len(seen) == 16
     result.stdout.fnmatch_lines(["mergecheck::fuzz::15-cases-seed-5 PASSED*", "mergecheck: verified 1* seed 5"])
 
 
@@ -188,7 +211,7 @@ def test_a_case_without_an_answer_fails_its_test(project: pytest.Pytester) -> No
         project, "--mergecheck-case", "cases.jsonl", "--mergecheck-fuzz", "4", "--mergecheck-seed", "5", *options
     )
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*the engine failed on 1 cases*"])
+    result.stdout.fnmatch_lines(["*the engine failed on 1 case,*"])
 
 
 def test_an_adopted_case_runs(project: pytest.Pytester) -> None:
@@ -233,6 +256,10 @@ def test_it_reads_the_configuration(project: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            ("--mergecheck-fuzz", "1", "--mergecheck-events", "no/folder"),
+            "Choose another file with --mergecheck-events FILE.",
+        ),
         (("--mergecheck-floor", "2"), "--mergecheck-floor = 2.0. Allowed: a number, at least 0, at most 1."),
         (("--mergecheck-profile", "nosuch"), "unknown profile 'nosuch'"),
         (("--mergecheck-case-timeout", "0"), "--mergecheck-case-timeout = 0.0. Allowed: a number, more than 0."),

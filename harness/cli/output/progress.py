@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.cli.output.status_line import StatusLine
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.report import events
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Progress(StatusLine):
             self.print(f"mismatch, confirmed: {event.fingerprint}")
         elif isinstance(event, events.ShrinkingStep):
             rows = f"{event.num_target_rows} + {event.num_source_rows} rows"
-            self._doing = f"shrinking: {rows}, {event.num_runs} runs, {event.seconds:.0f} s"
+            self._doing = f"shrinking: {rows}, {counted(event.num_runs, 'run')}, {event.seconds:.0f} s"
         elif isinstance(event, events.CaseSetAside):
             self.print(f"{event.kind.replace('_', ' ')}: {event.reason}\n  saved to {event.path}")
         elif isinstance(event, events.FindingSaved):
@@ -58,7 +59,7 @@ class Progress(StatusLine):
         summary, counts = self._summary, self._summary.counts
         speed = counts.num_cases / summary.seconds if summary.seconds else 0.0
         parts = [
-            f"{counts.num_cases} cases",
+            counted(counts.num_cases, "case"),
             f"{speed:.1f}/s",
             f"verified {counts.verified_share:.0%}",
             f"findings {len(counts.findings)}",

@@ -26,6 +26,7 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, notice, notice_unreadable, show
 from mergecheck.harness.compare.log_laws.commit_laws import AGAINST
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.deviations.audit import confirm
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -224,7 +225,7 @@ def _short(one: _Replayed) -> list[str]:
         return [*head, f"DEVIATES  {place}", f"  {', '.join(report.deviations)}"]
     if report.verdict is Verdict.MISMATCH:
         lines = difference_lines(report)
-        more = [f"  ... {len(lines) - MAX_SHORT_LINES} more lines"] if len(lines) > MAX_SHORT_LINES else []
+        more = [f"  ... {counted(len(lines) - MAX_SHORT_LINES, 'more line')}"] if len(lines) > MAX_SHORT_LINES else []
         return [*(head or [f"MISMATCH  {place}"]), *(f"  {line}" for line in lines[:MAX_SHORT_LINES]), *more]
     if report.verdict is Verdict.ENGINE_ERROR:
         return [*(head or [f"ENGINE ERROR  {place}"]), f"  {printable(report.reason)}"]

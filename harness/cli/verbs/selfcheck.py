@@ -157,7 +157,7 @@ def _run(
         if shrunk is not None:
             notice(
                 f"{shrunk.fault}: {shrunk.num_target_rows}+{shrunk.num_source_rows} rows, {shrunk.num_clauses} clauses "
-                f"in {shrunk.seconds:.0f} s: {shrunk.sql}"
+                f"in {shrunk.seconds:.0f} s{', cut short by its limit' if shrunk.cut_short else ''}: {shrunk.sql}"
             )
 
     done = {result.seed for result in known}

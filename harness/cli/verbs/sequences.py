@@ -13,6 +13,7 @@ import click
 
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -169,7 +170,9 @@ def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, who: s
             show("\n".join(_lines(report)) + "\n")
     counts = Counter(report.ending.value for report in reports)
     done = Counter(type(step).__name__.lower() for r in reports for step in r.sequence.steps[: r.num_steps])
-    show(f"{len(reports)} sequences: " + ", ".join(f"{name} {count}" for name, count in counts.most_common()))
+    show(
+        f"{counted(len(reports), 'sequence')}: " + ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    )
     show("steps: " + ", ".join(f"{name} {count}" for name, count in done.most_common()))
     for reason, count in Counter(report.reason for report in reports if report.reason).most_common():
         show(f"  {count:>4}  {reason}")

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parsed_html import check_page
 
+from mergecheck.harness.coverage.limits import Limits
 from mergecheck.harness.coverage.statistics import Counts, Stop, Summary
 from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.errors import ExitCode
@@ -26,10 +27,13 @@ from mergecheck.harness.html_report.page import MAX_LEVEL
 from mergecheck.harness.html_report.rendering import MAX_TEXT, page_html
 from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
 from mergecheck.harness.html_report.selfcheck import selfcheck_page
+from mergecheck.harness.html_report.trend import MAX_RUNS, trend_part
 from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.report.events import FindingSaved
+from mergecheck.harness.report.fuzz_figures import RunFigures
 from mergecheck.harness.selfcheck.catalogue import load_catalogue
 from mergecheck.harness.selfcheck.score import score
+from mergecheck.harness.selfcheck.score_text import markdown, summary_lines
 from mergecheck.harness.selfcheck.shrinking import Shrunk
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 from mergecheck.harness.variants.axes.axis_values import AXIS_VALUES
@@ -202,7 +206,7 @@ def test_rows_of_a_broken_engine() -> None:
 
 def test_a_run_of_nothing() -> None:
     summary = Summary(seed=1, stop=Stop.INTERRUPTED, seconds=0.0, counts=Counts())
-    run = FuzzRun(engine="fake 1.0", floor=0.6, again="mergecheck fuzz")
+    run = FuzzRun(engine="fake 1.0", limits=Limits(), missed=(), again="mergecheck fuzz")
     page = check_page(
         page_html(fuzz_page(summary, [], run=run, deviations=Deviations(), code=ExitCode.INTERRUPTED), made=MADE)
     )
@@ -227,13 +231,48 @@ def test_a_finding_of_a_search() -> None:
     )
     counts = Counts(num_cases=20, findings=Counter({finding.id: 2}))
     summary = Summary(seed=5, stop=Stop.BUDGET, seconds=4.0, counts=counts)
-    run = FuzzRun(engine="fake 1.0", floor=0.6, again="mergecheck fuzz --seed 5")
+    run = FuzzRun(engine="fake 1.0", limits=Limits(), missed=(), again="mergecheck fuzz --seed 5")
     saved = [FindingSaved(finding=finding, path=Path("found.json"))]
     page = check_page(page_html(fuzz_page(summary, saved, run=run, deviations=Deviations(), code=ExitCode.MISMATCH)))
     assert "1 finding on fake 1.0; 0 of 20 cases verified (0%)." in page.all("h1")[0].text
     said = page.all("main")[0].text
     for text in (str(mark), "after 17 cases of seed 5; in 2 of the cases", "as if clause 1", "5.0 cases a second"):
         assert text in said
+
+
+def figures(started: str, **changes: float) -> RunFigures:
+    numbers = {"num_cases": 100, "num_judged": 90, "num_verified": 45, "num_deviating": 10, "num_unsupported": 20}
+    others = {"num_repeated": 1, "num_findings": 0, "num_rules": 7, "num_pairs": 30, "seconds": 50.0}
+    known = {**numbers, **others, **changes}
+    return RunFigures(name="run.json", started=started, engine="e", engine_version="", phase_seconds={}, **known)  # type: ignore[arg-type]
+
+
+def test_a_trend_over_several_runs() -> None:
+    """Lines that are described for who does not see them, and a table with all figures; the newest run is first."""
+    runs = (figures("2026-01-01T00:00:00+00:00"), figures("2026-01-02T00:00:00+00:00", num_verified=90, seconds=200.0))
+    run = FuzzRun(engine="e", limits=Limits(), missed=(), again="mergecheck fuzz", runs=runs)
+    summary = Summary(seed=1, stop=Stop.BUDGET, seconds=1.0, counts=Counts())
+    page = check_page(page_html(fuzz_page(summary, [], run=run, deviations=Deviations(), code=ExitCode.AGREE)))
+    drawings = page.all("svg")
+    assert {one.attributes["role"] for one in drawings} == {"img"}
+    assert drawings[0].attributes["aria-label"] == "Verified: 50% in the first run, 100% in this one"
+    (line,) = drawings[0].all("polyline")
+    assert (line.attributes["points"] or "").split() == ["0.0,48.0", "320.0,0.0"]
+    assert [one.text for one in drawings[2].all("title")] == [
+        "2026-01-01T00:00:00+00:00: 2.0",
+        "2026-01-02T00:00:00+00:00: 0.5",
+    ]
+    (section,) = (one for one in page.all("section") if one.attributes["id"] == "trend")
+    rows = [[cell.text for cell in row.all("th", "td")] for row in section.all("tr")]
+    assert rows[0][:5] == ["Run", "Began", "Engine", "Cases", "Verified"]
+    assert [row[1] for row in rows[1:]] == ["2026-01-02 00:00:00", "2026-01-01 00:00:00"]
+
+
+def test_a_long_trend_is_cut() -> None:
+    part = trend_part([figures(f"{i}") for i in range(MAX_RUNS + 1)])
+    assert {len(chart.points) for chart in part.charts} == {len(part.tables[0].rows)} == {MAX_RUNS}
+    assert part.tables[0].foot == "not shown: 1 older run"
+    assert trend_part([]).is_empty
 
 
 def test_levels_of_heat() -> None:
@@ -301,15 +340,17 @@ def test_selfcheck() -> None:
         SeedResult(seed=1, kills={faults[0].id: kill, faults[1].id: kill}, num_cases=10, seconds=5.0),
         SeedResult(seed=2, kills={faults[0].id: kill}, num_cases=10, seconds=5.0),
     ]
-    small = Shrunk(
-        fault=faults[0].id, index=3, num_target_rows=1, num_source_rows=2, num_clauses=1, num_runs=9, seconds=2, sql=SQL
-    )
+    size = {"num_target_rows": 1, "num_source_rows": 2, "num_clauses": 1, "num_runs": 9}
+    small = Shrunk(fault=faults[0].id, index=3, **size, seconds=2, cut_short=True, sql=SQL)
     found = score(faults, results, max_cases=10, shrunk=[small])
     page = check_page(page_html(selfcheck_page(found, floor=0.95, code=ExitCode.INCONCLUSIVE)))
     assert "1 of 3 planted faults found by every seed (33%; the floor is 95%)" in page.all("h1")[0].text
     said = page.all("main")[0].text
     for text in (f"{faults[1].id} (found by 1 of 2 seeds)", "solved: 1 of 3 faults", "2.0 cases a second", SQL):
         assert text in said
+    assert "cut short by its limit" in said
+    assert "1+2, 1, 2 s, cut short |" in markdown(found, version="1", date="today")
+    assert "cut short by a limit: 1" in "\n".join(summary_lines(found))
 
 
 def test_variants() -> None:

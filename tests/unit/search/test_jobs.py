@@ -141,7 +141,7 @@ def run(num_jobs: int, engine: Engine | None = None, **options: Any) -> tuple[Su
 def told(summary: Summary, seen: list[events.Event], num_jobs: int) -> object:
     """Everything that a run says, but for times."""
     document = summary_json(summary)
-    document.pop("seconds")
+    del document["seconds"], document["phase_seconds"]
     checked = [event.report.case.id for event in seen if isinstance(event, events.CaseChecked)]
     found = [event.finding.id for event in seen if isinstance(event, events.FindingSaved)]
     return document, checked, found, sorted(path.name for path in Path(f"{num_jobs}").iterdir())

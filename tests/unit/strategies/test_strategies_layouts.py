@@ -53,6 +53,25 @@ def test_an_old_file_holds_nothing_in_the_added_columns(stored: tuple[DrawnCase,
     assert seen > 20
 
 
+def test_tables_around_a_boundary() -> None:
+    """A file, and a source, of 63, 64 and 65 rows each; in row groups and batches of 64 in some cases."""
+    drawn = [each.case for each in islice(samples(65, profile=Profile().around(64)), 60)]
+    large = [max(map(len, case.target.files), default=0) for case in drawn]
+    assert {63, 64, 65} <= set(large)
+    assert max(large) == 65
+    assert sum(number > 60 for number in large) > 25
+    sources = [case.source for case in drawn if case.source is not None]
+    assert {63, 64, 65} <= {len(source.rows) for source in sources}
+    grouped = [case for case in drawn if case.target.layout.row_group_rows == 64]
+    assert {max(map(len, case.target.files)) for case in grouped} == {63, 64, 65}
+    assert any(source.layout.batch_rows == 64 for source in sources)
+
+
+def test_a_boundary_below_the_small_tables_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be at least 40, twice max_rows"):
+        Profile().around(39)
+
+
 def test_layouts_read_back(stored: tuple[DrawnCase, ...]) -> None:
     """Every drawn case, layout and all, is one that the case file can hold."""
     for each in stored:

@@ -32,7 +32,7 @@ from mergecheck.harness.variants.judge import Ending, VariantChecker
 from mergecheck.harness.variants.run import VariantRun
 from mergecheck.harness.variants.saved import check_saved
 from mergecheck.harness.variants.text import finding_report, run_document, summary_lines
-from mergecheck.harness.verdict import Verdict
+from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.merge.conf import SINGLE_SCAN
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import load_cases
@@ -353,6 +353,18 @@ def test_a_saved_case_runs_under_its_variant_wherever_it_is_checked() -> None:
     base = check_saved(saved, Checker(engine=Predicting(losing_a_row())))
     assert base.verdict is Verdict.MISMATCH
     assert "base" not in {mismatch.against for mismatch in base.mismatches}
+
+
+def test_check_narrows_a_saved_case_of_a_variant_too() -> None:
+    """Of the base and of the variant only what was asked for counts; the rest is not checked."""
+    saved = replace(UPSERT, conf={VARIANT_SETTING: "aqe=on"})
+    for losing in (losing_a_row(ADAPTIVE), losing_a_row()):
+        checker = Checker(engine=Predicting(losing), checks=frozenset({Check.SCHEMA}))
+        report = check_saved(saved, checker)
+        assert (report.verdict, report.mismatches) == (Verdict.AGREE, ())
+        assert Check.ROWS in report.unsupported_checks
+        narrowed = check_saved(saved, replace(checker, checks=frozenset({Check.ROWS})))
+        assert {mismatch.check for mismatch in narrowed.mismatches} == {Check.ROWS}
 
 
 def test_a_saved_case_that_its_variant_cannot_be_asked_about_is_unsupported() -> None:

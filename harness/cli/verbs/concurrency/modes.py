@@ -17,6 +17,7 @@ from mergecheck.harness.concurrency.text import (
     summary_line,
     tally_json,
 )
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.selfcheck.conflicts import hunt
 from mergecheck.reference import MergeReference
@@ -106,7 +107,7 @@ def race(options: RaceOptions, *, as_json: bool) -> ExitCode:
 
     def tell(report: RaceReport) -> None:
         if report.num_rounds % _ROUNDS_BETWEEN_NOTICES == 0:
-            notice(f"{report.num_rounds} rounds, {len(report.findings)} findings")
+            notice(f"{counted(report.num_rounds, 'round')}, {counted(len(report.findings), 'finding')}")
 
     notice(f"starting {options.num_writers} writers of {options.engine} ...")
     report = run_race(options, listener=tell)

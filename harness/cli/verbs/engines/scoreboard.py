@@ -11,9 +11,9 @@ from rich.table import Table
 from mergecheck.harness.cli.options import deviation_options, json_option, known_deviations
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.terminal import emit_json, show, show_table
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.html_report.scoreboard import scoreboard_page
-from mergecheck.harness.html_report.verdicts import counted
 from mergecheck.harness.matrix.run import Answer
 from mergecheck.harness.matrix.scoreboard import scoreboard as put_together
 from mergecheck.harness.matrix.scoreboard import scoreboard_json

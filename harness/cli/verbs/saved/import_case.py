@@ -12,6 +12,7 @@ import click
 from mergecheck.harness.cli.options import json_option
 from mergecheck.harness.cli.output.terminal import emit_json, show
 from mergecheck.harness.cli.verbs.saved.one_saved import write_case
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.delta.import_table import RealInput, build_case, rows_at, unchanged
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.export.import_versions import Imported, imported
@@ -106,7 +107,8 @@ def _lines(result: Imported, path: Path) -> list[str]:
     rows = " + ".join(map(str, num_rows(result.case)))
     lines = ["AGREE  the table became what the reference says"]
     if result.difference:
-        lines = [f"MISMATCH  missing in the table: {result.num_missing} rows, extra: {result.num_extra} rows"]
+        missing, extra = counted(result.num_missing, "row"), counted(result.num_extra, "row")
+        lines = [f"MISMATCH  missing in the table: {missing}, extra: {extra}"]
         lines += [f"  {printable(line)}" for each in result.difference for line in each.lines]
     lines.append(f"wrote {path}: {rows} rows (target + source), with other values")
     return [*lines, f"check an engine:  mergecheck run {path} --engine NAME"]

@@ -27,6 +27,7 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.run import EXIT_CODES
 from mergecheck.harness.cli.verbs.saved.one_saved import one_saved, write_case
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.core.time_limit import TimeLimit
 from mergecheck.harness.engines import engine_name as name_of_engine
 from mergecheck.harness.errors import ExitCode
@@ -165,7 +166,7 @@ class _Shrunk:
         """Say it for a person."""
         before, after = (" + ".join(map(str, num_rows(case))) for case in (self.before, self.report.case))
         cut = ", cut short by its limit" if self.cut_short else ""
-        how = f"in {self.num_runs} runs, {self.seconds:.0f} s{cut}"
+        how = f"in {counted(self.num_runs, 'run')}, {self.seconds:.0f} s{cut}"
         return [f"shrunk from {before} to {after} rows (target + source) {how}", f"wrote {path}"]
 
     def document(self, path: Path) -> dict[str, object]:

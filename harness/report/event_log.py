@@ -28,19 +28,20 @@ class LogFiles:
     observations: Path | None
 
     @contextmanager
-    def open(self, name: str) -> Iterator[Listener]:
+    def open(self, name: str, *, prefix: str = "--") -> Iterator[Listener]:
         """Open them for a run, and give what takes its events.
 
         Args:
             name: what runs.
+            prefix: what stands before the names of options, for messages.
 
         Raises:
             UserInputError: one of them cannot be written.
         """
         observed = Observations(name=name, run_start=time.time())
         with (
-            _event_log(self.events, lambda event: [event_json(event)], option="--events") as events,
-            _event_log(self.observations, observed.of, option="--observations") as observations,
+            _event_log(self.events, lambda event: [event_json(event)], option=f"{prefix}events") as events,
+            _event_log(self.observations, observed.of, option=f"{prefix}observations") as observations,
         ):
             yield broadcast(events, observations)
 
@@ -62,13 +63,26 @@ def _event_log(
     if path is None:
         yield lambda _: None
         return
+    with _reported(path, option):
+        lines = path.open("w", encoding="utf-8", buffering=1)
+
+    def write(event: Event) -> None:
+        for document in documents_of(event):
+            line = json.dumps(document, ensure_ascii=True, allow_nan=False)
+            with _reported(path, option):
+                lines.write(line + "\n")
+
     try:
-        with path.open("w", encoding="utf-8", buffering=1) as lines:
+        yield write
+    finally:
+        with _reported(path, option):
+            lines.close()
 
-            def write(event: Event) -> None:
-                for document in documents_of(event):
-                    lines.write(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n")
 
-            yield write
+@contextmanager
+def _reported(path: Path, option: str) -> Iterator[None]:
+    """Say of an error of the file which option names it."""
+    try:
+        yield
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another file with {option} FILE.") from error

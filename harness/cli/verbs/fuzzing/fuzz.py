@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import secrets
 import shlex
 from dataclasses import dataclass
@@ -33,35 +34,43 @@ from mergecheck.harness.cli.options import (
     spark_options,
     verbose_option,
 )
-from mergecheck.harness.cli.output.event_log import LogFiles
-from mergecheck.harness.cli.output.fuzz_summary import summary_lines
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.verbs.fuzzing.earlier import earlier_runs_options
+from mergecheck.harness.cli.verbs.fuzzing.result import FuzzResult
+from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
-from mergecheck.harness.coverage.statistics import Stop
+from mergecheck.harness.coverage.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
-from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.learning.learned import read_knowledge
 from mergecheck.harness.learning.probes import probes
 from mergecheck.harness.report import events
-from mergecheck.harness.report.event_json import finding_json
-from mergecheck.harness.report.json import summary_json
+from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
+from mergecheck.harness.search.changed_files import changed_focus
 from mergecheck.harness.search.loop import Budget
-from mergecheck.harness.session import FuzzOptions, keep_crashed_cases, open_engine, reference_for, rerun_on, run_fuzz
-from mergecheck.harness.verdict import Check, Expressions, Oracle, Verdict
+from mergecheck.harness.session import (
+    MIN_BOUNDARY,
+    FuzzOptions,
+    keep_crashed_cases,
+    open_engine,
+    reference_for,
+    rerun_on,
+    run_fuzz,
+)
+from mergecheck.harness.verdict import Check, Expressions, Oracle
 
 if TYPE_CHECKING:
+    from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
     from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.coverage.statistics import Summary
     from mergecheck.harness.deviations.registry import Deviations
     from mergecheck.harness.learning.learned import EngineKnowledge
 
 DEFAULT_MAX_CASES = 500
-DEFAULT_FLOOR = 0.6
 
 
 @click.command()
@@ -78,6 +87,13 @@ DEFAULT_FLOOR = 0.6
     default=DEFAULT_FLOOR,
     show_default=True,
     help="Minimum share of verified cases; below it the run is inconclusive (exit code 4).",
+)
+@click.option(
+    "--max-deviating",
+    type=FiniteRange(0, 1),
+    default=DEFAULT_MAX_DEVIATING,
+    show_default=True,
+    help="Maximum share of cases that show known deviations; above it the run is inconclusive (exit code 4).",
 )
 @click.option("--steer", is_flag=True, help="Draw several cases at a time, and check the one that adds most coverage.")
 @batch_option
@@ -109,6 +125,23 @@ DEFAULT_FLOOR = 0.6
     metavar="FEATURE",
     help="Draw cases with this feature (mergecheck.strategies.Feature) more often; may be repeated.",
 )
+@click.option(
+    "--boundary",
+    type=click.IntRange(min=MIN_BOUNDARY),
+    metavar="N",
+    help="Most tables have N - 1, N or N + 1 rows, in row groups and batches of N; for the N of your engine's batches.",
+)
+@click.option(
+    "--focus-changed",
+    metavar="BASE",
+    help="Focus on the features of --focus-paths whose files were changed since BASE, a branch or commit of git.",
+)
+@click.option(
+    "--focus-paths",
+    multiple=True,
+    metavar="PATTERN=FEATURE,...",
+    help="Features for --focus-changed if a file of this pattern was changed; may be repeated.",
+)
 @check_option
 @oracle_option
 @expressions_option
@@ -117,6 +150,7 @@ DEFAULT_FLOOR = 0.6
 @events_option
 @observations_option
 @html_option
+@earlier_runs_options
 @quiet_option
 @verbose_option
 @json_option
@@ -130,12 +164,16 @@ def fuzz(
     max_findings: int | None,
     findings_directory: Path,
     floor: float,
+    max_deviating: float,
     steer: bool,
     batch_size: int,
     num_jobs: int,
     features_off: tuple[str, ...],
     capabilities_file: Path | None,
     focus: tuple[str, ...],
+    boundary: int | None,
+    focus_changed: str | None,
+    focus_paths: tuple[str, ...],
     check_names: tuple[str, ...],
     oracle_name: str,
     expressions_name: str,
@@ -144,6 +182,7 @@ def fuzz(
     events_file: Path | None,
     observations_file: Path | None,
     html_file: Path | None,
+    earlier: EarlierRuns,
     quiet: bool,
     verbose: bool,
     as_json: bool,
@@ -158,6 +197,8 @@ def fuzz(
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
         seed = secrets.randbelow(2**31)
+    if focus_changed is not None:
+        focus = (*focus, *_focus_of_changes(focus_changed, focus_paths))
     expressions = Expressions(expressions_name)
     known = None if capabilities_file is None else read_knowledge(capabilities_file)
     refused = frozenset() if known is None else known.features_off(probes())
@@ -170,6 +211,7 @@ def fuzz(
         num_jobs=num_jobs,
         features_off=frozenset(features_off) | refused,
         focus=frozenset(focus),
+        boundary=boundary,
         expressions=expressions,
     )
     saved: list[events.FindingSaved] = []
@@ -184,35 +226,54 @@ def fuzz(
     )
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
+    started = dt.datetime.now(dt.UTC)
     summary, named = _run(engine_name, options, checks, output, saved=saved)
-    code = exit_code(summary, floor=floor)
+    limits = Limits(floor=floor, max_deviating=max_deviating)
     flags = "" if oracle_name == Oracle.REFERENCE.value else f" --oracle {oracle_name}"
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
     flags += "".join(f" --features-off {name}" for name in features_off)
     flags += "" if capabilities_file is None else f" --capabilities {shlex.quote(str(capabilities_file))}"
-    flags += "".join(f" --focus {name}" for name in focus)
-    again = f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} --max-cases {max(1, summary.counts.num_cases)}"
+    flags += "".join(f" --focus {name}" for name in dict.fromkeys(focus))
+    flags += "" if boundary is None else f" --boundary {boundary}"
+    result = FuzzResult(
+        engine=engine_name,
+        engine_name=named.name,
+        engine_version=named.version,
+        started=started,
+        summary=summary,
+        saved=tuple(saved),
+        limits=limits,
+        earlier=earlier,
+        again=f"mergecheck fuzz{checks.rerun.flags()}{flags} --seed {seed} "
+        f"--max-cases {max(1, summary.counts.num_cases)}",
+    )
     if as_json:
-        emit_json(_document(summary, saved, engine=engine_name, named=named, code=code))
+        emit_json(result.document())
     else:
-        _print_result(summary, saved, floor=floor, again=again)
+        result.show(verbose=verbose)
     if html_file is not None:
-        about = FuzzRun(engine=f"{engine_name} {named.version}".rstrip(), floor=floor, again=again)
-        write_html(html_file, fuzz_page(summary, saved, run=about, deviations=deviations, code=code))
-    return code
+        about = FuzzRun(
+            engine=f"{engine_name} {named.version}".rstrip(),
+            limits=limits,
+            missed=result.missed,
+            again=result.again,
+            runs=(*earlier.history, result.figures) if earlier.history else (),
+        )
+        write_html(html_file, fuzz_page(summary, saved, run=about, deviations=deviations, code=result.code))
+    return result.code
 
 
-def exit_code(summary: Summary, *, floor: float) -> ExitCode:
-    """Return the exit code of a run; a finding outweighs everything but an interrupt."""
-    if summary.stop is Stop.INTERRUPTED:
-        return ExitCode.INTERRUPTED
-    if summary.counts.findings:
-        return ExitCode.MISMATCH
-    if summary.counts.verdicts[Verdict.ENGINE_ERROR]:
-        return ExitCode.ENGINE
-    return ExitCode.INCONCLUSIVE if summary.counts.verified_share < floor else ExitCode.AGREE
+def _focus_of_changes(base: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+    found = changed_focus(base, paths, folder=Path.cwd())
+    features = tuple(sorted(found.features))
+    files = counted(len(found.files), "changed file")
+    if features:
+        notice(f"focus on {', '.join(features)}: {files} since {base}")
+    else:
+        notice(f"no file that was changed since {base} is in --focus-paths, so cases are drawn as usual")
+    return features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,24 +340,3 @@ def _run(
             if output.verbose:
                 warn_of_unused(how.deviations, engine, summary.counts.deviations.keys(), notice)
             return summary, _Named(name=engine.name, version=engine.version)
-
-
-def _document(
-    summary: Summary, saved: list[events.FindingSaved], *, engine: str, named: _Named, code: ExitCode
-) -> dict[str, object]:
-    findings = [{**finding_json(event), "num_cases": summary.counts.findings[event.finding.id]} for event in saved]
-    about = {"engine": engine, "engine_name": named.name, "engine_version": named.version}
-    return {**about, **summary_json(summary), "findings": findings, "exit_code": int(code)}
-
-
-def _print_result(summary: Summary, saved: list[events.FindingSaved], *, floor: float, again: str) -> None:
-    show_wrapped(summary_lines(summary))
-    for event in saved:
-        num_cases = summary.counts.findings[event.finding.id]
-        show(f"finding {event.finding.id}  {event.finding.fingerprint}  in {num_cases} of the cases  {event.path}")
-    if summary.stop is not Stop.BUDGET:
-        show(f"stopped: {summary.stop.value}")
-    verified = summary.counts.verified_share
-    if not summary.counts.findings and verified < floor:
-        show(f"inconclusive: {verified:.0%} of the cases were verified, below --floor {floor:.0%}")
-    show(f"seed {summary.seed}  same cases again: {again}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.core.formatting import counted
+from mergecheck.harness.coverage.phases import phase_line
 from mergecheck.harness.coverage.rule_counts import known_rules, rule_counts, rules_line
 from mergecheck.harness.coverage.statistics import (
     batch_line,
@@ -17,8 +19,13 @@ if TYPE_CHECKING:
     from mergecheck.harness.coverage.statistics import Summary
 
 
-def summary_lines(summary: Summary) -> tuple[str, ...]:
-    """Return what a run tested: coverage of the semantics, then the number of cases by verdict."""
+def summary_lines(summary: Summary, *, verbose: bool = False) -> tuple[str, ...]:
+    """Return what a run tested: coverage of the semantics, then the number of cases by verdict.
+
+    Args:
+        summary: what was tested.
+        verbose: say also where the time went.
+    """
     counts = summary.counts
     return (
         *coverage_lines(summary),
@@ -26,11 +33,13 @@ def summary_lines(summary: Summary) -> tuple[str, ...]:
         space_line(summary),
         "",
         (
-            f"{counts.num_cases} cases in {summary.seconds:.0f} s, {counts.num_repeated} repeated draws skipped; "
+            f"{counted(counts.num_cases, 'case')} in {summary.seconds:.0f} s, "
+            f"{counted(counts.num_repeated, 'repeated draw')} skipped; "
             f"{counts.changed_share:.0%} of the verified changed a row; no clause fired in {counts.num_idle}; "
             f"a row had several matches in {counts.num_multi_matched}"
         ),
         *([batch_line(summary)] if counts.num_batched else []),
+        *([phase_line(counts.phase_seconds)] if verbose else []),
         denominator_line(summary),
         *([not_checked_line(summary)] if counts.not_checked else []),
     )

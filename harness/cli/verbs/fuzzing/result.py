@@ -1,0 +1,112 @@
+"""The result of ``mergecheck fuzz``: exit code, text and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mergecheck.harness.cli.output.terminal import show, show_wrapped
+from mergecheck.harness.cli.verbs.fuzzing.summary import summary_lines
+from mergecheck.harness.coverage.statistics import Stop
+from mergecheck.harness.errors import ExitCode
+from mergecheck.harness.report.event_json import finding_json
+from mergecheck.harness.report.fuzz_figures import figures_of
+from mergecheck.harness.report.json import summary_json
+from mergecheck.harness.verdict import Verdict
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
+    from mergecheck.harness.coverage.limits import Limits
+    from mergecheck.harness.coverage.statistics import Summary
+    from mergecheck.harness.report.events import FindingSaved
+    from mergecheck.harness.report.fuzz_figures import RunFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzResult:
+    """A run that has ended.
+
+    Attributes:
+        engine: what ``--engine`` was.
+        engine_name: what the engine calls itself. engine_version: its version.
+        started: when it began.
+        summary: what was tested.
+        saved: the findings.
+        limits: what the run must keep.
+        earlier: the runs that it is held beside.
+        again: the command that checks the same cases.
+    """
+
+    engine: str
+    engine_name: str
+    engine_version: str
+    started: dt.datetime
+    summary: Summary
+    saved: tuple[FindingSaved, ...]
+    limits: Limits
+    earlier: EarlierRuns
+    again: str
+
+    @property
+    def figures(self) -> RunFigures:
+        """The run in numbers, as earlier ones are read."""
+        return figures_of(self._run(), name="this run")
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Why the run is inconclusive, a sentence each; nothing if it is not."""
+        return (*self.limits.missed(self.summary.counts), *self.earlier.missed(self.figures))
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code; a finding outweighs everything but an interrupt."""
+        if self.summary.stop is Stop.INTERRUPTED:
+            return ExitCode.INTERRUPTED
+        if self.summary.counts.findings:
+            return ExitCode.MISMATCH
+        if self.summary.counts.verdicts[Verdict.ENGINE_ERROR]:
+            return ExitCode.ENGINE
+        return ExitCode.INCONCLUSIVE if self.missed else ExitCode.AGREE
+
+    def document(self) -> dict[str, Any]:
+        """Write the result as ``--json`` prints it."""
+        compared = self.earlier.compared(self.figures)
+        return {
+            **self._run(),
+            "inconclusive": list(self.missed),
+            "worse": [] if compared is None else list(compared.worse()),
+            "exit_code": int(self.code),
+        }
+
+    def _run(self) -> dict[str, Any]:
+        num_cases = self.summary.counts.findings
+        findings = [{**finding_json(event), "num_cases": num_cases[event.finding.id]} for event in self.saved]
+        return {
+            "engine": self.engine,
+            "engine_name": self.engine_name,
+            "engine_version": self.engine_version,
+            "started": self.started.isoformat(timespec="seconds"),
+            **summary_json(self.summary),
+            "findings": findings,
+        }
+
+    def show(self, *, verbose: bool) -> None:
+        """Print what was tested, the findings in a line each, and how to check the same cases again."""
+        summary = self.summary
+        show_wrapped(summary_lines(summary, verbose=verbose))
+        for event in self.saved:
+            num_cases = summary.counts.findings[event.finding.id]
+            show(f"finding {event.finding.id}  {event.finding.fingerprint}  in {num_cases} of the cases  {event.path}")
+        if summary.stop is not Stop.BUDGET:
+            show(f"stopped: {summary.stop.value}")
+        compared = self.earlier.compared(self.figures)
+        if compared is not None:
+            show(compared.line())
+            for sentence in () if self.earlier.fail_if_worse else compared.worse():
+                show(sentence)
+        if not summary.counts.findings:
+            for sentence in self.missed:
+                show(f"inconclusive: {sentence}")
+        show(f"seed {summary.seed}  same cases again: {self.again}")
