@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.html_report.case_view import case_view
-from mergecheck.harness.html_report.fuzz import throughput
 from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
+from mergecheck.harness.html_report.random_cases.fuzz import throughput
 from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.matrix.features import FEATURES
 from mergecheck.harness.matrix.majority_vote import odd_lines

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import counted
-from mergecheck.harness.html_report.fuzz import throughput
 from mergecheck.harness.html_report.heat import NEVER, heat_cell
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
+from mergecheck.harness.html_report.random_cases.fuzz import throughput
 from mergecheck.harness.html_report.verdicts import ended
 from mergecheck.harness.selfcheck.score_text import summary_lines
 

@@ -21,13 +21,13 @@ from mergecheck.harness.deviations.registry import Deviations
 from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.findings.fingerprint import fingerprint
 from mergecheck.harness.findings.store import Finding
-from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.html_report.heat import level_of
 from mergecheck.harness.html_report.page import MAX_LEVEL
+from mergecheck.harness.html_report.random_cases.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.html_report.random_cases.trend import MAX_RUNS, trend_part
 from mergecheck.harness.html_report.rendering import MAX_TEXT, page_html
 from mergecheck.harness.html_report.saved_cases import ShownCase, replay_page
 from mergecheck.harness.html_report.selfcheck import selfcheck_page
-from mergecheck.harness.html_report.trend import MAX_RUNS, trend_part
 from mergecheck.harness.html_report.variants import variants_page
 from mergecheck.harness.report.events import FindingSaved
 from mergecheck.harness.report.fuzz_figures import RunFigures

@@ -44,7 +44,7 @@ from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.coverage.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.findings.store import FindingsDirectory
-from mergecheck.harness.html_report.fuzz import FuzzRun, fuzz_page
+from mergecheck.harness.html_report.random_cases.fuzz import FuzzRun, fuzz_page
 from mergecheck.harness.learning.learned import read_knowledge
 from mergecheck.harness.learning.probes import probes
 from mergecheck.harness.report import events

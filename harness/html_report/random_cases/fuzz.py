@@ -15,7 +15,7 @@ from mergecheck.harness.errors import ExitCode
 from mergecheck.harness.html_report.case_view import finding_view
 from mergecheck.harness.html_report.heat import LEGEND, clause_table, pair_maps, path_table
 from mergecheck.harness.html_report.page import Cell, Column, Fact, Note, Page, Part, Table, Tone
-from mergecheck.harness.html_report.trend import trend_part
+from mergecheck.harness.html_report.random_cases.trend import trend_part
 from mergecheck.harness.html_report.verdicts import NO_FINDINGS, by_count, doubt, ended, known
 from mergecheck.harness.specification.citations import titled
 from mergecheck.harness.verdict import Verdict

@@ -1,0 +1,1 @@
+"""The page of random cases: one run, and the trend over several."""
