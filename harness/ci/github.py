@@ -22,8 +22,8 @@ def annotation_lines(results: Sequence[Result]) -> Iterator[str]:
         for case in result.cases:
             if case.verdict in _FAILURES:
                 yield _command(case, result)
-        if result.is_inconclusive:
-            yield f"::warning title=mergecheck::{escape_data(f'{result.name}: too few cases were verified')}"
+        for why in result.inconclusive:
+            yield f"::warning title=mergecheck::{escape_data(f'{result.name}: {why}')}"
 
 
 def step_summary(results: Sequence[Result]) -> str:
@@ -58,8 +58,8 @@ def _summary(result: Result) -> Iterator[str]:
     yield _table("verdict", {verdict.replace("_", " "): number for verdict, number in counts.items()})
     if result.deviations:
         yield _table("known deviation", result.deviations)
-    if result.is_inconclusive:
-        yield "**Inconclusive:** too few cases were verified.\n"
+    for why in result.inconclusive:
+        yield f"**Inconclusive:** {_plain(why)}.\n"
     for case in result.cases:
         if case.verdict in _FAILURES:
             yield f"**{_plain(case.verdict)}** case `{_code(case.id)}` {_plain(case.fingerprint or case.reason)}\n"

@@ -37,8 +37,9 @@ def _add_run(suite: ET.Element, result: Result) -> None:
     counted = ", ".join(f"{verdict} {number}" for verdict, number in result.counts.items() if number)
     if result.num_engine_errors:
         ET.SubElement(test, "error", message=_text(f"the engine failed: {counted}"))
-    elif result.is_inconclusive:
-        ET.SubElement(test, "failure", message=_text(f"inconclusive, too few cases were verified: {counted}"))
+    elif result.inconclusive:
+        why = "; ".join(result.inconclusive)
+        ET.SubElement(test, "failure", message=_text(f"inconclusive, {why}: {counted}"))
     ET.SubElement(test, "system-out").text = _text(counted)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ERROR = "engine_error"
+_TOO_FEW = "too few cases were verified"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class Result:
         is_random: whether it is of ``fuzz``, whose agreeing cases are counted only.
         counts: cases by verdict; known deviations count as ``deviates``.
         deviations: cases by known deviation.
-        is_inconclusive: whether too few cases were verified.
+        inconclusive: why the run is inconclusive, a sentence each; empty if it is not.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Result:
     cases: tuple[CheckedCase, ...]
     counts: dict[str, int]
     deviations: dict[str, int]
-    is_inconclusive: bool
+    inconclusive: tuple[str, ...]
 
     def command_for(self, case: CheckedCase) -> str:
         """Write the command that checks a case again; empty if the document does not name its file."""
@@ -120,6 +121,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
         counts = _numbers(document["counts"])
         counts |= {"deviates": int(document.get("deviating", 0)), "flaky": int(document.get("flaky", 0))}
         is_inconclusive = document.get("exit_code") == ExitCode.INCONCLUSIVE
+        why = tuple(map(str, document.get("inconclusive", (_TOO_FEW,))))
         return Result(
             name=name,
             engine=engine,
@@ -128,7 +130,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
             cases=tuple(found),
             counts=counts,
             deviations=_numbers(document.get("deviations", {})),
-            is_inconclusive=is_inconclusive,
+            inconclusive=why if is_inconclusive else (),
         )
     cases = tuple(_saved(one) for one in document.get("cases", [document]))
     verdicts = [case.verdict for case in cases]
@@ -142,7 +144,7 @@ def _result(name: str, document: dict[str, Any]) -> Result:
         cases=cases,
         counts=counts,
         deviations=dict(Counter(name for one in cases for name in one.deviations)),
-        is_inconclusive=not judged.intersection(verdicts),
+        inconclusive=() if judged.intersection(verdicts) else (_TOO_FEW,),
     )
 
 

@@ -113,6 +113,10 @@ def test_known_deviations_of_a_run_are_counted_by_entry(
     assert f"| deviates | {document['deviating']} |" in summary
     rows = [f"| {name} | {number} |" for name, number in document["deviations"].items()]
     assert "\n".join(("| known deviation | cases |", "|---|---:|", *rows)) in summary
+    (folder / "r.json").write_text(json.dumps(document | {"exit_code": 4, "inconclusive": ["too *many* known"]}))
+    assert "r.json: too *many* known" in mergecheck("ci", "report", "r.json", "--github", "--junit", "j.xml").out
+    assert "**Inconclusive:** too \\*many\\* known.\n" in (folder / "summary.md").read_text()
+    assert "inconclusive, too *many* known: " in (folder / "j.xml").read_text()
 
 
 def test_hostile_texts_stay_texts(mergecheck: Mergecheck, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
