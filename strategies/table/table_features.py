@@ -7,7 +7,9 @@ They are drawn after everything else, so that a case without them stays the same
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
+from decimal import Context, Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,16 +20,19 @@ from mergecheck.reference.case.storage import Checkpoint, ColumnNames, RowIds, V
 from mergecheck.reference.types.data_types import (
     BIGINT,
     DATE,
+    DOUBLE,
     FLOAT,
     INT,
     SMALLINT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
     ArrayType,
     DataType,
     DecimalType,
     MapType,
+    Schema,
 )
 from mergecheck.reference.types.widening import is_widening
 from mergecheck.strategies.choices import chance, draw_some
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Source, Target
+    from mergecheck.reference.case.model import Source, Target, Value
     from mergecheck.strategies.profile import Profile
 
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
@@ -68,24 +73,30 @@ _CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
 _MOST_CLUSTERING_COLUMNS = 4
 _EARLIER_PERCENT = 60
 _EARLIER_TYPES: tuple[DataType, ...] = (INT, SMALLINT, TINYINT, BIGINT, FLOAT, DATE)
+_WIDER_PERCENT = 50
+_LATER_TYPES: tuple[DataType, ...] = (
+    *(BIGINT, INT, SMALLINT, DOUBLE, TIMESTAMP_NTZ, DecimalType(12, 2), DecimalType(22, 1)),
+)
+_MOST_DIGITS = 35
+_EXACT = Context(prec=38)
 _CHECKPOINTS = st.sampled_from((Checkpoint.CLASSIC, Checkpoint.V2))
 _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
 def draw_table_features(
     draw: DrawFn, profile: Profile, target: Target, source: Source | None
-) -> tuple[Target, dict[str, str]]:
+) -> tuple[Target, Source | None, dict[str, str]]:
     """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
     Args:
         draw: Hypothesis'.
         profile: names the features.
         target: the table without them.
-        source: gives names for columns that were dropped.
+        source: gives names for columns that were dropped. Its columns get wider types if the table widens its own.
     """
     wanted = profile.table_features & profile.percent.keys()
     if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
-        return target, {}
+        return target, source, {}
     percents = {each: profile.percent.get(each, each.probability_percent) for each in TABLE_FEATURES}
     drawn = {each for each, percent in percents.items() if chance(draw, percent)} & profile.table_features
     properties, layout = dict(target.properties), target.layout
@@ -111,11 +122,12 @@ def draw_table_features(
         if chance(draw, 80):
             properties[TYPE_WIDENING] = "true"
             conf = {**conf, AUTOMATIC_WIDENING: draw(_WIDENINGS)} if chance(draw, 20) else conf
+            source = _with_wider_columns(draw, target, source)
         layout = replace(layout, widened_columns=_draw_earlier_types(draw, target))
     if Feature.ROW_TRACKING in drawn:
         properties |= draw(_ROW_TRACKING)
         layout = replace(layout, row_ids=draw(_ROW_IDS) if target.schema.columns else layout.row_ids)
-    return replace(target, properties=properties, layout=layout), conf
+    return replace(target, properties=properties, layout=layout), source, conf
 
 
 def _droppable(target: Target, source: Source | None) -> tuple[str, ...]:
@@ -151,6 +163,47 @@ def _earlier_types(data_type: DataType) -> Iterator[DataType]:
         yield from (MapType(key, data_type.value) for key in _earlier_types(data_type.key))
     else:
         yield from filter(partial(is_widening, new=data_type), (*_EARLIER_TYPES, *_decimals(data_type)))
+
+
+def _with_wider_columns(draw: DrawFn, target: Target, source: Source | None) -> Source | None:
+    """Give some columns of the source wider types than their namesakes in the target have; shrinks to the source."""
+    if source is None:
+        return None
+    wanted = {column.name.lower(): column.type for column in target.schema.columns}
+    columns = list(source.schema.columns)
+    for i, column in enumerate(columns):
+        wider = _wider_types(column.type) if wanted.get(column.name.lower()) == column.type else ()
+        if wider and chance(draw, _WIDER_PERCENT):
+            columns[i] = replace(column, type=draw(st.sampled_from(wider)))
+    rows = tuple(
+        tuple(_widened(value, column.type) for value, column in zip(row, columns, strict=True)) for row in source.rows
+    )
+    return replace(source, schema=Schema(tuple(columns)), rows=rows)
+
+
+def _wider_types(data_type: DataType) -> tuple[DataType, ...]:
+    if isinstance(data_type, ArrayType):
+        return tuple(ArrayType(element) for element in _wider_types(data_type.element))
+    more: tuple[DataType, ...] = ()
+    if isinstance(data_type, DecimalType) and data_type.precision <= _MOST_DIGITS:
+        precision, scale = data_type.precision, data_type.scale
+        more = (DecimalType(precision + 1, scale), DecimalType(precision + 3, scale + 1))
+    return tuple(filter(partial(is_widening, data_type), (*_LATER_TYPES, *more)))
+
+
+def _widened(value: Value, wanted: DataType) -> Value:
+    """Convert a value to a wider type, or leave it as it is."""
+    if value is None:
+        return None
+    if isinstance(wanted, ArrayType):
+        return tuple(_widened(item, wanted.element) for item in value)
+    if wanted == DOUBLE:
+        return float(value)
+    if isinstance(wanted, DecimalType):
+        return Decimal(value).quantize(Decimal(1).scaleb(-wanted.scale), context=_EXACT)
+    if wanted == TIMESTAMP_NTZ and not isinstance(value, dt.datetime):
+        return dt.datetime.combine(value, dt.time())
+    return value
 
 
 def _decimals(data_type: DataType) -> Iterator[DecimalType]:
