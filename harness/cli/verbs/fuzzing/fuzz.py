@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -37,23 +35,19 @@ from mergecheck.harness.cli.options import (
 from mergecheck.harness.cli.output.html_file import html_option, write_html
 from mergecheck.harness.cli.output.progress import Progress
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
+from mergecheck.harness.cli.verbs.fuzzing.drawing import drawing_options
 from mergecheck.harness.cli.verbs.fuzzing.earlier import earlier_runs_options
 from mergecheck.harness.cli.verbs.fuzzing.result import FuzzResult
-from mergecheck.harness.core.formatting import counted
 from mergecheck.harness.core.time_limit import DEFAULT_SECONDS, TimeLimit
 from mergecheck.harness.coverage.limits import DEFAULT_FLOOR, DEFAULT_MAX_DEVIATING, Limits
 from mergecheck.harness.deviations.audit import confirm, warn_of_unused
 from mergecheck.harness.findings.store import FindingsDirectory
 from mergecheck.harness.html_report.random_cases.fuzz import FuzzRun, fuzz_page
-from mergecheck.harness.learning.learned import read_knowledge
-from mergecheck.harness.learning.probes import probes
 from mergecheck.harness.report import events
 from mergecheck.harness.report.event_log import LogFiles
 from mergecheck.harness.report.mismatch import mismatch_report
-from mergecheck.harness.search.changed_files import changed_focus
 from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.session import (
-    MIN_BOUNDARY,
     FuzzOptions,
     keep_crashed_cases,
     open_engine,
@@ -64,6 +58,9 @@ from mergecheck.harness.session import (
 from mergecheck.harness.verdict import Check, Expressions, Oracle
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mergecheck.harness.cli.verbs.fuzzing.drawing import Drawing
     from mergecheck.harness.cli.verbs.fuzzing.earlier import EarlierRuns
     from mergecheck.harness.core.rerun import Rerun
     from mergecheck.harness.coverage.statistics import Summary
@@ -106,42 +103,7 @@ DEFAULT_MAX_CASES = 500
     metavar="N",
     help="Check N cases at once; findings and their order do not depend on N.",
 )
-@click.option(
-    "--features-off",
-    multiple=True,
-    metavar="FEATURE",
-    help="Draw no cases with this feature (mergecheck.strategies.Feature); may be repeated.",
-)
-@click.option(
-    "--capabilities",
-    "capabilities_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw nothing that the engine refuses by FILE, which mergecheck learn has written.",
-)
-@click.option(
-    "--focus",
-    multiple=True,
-    metavar="FEATURE",
-    help="Draw cases with this feature (mergecheck.strategies.Feature) more often; may be repeated.",
-)
-@click.option(
-    "--boundary",
-    type=click.IntRange(min=MIN_BOUNDARY),
-    metavar="N",
-    help="Most tables have N - 1, N or N + 1 rows, in row groups and batches of N; for the N of your engine's batches.",
-)
-@click.option(
-    "--focus-changed",
-    metavar="BASE",
-    help="Focus on the features of --focus-paths whose files were changed since BASE, a branch or commit of git.",
-)
-@click.option(
-    "--focus-paths",
-    multiple=True,
-    metavar="PATTERN=FEATURE,...",
-    help="Features for --focus-changed if a file of this pattern was changed; may be repeated.",
-)
+@drawing_options
 @check_option
 @oracle_option
 @expressions_option
@@ -168,12 +130,7 @@ def fuzz(
     steer: bool,
     batch_size: int,
     num_jobs: int,
-    features_off: tuple[str, ...],
-    capabilities_file: Path | None,
-    focus: tuple[str, ...],
-    boundary: int | None,
-    focus_changed: str | None,
-    focus_paths: tuple[str, ...],
+    drawing: Drawing,
     check_names: tuple[str, ...],
     oracle_name: str,
     expressions_name: str,
@@ -197,11 +154,7 @@ def fuzz(
         max_cases = DEFAULT_MAX_CASES
     if seed is None:
         seed = secrets.randbelow(2**31)
-    if focus_changed is not None:
-        focus = (*focus, *_focus_of_changes(focus_changed, focus_paths))
     expressions = Expressions(expressions_name)
-    known = None if capabilities_file is None else read_knowledge(capabilities_file)
-    refused = frozenset() if known is None else known.features_off(probes())
     options = FuzzOptions(
         seed=seed,
         budget=Budget(max_cases=max_cases, max_seconds=max_seconds, max_findings=max_findings),
@@ -209,9 +162,9 @@ def fuzz(
         steer=steer,
         batch_size=batch_size,
         num_jobs=num_jobs,
-        features_off=frozenset(features_off) | refused,
-        focus=frozenset(focus),
-        boundary=boundary,
+        features_off=drawing.left_out,
+        focus=frozenset(drawing.focus),
+        boundary=drawing.boundary,
         expressions=expressions,
     )
     saved: list[events.FindingSaved] = []
@@ -222,7 +175,7 @@ def fuzz(
         limit=TimeLimit(seconds=case_seconds),
         checks=checks_named(check_names),
         rerun=rerun_on(engine_name, expressions=expressions, checks=checks_named(check_names), deviations=deviations),
-        known=known,
+        known=drawing.known,
     )
     files = LogFiles(events=events_file, observations=observations_file)
     output = _Output(files=files, quiet=quiet, verbose=verbose, as_json=as_json)
@@ -233,10 +186,7 @@ def fuzz(
     flags += "" if case_seconds == DEFAULT_SECONDS else f" --case-timeout {case_seconds:g}"
     flags += " --steer" if steer else ""
     flags += f" --batch {batch_size}" if batch_size > 1 else ""
-    flags += "".join(f" --features-off {name}" for name in features_off)
-    flags += "" if capabilities_file is None else f" --capabilities {shlex.quote(str(capabilities_file))}"
-    flags += "".join(f" --focus {name}" for name in dict.fromkeys(focus))
-    flags += "" if boundary is None else f" --boundary {boundary}"
+    flags += drawing.flags()
     result = FuzzResult(
         engine=engine_name,
         engine_name=named.name,
@@ -263,17 +213,6 @@ def fuzz(
         )
         write_html(html_file, fuzz_page(summary, saved, run=about, deviations=deviations, code=result.code))
     return result.code
-
-
-def _focus_of_changes(base: str, paths: tuple[str, ...]) -> tuple[str, ...]:
-    found = changed_focus(base, paths, folder=Path.cwd())
-    features = tuple(sorted(found.features))
-    files = counted(len(found.files), "changed file")
-    if features:
-        notice(f"focus on {', '.join(features)}: {files} since {base}")
-    else:
-        notice(f"no file that was changed since {base} is in --focus-paths, so cases are drawn as usual")
-    return features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
