@@ -19,6 +19,7 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.core.case_id import with_content_id
 from mergecheck.harness.core.schema_json import as_nullable, schema_from_json
 from mergecheck.harness.delta.arrow_schema import plain_table, schema_of
+from mergecheck.harness.delta.tables.live_files import is_beyond_arrow, live_files
 from mergecheck.harness.errors import HarnessBugError, UserInputError
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.case.model import Case, Source, Target
@@ -30,17 +31,33 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.types.data_types import Schema
 
-# Features of the protocol that say nothing about the rows, or that a copy keeps by its properties or schema.
+# Features of the protocol that say nothing about what a merge does, or that a copy keeps by its properties or schema.
 _KEPT_FEATURES = frozenset(
     {
         "allowColumnDefaults",
         "appendOnly",
         "changeDataFeed",
         "checkConstraints",
+        "clustering",
+        "columnMapping",
+        "deletionVectors",
+        "domainMetadata",
         "generatedColumns",
+        "inCommitTimestamp",
+        "rowTracking",
         "timestampNtz",
+        "typeWidening",
+        "v2Checkpoint",
         "vacuumProtocolCheck",
+        "variantType",  # a column of that type is refused as such
     }
+)
+# Properties that speak of the table's own log and files; a copy has its own.
+_OF_THIS_LOG = (
+    "delta.checkpointPolicy",
+    "delta.columnMapping.maxColumnId",
+    "delta.inCommitTimestampEnablement",
+    "delta.rowTracking.materialized",
 )
 # Features that a protocol may name, or imply by its version, without any use: only their traces tell.
 _TRACES_IN_FIELDS = {
@@ -48,7 +65,7 @@ _TRACES_IN_FIELDS = {
     "delta.invariants": "invariants",
     "__CHAR_VARCHAR_TYPE_STRING": "CHAR or VARCHAR lengths",
 }
-_TRACED_FEATURES = frozenset({*_TRACES_IN_FIELDS.values(), "columnMapping"})
+_TRACED_FEATURES = frozenset(_TRACES_IN_FIELDS.values())
 _LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7  # of the protocol; what a later one asks for is unknown
 
 
@@ -78,7 +95,8 @@ def build_case(given: RealInput) -> Case:
     table = open_table(given.target, option="--target", version=given.version)
     _refuse_features(table, given.target)
     schema, files = _files_of(table, given.target)
-    properties = dict(table.metadata().configuration)
+    given_properties = table.metadata().configuration
+    properties = {name: text for name, text in given_properties.items() if not name.startswith(_OF_THIS_LOG)}
     target = Target(
         schema=schema, files=files, partition_by=tuple(table.metadata().partition_columns), properties=properties
     )
@@ -133,6 +151,8 @@ def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, .
     except ValueError as error:
         raise UserInputError(f"--target {path}: {error}") from error
     try:
+        if is_beyond_arrow(table):
+            return schema, live_files(table, path, schema)
         dataset = table.to_pyarrow_dataset()
         wanted = arrow_schema(as_nullable(schema))
         files = []
@@ -140,7 +160,7 @@ def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, .
             # not by dataset.schema: Arrow takes the fields of a NULL struct for NULLs in its NOT NULL fields
             data = fragment.to_table(schema=wanted)
             files.append(table_to_rows(plain_table(data, wanted, what=f"--target {path}"), schema))
-    except (DeltaError, OSError, pa.ArrowException) as error:
+    except (DeltaError, OSError, ValueError, pa.ArrowException) as error:
         raise UserInputError(f"--target {path} cannot be read: {error}") from error
     return schema, tuple(files)
 
@@ -163,11 +183,9 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
 
 
 def _traces(table: DeltaTable) -> set[str]:
-    """Find the features in use by what they leave in properties and columns."""
-    properties = table.metadata().configuration
-    used = {"columnMapping"} if properties.get("delta.columnMapping.mode", "none") != "none" else set()
+    """Find the features in use by what they leave in columns."""
     keys = [key for field in table.schema().fields for key in field.metadata]
-    return used | {name for trace, name in _TRACES_IN_FIELDS.items() if any(key.startswith(trace) for key in keys)}
+    return {name for trace, name in _TRACES_IN_FIELDS.items() if any(key.startswith(trace) for key in keys)}
 
 
 def _read_source(path: Path, target: Schema) -> Source:

@@ -17,7 +17,9 @@ from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.errors import HarnessBugError, UserInputError
 from mergecheck.harness.report.table_merge import changes_of
 from mergecheck.reference.case.model import Target
+from mergecheck.reference.case.storage import Checkpoint, ColumnNames, TargetLayout, Vectors
 from mergecheck.reference.outcome import Outcome
+from mergecheck.reference.types.data_types import INT
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -91,17 +93,36 @@ def test_deleted_files_are_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "name"),
+    ("properties", "layout"),
     [
-        ({"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2"}, "columnMapping"),
-        ({"delta.enableDeletionVectors": "true"}, "deletionVectors"),
+        ({"delta.columnMapping.mode": "name"}, TargetLayout(column_names=ColumnNames.OF_OTHERS)),
+        ({"delta.columnMapping.mode": "id"}, TargetLayout(dropped_columns=("w",), checkpoint=Checkpoint.CLASSIC)),
+        ({"delta.enableDeletionVectors": "true"}, TargetLayout(vectors=Vectors.OWN_FILES)),
+        ({}, TargetLayout(vectors=Vectors.SHARED_FILE, checkpoint=Checkpoint.CLASSIC)),
+        (
+            {"delta.enableDeletionVectors": "true", "delta.columnMapping.mode": "name"},
+            TargetLayout(vectors=Vectors.INLINE, added_columns=("s",)),
+        ),
+        ({"delta.enableTypeWidening": "true"}, TargetLayout(widened_columns={"id": INT})),
+        ({"delta.enableRowTracking": "true", "delta.enableInCommitTimestamps": "true"}, TargetLayout()),
     ],
+    ids=["mapped", "mapped by id", "marks", "marked once", "marks and maps", "widened", "tracked"],
 )
-def test_features_that_a_copy_would_lose_are_refused(tmp_path: Path, properties: dict[str, str], name: str) -> None:
-    """A table is never misread: what a copy cannot carry is refused by name."""
-    write_deltalake(tmp_path / "table", ROWS, configuration=properties)
-    with pytest.raises(UserInputError, match=name):
-        build_case(RealInput(target=tmp_path / "table", source=tmp_path / "table", sql=SQL))
+def test_tables_of_today_are_read(tmp_path: Path, properties: dict[str, str], layout: TargetLayout) -> None:
+    """Live rows come by the names that columns have now; the copy has the features by the same properties."""
+    schema = parse_schema("id BIGINT, p STRING, v STRING, s STRUCT<x: INT, y: STRING>, d DATE")
+    files = (
+        ((1, "a b:%", "x", (1, "q"), None), (2, "a b:%", None, None, dt.date(2026, 1, 31))),
+        ((3, "ü", "y", (None, None), None),),
+        ((4, None, "z", (4, ""), None),),
+    )
+    target = Target(schema=schema, files=files, partition_by=("p",), properties=properties, layout=layout)
+    write_target(target, tmp_path / "table")
+    pq.write_table(ROWS, tmp_path / "source.parquet")
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "source.parquet", sql=SQL))
+    assert case.target.schema == schema
+    assert sorted(case.target.files) == sorted(files)
+    assert (case.target.properties, case.target.partition_by) == (properties, ("p",))
 
 
 def test_versions_of_the_protocol_that_are_unknown_are_refused(tmp_path: Path) -> None:
