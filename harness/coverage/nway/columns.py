@@ -100,7 +100,10 @@ def _members(data_type: DataType) -> tuple[DataType, ...]:
 
 
 def evolved_families(e: Evidence) -> Iterator[str]:
-    """Name the families of the columns that a merge adds, and ``field`` where it adds to a column's type."""
+    """Name the families of the columns that a merge adds.
+
+    A nested column whose type changes gives ``field``, another one ``wider`` (R-237).
+    """
     if e.merge is None:
         return
     old = {field.name.lower(): field.type for field in e.case.target.schema.columns}
@@ -109,4 +112,4 @@ def evolved_families(e: Evidence) -> Iterator[str]:
         if before is None:
             yield family_of(field.type)
         elif before != field.type:
-            yield "field"
+            yield "field" if _members(before) else "wider"

@@ -261,6 +261,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
             "other scalar": ("string", "boolean", "binary", "date", "timestamp"),
             "nested": ("struct", "array", "map"),
             "field": ("field",),
+            "wider": ("wider",),
         },
     ),
     Dimension(

@@ -51,7 +51,7 @@ _TYPES = (
     *("integer", "decimal", "floating point", "string", "boolean", "binary", "date", "timestamp"),
     *("struct", "array", "map", "boolean or binary", "other number", "text or truth", "time"),
 )
-_EVOLVED = ("number", "other scalar", "nested", "field", "scalar")
+_EVOLVED = ("number", "other scalar", "nested", "field", "wider", "scalar")
 
 PAIRS: tuple[Impossible, ...] = (
     # the statement
