@@ -25,7 +25,7 @@ from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.case.model import Case, Source, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.reference.case.model import Row
@@ -52,12 +52,16 @@ _KEPT_FEATURES = frozenset(
         "variantType",  # a column of that type is refused as such
     }
 )
-# Properties that speak of the table's own log and files; a copy has its own.
+# Properties that speak of the table's own log and files, or of how long these are kept; a copy has its own.
 _OF_THIS_LOG = (
-    "delta.checkpointPolicy",
+    "delta.checkpoint",
     "delta.columnMapping.maxColumnId",
+    "delta.deletedFileRetentionDuration",
+    "delta.enableExpiredLogCleanup",
     "delta.inCommitTimestampEnablement",
+    "delta.logRetentionDuration",
     "delta.rowTracking.materialized",
+    "delta.setTransactionRetentionDuration",
 )
 # Features that a protocol may name, or imply by its version, without any use: only their traces tell.
 _TRACES_IN_FIELDS = {
@@ -95,8 +99,7 @@ def build_case(given: RealInput) -> Case:
     table = open_table(given.target, option="--target", version=given.version)
     _refuse_features(table, given.target)
     schema, files = _files_of(table, given.target)
-    given_properties = table.metadata().configuration
-    properties = {name: text for name, text in given_properties.items() if not name.startswith(_OF_THIS_LOG)}
+    properties = _properties_of_a_copy(table.metadata().configuration)
     target = Target(
         schema=schema, files=files, partition_by=tuple(table.metadata().partition_columns), properties=properties
     )
@@ -163,6 +166,15 @@ def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, .
     except (DeltaError, OSError, ValueError, pa.ArrowException) as error:
         raise UserInputError(f"--target {path} cannot be read: {error}") from error
     return schema, tuple(files)
+
+
+def _properties_of_a_copy(properties: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what the table's own log is about, and what Delta Lake does not read."""
+    return {
+        name: text
+        for name, text in properties.items()
+        if name.startswith("delta.") and not name.startswith(_OF_THIS_LOG)
+    }
 
 
 def _refuse_features(table: DeltaTable, path: Path) -> None:

@@ -125,6 +125,16 @@ def test_tables_of_today_are_read(tmp_path: Path, properties: dict[str, str], la
     assert (case.target.properties, case.target.partition_by) == (properties, ("p",))
 
 
+def test_a_copy_has_the_properties_that_a_merge_may_show(tmp_path: Path) -> None:
+    """What is about the table's own log is left out, and so is what its owner noted."""
+    kept = {"delta.appendOnly": "false", "delta.enableChangeDataFeed": "true"}
+    noted = {"owner": "sales", "delta.checkpointInterval": "3", "delta.logRetentionDuration": "interval 30 days"}
+    write_target(Target(schema=parse_schema("id BIGINT, v STRING"), properties=kept | noted), tmp_path / "table")
+    pq.write_table(ROWS, tmp_path / "source.parquet")
+    case = build_case(RealInput(target=tmp_path / "table", source=tmp_path / "source.parquet", sql=SQL))
+    assert case.target.properties == kept
+
+
 def test_versions_of_the_protocol_that_are_unknown_are_refused(tmp_path: Path) -> None:
     """As a merge of the table itself does."""
     write_target(Target(schema=parse_schema("id BIGINT, v STRING")), tmp_path / "table")
