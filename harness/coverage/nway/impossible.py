@@ -242,16 +242,16 @@ PAIRS: tuple[Impossible, ...] = (
         ("result", ("path C",)),
         ("condition of pairs", ("TRUE", "no condition")),
     ),
+    _never(
+        "a pair on which a clause acts touches a file",
+        ("result", ("path C",)),
+        ("condition of ambiguous rows", ("no condition",)),
+    ),
     _never("a changed row touches a file", ("result", ("path B", "path C")), ("change", _CHANGED_TARGET)),
     _never(
         "with a BY SOURCE clause every file with rows is touched (R-410)",
         ("result", ("path B", "path C", "only inserts")),
         ("condition of target rows", _ANY),
-    ),
-    _never(
-        "with a BY SOURCE clause every file with rows is touched (R-410)",
-        ("change", ("nothing",)),
-        ("condition of target rows", ("FALSE", "NULL")),
     ),
     _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("action", _INSERT)),
     _never(
@@ -264,6 +264,13 @@ PAIRS: tuple[Impossible, ...] = (
     _never("with an INSERT clause it is path A or B", ("result", ("path C",)), ("written", _INSERTED)),
     _never("nothing is written", ("result", ("path C",)), ("written", ("partition=NULL",))),
     _never("rows of a rewritten file are changed or copied", ("result", ("path D",)), ("change", ("nothing",))),
+    _never("marked files keep their other rows (R-462)", ("result", ("path E",)), ("change", ("copies",))),
+    _never("rows are marked in tables with vectors (R-460)", ("result", ("path E",)), ("table feature", ("none",))),
+    _never(
+        "a merge that allows ambiguous rows updates no matched row (R-320)",
+        ("value", ("expression over both",)),
+        ("match", ("ambiguous, allowed",)),
+    ),
     _never("such a merge fails", ("result", (*_PATHS, "refused")), ("written", _VIOLATED)),
     _never("such a merge fails", ("change", _CHANGES), ("written", _VIOLATED)),
     *(
@@ -333,25 +340,25 @@ THREES: tuple[Impossible, ...] = (
         "without a matched pair or a BY SOURCE clause no file is touched (R-410)",
         ("clauses", ("matched", "insert", "matched, insert")),
         ("match", ("none", "empty table")),
-        ("result", ("rewrites",)),
+        ("result", ("rewrites", "marks")),
     ),
     _never(
         "a merge that only inserts rewrites if a setting turns its own path off",
         ("clauses", ("insert",)),
         ("setting", ("none",)),
-        ("result", ("rewrites",)),
+        ("result", ("rewrites", "marks")),
     ),
     _never(
         "ambiguous rows are allowed without a condition only (R-320)",
         ("condition of pairs", _TRUTHS),
         ("match", ("ambiguous",)),
-        ("result", ("rewrites",)),
+        ("result", ("rewrites", "marks")),
     ),
     _never(
         "ambiguous rows are allowed by a sole DELETE or on path A only (R-320)",
         ("clauses", ("insert",)),
         ("match", ("ambiguous",)),
-        ("result", ("rewrites",)),
+        ("result", ("rewrites", "marks")),
     ),
     _never(
         "a MATCHED clause without a pair evaluates nothing",
@@ -373,7 +380,7 @@ THREES: tuple[Impossible, ...] = (
             part,
         )
         for part in (
-            ("result", ("rewrites",)),
+            ("result", ("rewrites", "marks")),
             ("layout", ("one file", "files")),
             ("condition of target rows", _ANY),
         )
