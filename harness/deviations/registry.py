@@ -116,6 +116,7 @@ class Deviations:
         answer = judged(report)
         if answer is None:
             return self._explaining_all(report.mismatches, self.entries, report)
+        answer = replace(answer, several_matches=capabilities.several_matches)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
         read = [entry for entry in self.entries if entry.as_if is not None and entry.fits(report)]
         rewrites = [entry for entry in read if entry.as_if.phase is Phase.REWRITE]  # type: ignore[union-attr] # it has one

@@ -276,6 +276,18 @@ def test_known_deviations_still_describe_this_version(engine: DuckDbEngine) -> N
     deviations.check_examples(engine, check_case)
 
 
+def test_a_field_of_a_struct_keeps_its_zero(engine: DuckDbEngine) -> None:
+    """As a column does; random cases found it."""
+    case = _case(
+        "MERGE INTO target t USING source s ON t.n.a = s.k WHEN MATCHED THEN UPDATE SET n = STRUCT(4 AS a, 0.0D AS y)",
+        target={"schema": "n STRUCT<a: INT, y: DOUBLE>", "rows": [[{"a": 0, "y": "-0.0"}]]},
+        source={"schema": "k INT", "rows": [[0], [None]]},
+    )
+    report = check_case(case, engine)
+    assert report.verdict is Verdict.MISMATCH
+    assert [entry.id for entry in load_deviations().explain(report, engine.capabilities)] == ["duckdb-negative-zero"]
+
+
 FINDINGS = sorted(Path("docs/findings/cases").glob("duckdb-*.json"))
 TWO_UPDATES = Path("docs/findings/cases/duckdb-two-updates-of-a-row.json")
 

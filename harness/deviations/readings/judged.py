@@ -33,16 +33,18 @@ class Judged:
         case: the case that it is taken to have run; the laws are those of its tables.
         reference: what the answer is held against.
         result: the answer; repairs undo what is known to be wrong in it.
+        several_matches: what the engine is taken to make of several source rows that match a target row.
     """
 
     given: Case
     case: Case
     reference: Reference
     result: Outcome | Rejection
+    several_matches: SeveralMatches = SeveralMatches.REFUSED
 
     def with_case(self, case: Case) -> Judged | None:
         """Take the engine to have run another case; None if the reference does not know what comes of that."""
-        reference = asked(case)
+        reference = asked(case, self.several_matches)
         return None if isinstance(reference.answer, Unsupported) else replace(self, case=case, reference=reference)
 
     def mismatches(self, capabilities: Capabilities) -> tuple[Mismatch, ...]:
@@ -53,7 +55,7 @@ class Judged:
         return compare_answer(prepared, self.result, capabilities=capabilities, present=frozenset(present)).mismatches
 
 
-def asked(case: Case, several_matches: SeveralMatches = SeveralMatches.REFUSED) -> Reference:
+def asked(case: Case, several_matches: SeveralMatches) -> Reference:
     """Ask the reference; if it fails, it does not know."""
     reference = partial(evaluate, several_matches=several_matches)
     return prepare(case, reference=reference, timer=PhaseTimer()).reference

@@ -99,21 +99,24 @@ def _with_exchanged(
     return replace(now, result=replace(found, rows=table or found.rows, cdf=feed or found.cdf))
 
 
+def _kept_if_equal(old: Value, new: Value, data_type: DataType) -> Value:
+    """Give the old value if the new one is equal but for the sign of zeros; of a struct, field by field."""
+    if isinstance(data_type, StructType) and old is not None and new is not None:
+        fields = zip(old, new, data_type.fields, strict=True)
+        return tuple(_kept_if_equal(before, after, field.type) for before, after, field in fields)
+    same = cell_identity(_unsigned(old, data_type), data_type) == cell_identity(_unsigned(new, data_type), data_type)
+    return old if same else new
+
+
 def _equal_values_kept(now: Judged) -> Judged | None:
-    """A cell keeps its old value if the new one is equal but for the sign of zeros."""
+    """A cell, or a field of a struct, keeps its old value if the new one is equal but for the sign of zeros."""
     sides = _sides(now)
     if sides is None:
         return None
     columns = sides.wanted.schema.columns
 
-    def cell(old: Value, new: Value, data_type: DataType) -> Value:
-        same = cell_identity(_unsigned(old, data_type), data_type) == cell_identity(
-            _unsigned(new, data_type), data_type
-        )
-        return old if same else new
-
     def kept(old: Row, new: Row) -> Row:
-        return tuple(cell(a, b, column.type) for a, b, column in zip(old, new, columns, strict=True))
+        return tuple(_kept_if_equal(a, b, column.type) for a, b, column in zip(old, new, columns, strict=True))
 
     effects = sides.effects
     updates = [(effects.old[rid], new, kept(effects.old[rid], new)) for rid, new in effects.updated.items()]

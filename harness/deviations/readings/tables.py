@@ -23,7 +23,9 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
 
     def apply(now: Judged) -> Judged | None:
         found = asked(now.case, several_matches)
-        return replace(now, reference=found) if isinstance(found.answer, Prediction) else None
+        if not isinstance(found.answer, Prediction):
+            return None
+        return replace(now, reference=found, several_matches=several_matches)
 
     return apply
 
@@ -53,7 +55,7 @@ def _appends_only(now: Judged) -> Judged | None:
     """Allow a merge that changes no row of a table that takes appends only, also if Delta would rewrite files."""
     target = now.case.target
     properties = {name: value for name, value in target.properties.items() if name != "delta.appendOnly"}
-    reference = asked(replace(now.case, target=replace(target, properties=properties)))
+    reference = asked(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
     effects = reference.trace.effects
     if properties == target.properties or effects is None or effects.updated or effects.deleted:
         return None
@@ -72,7 +74,7 @@ def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     )
     properties = {**target.properties, **dict(zip(names, demands, strict=False))}
     loose = replace(target, schema=Schema(columns), properties=properties)
-    reference = asked(replace(now.case, target=loose))
+    reference = asked(replace(now.case, target=loose), now.several_matches)
     if not demands or not isinstance(reference.answer, Prediction):
         return None
     return replace(now, reference=replace(reference, answer=replace(reference.answer, schema=target.schema)))
