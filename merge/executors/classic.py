@@ -14,12 +14,12 @@ from mergecheck.merge.executors.cdc import (
     rows_to_write,
 )
 from mergecheck.merge.executors.first_scan import plan_first_scan, scan_for_matches, touched_files
-from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.run import is_matched_only, is_sole_unconditional_delete
 from mergecheck.merge.executors.source import referenced_source_columns
+from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
-from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -94,14 +94,7 @@ def write_all_changes(run: MergeRun, touched: TouchedFiles) -> PathResult:
 
 def _join_for_rewriting(run: MergeRun, touched: TouchedFiles, join_type: str, *, with_indexes: bool) -> DataFrame:
     source = run.source.frame
-    target = scan_files(
-        run.spark,
-        run.snapshot,
-        touched.files,
-        with_row_identity=with_indexes,
-        with_row_ids=run.snapshot.tracks_rows,
-        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
-    )
+    target = scan_target(run, touched.files, with_row_identity=with_indexes)
     if with_indexes:
         source = source.selectExpr("*", f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
         target = target.selectExpr("*", f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")

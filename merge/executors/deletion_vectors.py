@@ -16,11 +16,11 @@ from mergecheck.merge.executors.cdc import (
     rows_to_write,
 )
 from mergecheck.merge.executors.clauses import CLAUSE, COPIED
-from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
+from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
-from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of
 from mergecheck.merge.table.writing.modified_rows import (
     MODIFIED_FILE,
     MODIFIED_ROW,
@@ -81,13 +81,7 @@ def mark_changed_rows(run: MergeRun, touched: TouchedFiles) -> PathResult:
 
 def _join_for_marking(run: MergeRun, touched: TouchedFiles, *, with_indexes: bool) -> DataFrame:
     source = run.source.frame
-    target = scan_files(
-        run.spark,
-        run.snapshot,
-        touched.files,
-        with_row_ids=run.snapshot.tracks_rows,
-        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
-    )
+    target = scan_target(run, touched.files)
     if with_indexes:
         source = source.selectExpr("*", f"monotonically_increasing_id() AS {SOURCE_ROW_INDEX}")
         target = target.selectExpr("*", f"struct({FILE_NAME}, {ROW_INDEX}) AS {TARGET_ROW_INDEX}")

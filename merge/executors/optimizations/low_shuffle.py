@@ -18,11 +18,11 @@ from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
 from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
-from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
+from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
-from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of, scan_files
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, location_of
 from mergecheck.merge.table.writing.copied_rows import FileToCopy, copy_groups
 from mergecheck.merge.table.writing.modified_rows import (
     MODIFIED_FILE,
@@ -150,13 +150,7 @@ def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:
     come from a join of their own.
     """
     merge = run.merge
-    target = scan_files(
-        run.spark,
-        run.snapshot,
-        touched.files,
-        with_row_ids=run.snapshot.tracks_rows,
-        constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
-    )
+    target = scan_target(run, touched.files)
     columns = referenced_source_columns(merge)
     joined = run.joins.join(
         run.source.frame, target, _modifying_join_type(merge), files=touched.files, source_columns=columns

@@ -23,10 +23,11 @@ from mergecheck.merge.executors.optimizations.one_task import fit_in_one_task, h
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.executors.run import has_inserts, is_matched_only
 from mergecheck.merge.executors.source import SOURCE_ROW_PRESENT
+from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.expressions.spark_errors import SPARK_ERRORS
 from mergecheck.merge.logs import TRACE
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
-from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX, scan_files
+from mergecheck.merge.table.reading.scan import FILE_NAME, ROW_INDEX
 from mergecheck.merge.table.writing.touched_rows import AMBIGUOUS, TOUCHED_FILE, write_touched_files
 
 if TYPE_CHECKING:
@@ -62,10 +63,7 @@ def merge_in_single_scan(run: MergeRun) -> PathResult | None:
         return None
     join_type = rewriting_join_type(run)
     with run.stopwatch.part(TimedPart.SCAN):
-        constants = (f"TRUE AS {TARGET_ROW_PRESENT}",)
-        with_ids = run.snapshot.tracks_rows
-        target = scan_files(run.spark, run.snapshot, run.candidates, with_row_ids=with_ids, constants=constants)
-        target = target.coalesce(1)
+        target = scan_target(run, run.candidates).coalesce(1)
         # A broadcast would be a job of its own; rows that one task has already are sorted without a shuffle.
         source = run.source.frame.coalesce(1).hint("merge")
         joined = source.join(target, F.expr(run.merge.condition.sql), join_type)
