@@ -11,6 +11,7 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
+from mergecheck.reference.analysis.constraints import check_texts
 from mergecheck.reference.analysis.dependents import Dependents
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
@@ -243,7 +244,7 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
 
 
 def _dependents(target: Target) -> Dependents:
-    checks = tuple(text for name, text in target.properties.items() if name.lower().startswith("delta.constraints."))
+    checks = tuple(text for _, text in check_texts(target.properties))
     generated = tuple(column.generated for column in target.schema.columns if column.generated is not None)
     return Dependents(constraints=checks, generated=generated)
 

@@ -48,7 +48,7 @@ def corrupted(entry: Deviation, known: Deviations, recorded: RecordedEngine) -> 
         known: all entries that may explain an answer.
         recorded: the engine's answer to the case.
     """
-    reference = evaluate(entry.case)
+    reference = evaluate(entry.case, several_matches=recorded.capabilities.several_matches)
     prepared = PreparedCase(entry.case, reference)
     given = Answered(case=entry.case, reference=reference, capabilities=recorded.capabilities, result=recorded.answer)
     plain = check_prepared(prepared, recorded)

@@ -48,6 +48,12 @@ class RowCheck:
     asked: tuple[Asked, ...] = ()
 
 
+def check_texts(properties: Mapping[str, str]) -> list[tuple[str, str]]:
+    """List names and texts of CHECK constraints; the property ``delta.constraints.NAME`` holds one."""
+    named = sorted((name, text) for name, text in properties.items() if name.lower().startswith(_PROPERTY))
+    return [(name[len(_PROPERTY) :], text) for name, text in named]
+
+
 def row_checks(
     schema: Schema, properties: Mapping[str, str], asker: Asker | None = None, *, case_sensitive: bool = False
 ) -> tuple[RowCheck, ...]:
@@ -55,7 +61,7 @@ def row_checks(
 
     Args:
         schema: the final schema; column *i* of a new row is ``c<i>``.
-        properties: the table's properties; ``delta.constraints.NAME`` holds the text of a CHECK constraint.
+        properties: the table's properties, see ``check_texts``.
         asker: asks for an expression that has no translation.
         case_sensitive: ``spark.sql.caseSensitive``.
 
@@ -65,8 +71,7 @@ def row_checks(
     asker = asker or Asker()
     not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
     translator = _translator(schema, case_sensitive=case_sensitive)
-    named = sorted((name, text) for name, text in properties.items() if name.lower().startswith(_PROPERTY))
-    check = (_check(name[len(_PROPERTY) :], text, translator, asker) for name, text in named)
+    check = (_check(name, text, translator, asker) for name, text in check_texts(properties))
     generated = (_generated(column, translator, asker) for column in schema.columns if column.generated is not None)
     return (*not_null, *check, *generated)
 

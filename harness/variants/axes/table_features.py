@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.variants.axes.axis import REWRITTEN, WRITTEN, Axis, AxisValue, Exemption
+from mergecheck.reference.analysis.settings import COLUMN_MAPPING, DELETION_VECTORS
 from mergecheck.reference.case.storage import Vectors
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.case.model import Case
 
-_VECTORS, _MAPPING = "delta.enableDeletionVectors", "delta.columnMapping.mode"
 _VECTOR_METRICS = frozenset(f"numTargetDeletionVectors{what}" for what in ("Added", "Removed", "Updated"))
 
 
@@ -42,9 +42,9 @@ FEATURES: tuple[AxisValue, ...] = (
         axis=Axis.VECTORS,
         name="on",
         sentence="changed rows are marked in deletion vectors, and their files stay",
-        rewrite=_with_property(_VECTORS, "true"),
+        rewrite=_with_property(DELETION_VECTORS, "true"),
         domain="a target with columns that has no such property",
-        holds=_has_columns_and_not(_VECTORS),
+        holds=_has_columns_and_not(DELETION_VECTORS),
         exemptions=(
             Exemption(
                 rules=("R-460", "R-461", "R-462"),
@@ -67,9 +67,9 @@ FEATURES: tuple[AxisValue, ...] = (
             axis=Axis.COLUMN_MAPPING,
             name=mode,
             sentence=f"the columns have other names in the files, which are found by {mode}",
-            rewrite=_with_property(_MAPPING, mode),
+            rewrite=_with_property(COLUMN_MAPPING, mode),
             domain="a target with columns that has no such property",
-            holds=_has_columns_and_not(_MAPPING),
+            holds=_has_columns_and_not(COLUMN_MAPPING),
         )
         for mode in ("name", "id")
     ),
