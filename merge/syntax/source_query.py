@@ -126,7 +126,7 @@ def _as_select(query: str) -> str:
 
 
 def _behind_sample(query: str, place: int) -> int:
-    """Give the place behind TABLESAMPLE, if that follows a table's name; the name's alias stands there."""
+    """Return the place of an alias behind a table's name: if TABLESAMPLE follows the name, the place behind that."""
     tokens = [token for token in tokenize(query) if token.start >= place]
     while len(tokens) > 1 and tokens[0].text.upper() in ("TABLESAMPLE", "REPEATABLE"):
         depth, number = 1, 2  # behind the opening bracket

@@ -100,10 +100,15 @@ def _replay(actions: Iterable[Action], live: dict[tuple[str, str], Action], doma
         elif "add" in action:
             added.append(action["add"])
         elif said := action.get("domainMetadata"):
-            domains.pop(said["domain"], None)
-            if not said.get("removed"):
-                domains[said["domain"]] = said["configuration"]
+            follow_domain(domains, said)
     live.update((_key(add), add) for add in added)
+
+
+def follow_domain(domains: dict[str, str], said: Action) -> None:
+    """Keep what a ``domainMetadata`` says, or forget a domain that it removes."""
+    domains.pop(said["domain"], None)
+    if not said.get("removed"):
+        domains[said["domain"]] = said["configuration"]
 
 
 def _key(said: Action) -> tuple[str, str]:

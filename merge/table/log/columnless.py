@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.merge.errors import UnsupportedTableError
+from mergecheck.merge.table.log.add_actions import follow_domain
 from mergecheck.merge.table.log.protocol import Protocol
 from mergecheck.merge.table.storage.log_store import LogStore
 
@@ -47,7 +48,7 @@ def read_columnless(location: str, access: StoreAccess | None = None) -> Columnl
             if "txn" in action:
                 table.transactions[action["txn"]["appId"]] = action["txn"]["version"]
             if "domainMetadata" in action:
-                table.domains[action["domainMetadata"]["domain"]] = action["domainMetadata"]["configuration"]
+                follow_domain(table.domains, action["domainMetadata"])
     if table.version < 0 or json.loads(table.metadata.get("schemaString", "{}")).get("fields"):
         raise UnsupportedTableError(["a log without its first versions"], where=location)
     return table

@@ -12,7 +12,7 @@ from mergecheck.merge.table.row_ids.tracking import DOMAIN, HIGH_WATER_MARK, NO_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Action = dict[str, Any]
+    from mergecheck.merge.table.storage.log_store import Action
 
 _BASE, _VERSION = ID_ENTRIES = ("baseRowId", "defaultRowCommitVersion")
 """The entries of ``add`` and ``remove`` that hold the ids of a file's rows."""
