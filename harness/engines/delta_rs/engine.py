@@ -126,14 +126,15 @@ class DeltaRsEngine:
         Raises:
             EngineDownError: when the child cannot be started.
         """
+        calls = self._translate(case)
+        if isinstance(calls, Unsupported):
+            return calls
         with scratch_directory() as directory:
-            if (refusal := self.unsupported_reason(case)) is not None:
-                return refusal
             try:
                 write_target(case.target, directory / "target")
             except UnwritableTableError as error:
                 return Unsupported(f"table: {error}")
-            return self.run_on(case, directory / "target")
+            return self._merge(case, calls, directory / "target", directory)
 
     def run_on(self, case: Case, table: Path) -> EngineResult:
         """Run a case on a table that is there, and stays; the case's target says what it holds now.
@@ -145,8 +146,6 @@ class DeltaRsEngine:
         if isinstance(calls, Unsupported):
             return calls
         with scratch_directory() as directory:
-            string_view = knows_string_view(self.version)
-            _write_source(case, calls, directory / "source.arrow", string_view=string_view)
             return self._merge(case, calls, table, directory)
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
@@ -194,10 +193,12 @@ class DeltaRsEngine:
 
     def _merge(self, case: Case, calls: MergeCalls, path: Path, directory: Path) -> EngineResult:
         since = newest_version(path)
+        source = directory / "source.arrow"
+        _write_source(case, calls, source, string_view=knows_string_view(self.version))
         request = {
             "do": "merge",
             "path": str(path),
-            "source": str(directory / "source.arrow"),
+            "source": str(source),
             "predicate": calls.predicate,
             "source_alias": calls.source_alias,
             "target_alias": calls.target_alias,
