@@ -29,7 +29,7 @@ class Limits:
 
         Args:
             counts: what the run has tested.
-            prefix: what stands before the names of options.
+            prefix: the beginning of the names of options.
         """
         verified, deviating = counts.verified_share, counts.deviating_share
         found = []

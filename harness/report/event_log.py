@@ -33,7 +33,7 @@ class LogFiles:
 
         Args:
             name: what runs.
-            prefix: what stands before the names of options, for messages.
+            prefix: the beginning of the names of options, for messages.
 
         Raises:
             UserInputError: one of them cannot be written.

@@ -23,7 +23,7 @@ class FocusPath:
     """Files by a pattern, and what to prefer if one of them was changed.
 
     Attributes:
-        pattern: a path from the root of the repository; ``*`` stands for any characters, ``/`` included.
+        pattern: a path from the root of the repository; ``*`` matches any characters, ``/`` included.
         features: names of features.
     """
 

@@ -199,7 +199,7 @@ class _Run:
                     Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None
                 )
             self.turns.own[step.writer] += 1
-            self._is_feed_known = False
+            self._is_feed_known = False  # nobody has predicted the change rows of that version
         state = self._look()
         if state.version > version:
             answer = report.reference.answer
@@ -236,6 +236,7 @@ class _Run:
         try:
             state = read_table(self._path)
         except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+            # A merge that did it was a mismatch before, or its writer's own difference; else it was delta-rs.
             raise _StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
         files = tuple(file.rows for file in state.files)
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open

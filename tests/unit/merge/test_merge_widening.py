@@ -171,7 +171,7 @@ def test_partition_columns_are_not_widened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("given", "once"), [(1.1, 1.100000023841858), (-1.1, -1.100000023841858), (1e300, 1e300)])
 def test_bounds_of_a_column_that_was_float(tmp_path: Path, given: float, once: float) -> None:
-    """R-716: the text 1.1 may stand for the 32-bit number or for the 64-bit one, so both are inside the bounds."""
+    """R-716: the text 1.1 may mean a 32-bit number or a 64-bit one; the bounds include both."""
     changes = [{"fromType": "float", "toType": "double"}]
     field = {"name": "x", "type": "double", "nullable": True, "metadata": {TYPE_CHANGES: changes}}
     features = {"minReaderVersion": 3, "minWriterVersion": 7}
