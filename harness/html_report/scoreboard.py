@@ -24,7 +24,7 @@ from mergecheck.harness.html_report.page import (
 from mergecheck.harness.html_report.verdicts import by_count, doubt
 from mergecheck.harness.matrix.features import FEATURES
 from mergecheck.harness.matrix.run import Answer
-from mergecheck.harness.matrix.scoreboard import FEW_CASES
+from mergecheck.harness.matrix.scoreboard import FEW_CASES, num_judged
 from mergecheck.harness.matrix.text import LEGEND, cell_text
 from mergecheck.harness.report.mismatch import check_name
 from mergecheck.harness.report.render import settings_lines, statement_lines
@@ -116,7 +116,7 @@ def _number(number: int, answer: Answer) -> Cell:
 
 
 def _share(counts: Mapping[Answer, int]) -> Cell:
-    judged = _judged(counts)
+    judged = num_judged(counts)
     if not judged:
         return Cell(text="-", note="nothing was judged")
     is_of_few = judged < FEW_CASES
@@ -128,12 +128,8 @@ def _share(counts: Mapping[Answer, int]) -> Cell:
     )
 
 
-def _judged(counts: Mapping[Answer, int]) -> int:
-    return counts[Answer.AGREE] + counts[Answer.DEVIATES] + counts[Answer.MISMATCH]
-
-
 def _level(counts: Mapping[Answer, int]) -> int | None:
-    judged = _judged(counts)
+    judged = num_judged(counts)
     return None if not judged else round(5 * counts[Answer.AGREE] / judged)
 
 
@@ -176,7 +172,7 @@ def _feature_cell(engine: EngineScores, release: Release, feature: str, anchors:
     return Cell(
         text=cell_text(counts),
         glyph=glyph,
-        note=", ".join(word for _, word in signs) or ("" if _judged(counts) else "none judged"),
+        note=", ".join(word for _, word in signs) or ("" if num_judged(counts) else "none judged"),
         level=_level(counts),
         link="" if cause is None else anchors.get((engine.name, cause.what), ""),
     )

@@ -42,8 +42,8 @@ class Release:
 
     @property
     def num_judged(self) -> int:
-        """Cases in which the release's answer was held against the reference's."""
-        return self.totals[Answer.AGREE] + self.totals[Answer.DEVIATES] + self.totals[Answer.MISMATCH]
+        """Cases of all runs that were judged."""
+        return num_judged(self.totals)
 
     def add(self, run: StoredRun) -> None:
         """Count a run."""
@@ -143,6 +143,11 @@ def scoreboard(runs: Iterable[StoredRun]) -> Scoreboard:
         ),
         files=tuple(files),
     )
+
+
+def num_judged(counts: Mapping[Answer, int]) -> int:
+    """Count the cases in which an answer was held against the reference's."""
+    return sum(counts.get(answer, 0) for answer in (Answer.AGREE, Answer.DEVIATES, Answer.MISMATCH))
 
 
 def version_key(version: str) -> tuple[tuple[int, ...], str]:

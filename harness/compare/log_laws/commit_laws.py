@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.compare.log_laws.row_tracking_laws import DOMAIN, file_id_faults
-from mergecheck.harness.compare.log_laws.widening_laws import CHANGES, widening_faults
+from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, widening_faults
 from mergecheck.harness.core.formatting import fit
 from mergecheck.harness.verdict import Check, Mismatch
 
@@ -122,7 +122,7 @@ def _definition_faults(record: CommitRecord) -> Iterator[str]:
     before, after = record.definition_before, record.definition
     for name in sorted(before.keys() | after.keys()):
         key, _, column = name.partition(" of column ")
-        if key in (MAX_COLUMN_ID, CHANGES) or column in record.added_columns:
+        if key in (MAX_COLUMN_ID, TYPE_CHANGES) or column in record.added_columns:
             continue  # those have laws of their own
         if key == DOMAIN and record.tracked is not None:
             continue

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from mergecheck.harness.compare.table_outcome import CommitRecord
     from mergecheck.reference.types.data_types import DataType, Field, Schema
 
-CHANGES = "delta.typeChanges"
+TYPE_CHANGES = "delta.typeChanges"
+"""The entry of a column's or field's metadata that says which types it had."""
 
 
 def widening_faults(before: Schema, after: Schema, record: CommitRecord) -> Iterator[str]:
@@ -26,14 +27,19 @@ def widening_faults(before: Schema, after: Schema, record: CommitRecord) -> Iter
         record: what the log says of them.
     """
     for path, old, new in _kept_fields(before.columns, after.columns, ""):
-        name = f"{CHANGES} of column {path}"
+        name = f"{TYPE_CHANGES} of column {path}"
         said = [json.loads(one.get(name, "[]")) for one in (record.definition_before, record.definition)]
-        wanted = [*said[0], *_changes(old, new, ())]
+        wanted = [*said[0], *type_changes(old, new)]
         if said[1] != wanted:
             yield f"{name} is {json.dumps(said[1])}, but must be {json.dumps(wanted)}"
     for path in sorted(record.added_columns):
-        if f"{CHANGES} of column {path}" in record.definition:
-            yield f"the new column {path} has {CHANGES}"
+        if f"{TYPE_CHANGES} of column {path}" in record.definition:
+            yield f"the new column {path} has {TYPE_CHANGES}"
+
+
+def type_changes(old: DataType, new: DataType) -> list[dict[str, str]]:
+    """List what the log must say of a column or field whose type changed."""
+    return list(_changes(old, new, ()))
 
 
 def _kept_fields(

@@ -6,9 +6,9 @@ import json
 import math
 import struct
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mergecheck.harness.core.schema_json import type_to_json
+from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, type_changes
 from mergecheck.reference.types.data_types import (
     DATE,
     FLOAT,
@@ -22,12 +22,11 @@ from mergecheck.reference.types.data_types import (
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.types.data_types import DataType
 
-TYPE_CHANGES = "delta.typeChanges"
 _EXACT = Context(prec=76)
 
 
@@ -44,14 +43,6 @@ def with_type_changes(text: str, schema: Schema, earlier: Mapping[str, DataType]
         if column.name in earlier:
             member["metadata"][TYPE_CHANGES] = type_changes(earlier[column.name], column.type)
     return json.dumps(spelled, ensure_ascii=False)
-
-
-def type_changes(old: DataType, new: DataType) -> list[dict[str, Any]]:
-    """List what the log says of a column whose type changed."""
-    return [
-        {"fromType": type_to_json(before), "toType": type_to_json(after)} | ({"fieldPath": path} if path else {})
-        for path, before, after in _changes(old, new, ())
-    ]
 
 
 def earlier_rows(
@@ -78,16 +69,6 @@ def earlier_rows(
 
 class _DoesNotFitError(Exception):
     """A value is none of the earlier type."""
-
-
-def _changes(old: DataType, new: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, DataType, DataType]]:
-    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        yield from _changes(old.element, new.element, (*path, "element"))
-    elif isinstance(old, MapType) and isinstance(new, MapType):
-        yield from _changes(old.key, new.key, (*path, "key"))
-        yield from _changes(old.value, new.value, (*path, "value"))
-    elif type_to_json(old) != type_to_json(new) and isinstance(type_to_json(old), str):
-        yield ".".join(path), old, new
 
 
 def _narrowed(value: Value, new: DataType, old: DataType) -> Value:
