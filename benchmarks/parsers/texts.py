@@ -34,6 +34,7 @@ _QUERIES = (
     "SELECT * FROM {t} PIVOT (sum({n}) FOR {m} IN (1, 'x' AS {k})), {u} {m}",
     "SELECT * FROM {t} AS {n} UNPIVOT INCLUDE NULLS ({m} FOR {k} IN ({n}, {m} AS {u}, {t}.{k})) {n}",
     "SELECT * FROM {t} UNPIVOT (({n}, {m}) FOR {k} IN (({n}, {m}) AS {u}, ({k}, {t}.{n})))",
+    # sqlglot does not read an alias behind the sample of a query, so the second one has none.
     "SELECT {n} FROM {t} TABLESAMPLE (5 PERCENT) REPEATABLE (1) {m} JOIN (SELECT 1) TABLESAMPLE (2 ROWS)",
     "SELECT {n} FROM {t} {m} LATERAL VIEW OUTER explode({n}) {k} AS {u}, {m} WHERE {e}",
     "SELECT listagg(DISTINCT {n}, ',') WITHIN GROUP (ORDER BY {m} DESC) FILTER (WHERE {e}) {k} FROM {t}",
