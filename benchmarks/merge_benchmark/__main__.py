@@ -49,6 +49,7 @@ def main() -> None:
             seed=arguments.seed,
             keys=Keys(arguments.keys),
             layout=Layout(arguments.layout),
+            vectors=arguments.vectors,
         )
         for case in cases:
             results += run_case(case, engines, tables, iterations=arguments.iterations, report=_progress)
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--iterations", type=int, default=3, help="rounds; the first is warm-up")
     parser.add_argument("--keys", choices=[keys.value for keys in Keys], default=Keys.CLEAN.value)
     parser.add_argument("--layout", choices=[layout.value for layout in Layout], default=Layout.CLUSTERED.value)
+    parser.add_argument("--vectors", action="store_true", help="targets with deletion vectors switched on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the session")
     parser.add_argument("--folder", type=Path, help="keep the tables here and find them again")

@@ -1,7 +1,4 @@
-"""Cases that Delta Lake's benchmark lacks, so that no way through a merge can get slower unseen.
-
-Deletion vectors are missing here: the engine ``pyspark`` does not write them.
-"""
+"""Cases that Delta Lake's benchmark lacks, so that no way through a merge can get slower unseen."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _FIRST = "00000000000000000000.json"
 _INDEXED_COLUMNS = 32
+VECTORS = "delta.enableDeletionVectors"
 
 
 def write_log(
@@ -51,18 +52,30 @@ def copy_table(table: Path, copy: Path, *, properties: Mapping[str, str]) -> Non
     Args:
         table: what ``write_log`` made, on the same file system.
         copy: a directory that does not exist.
-        properties: further table properties of the copy.
+        properties: further table properties of the copy. If they switch deletion vectors on, the copy's protocol has
+            the feature.
     """
     shutil.copytree(table, copy, copy_function=os.link, ignore=shutil.ignore_patterns("_delta_log"))
     lines = (table / "_delta_log" / _FIRST).read_text(encoding="utf-8").splitlines()
     actions = [json.loads(line) for line in lines[:2]]
     actions[1]["metaData"]["configuration"].update(properties)
-    if properties:
-        actions[0]["protocol"]["minWriterVersion"] = 4  # the change data feed's
+    actions[0] = {"protocol": _protocol(properties)}
     log = copy / "_delta_log"
     log.mkdir()
     text = [json.dumps(action) for action in actions] + lines[2:]
     (log / _FIRST).write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def _protocol(properties: Mapping[str, str]) -> dict[str, Any]:
+    if properties.get(VECTORS) == "true":
+        features = ["appendOnly", "invariants", "changeDataFeed", "deletionVectors"]
+        return {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["deletionVectors"],
+            "writerFeatures": features,
+        }
+    return {"minReaderVersion": 1, "minWriterVersion": 4 if properties else 2}  # 4: the change data feed
 
 
 def actions_of(table: Path, version: int) -> list[dict[str, Any]]:

@@ -26,7 +26,8 @@ def markdown(results: Sequence[CaseResult], tables: Tables, *, iterations: int) 
     head += ["files removed", "files added", "rows copied per row changed"]
     told = (
         f"{tables.num_rows:,} rows of 24 columns in {tables.num_files} files, rows {tables.layout.value} by key, keys "
-        f"{tables.keys.value}, seed {tables.seed}; {_runs(iterations)}."
+        f"{tables.keys.value}, seed {tables.seed}{', deletion vectors on' if tables.vectors else ''}; "
+        f"{_runs(iterations)}."
     )
     lines = [
         told,
@@ -47,6 +48,7 @@ def document(results: Sequence[CaseResult], tables: Tables) -> dict[str, Any]:
         "keys": tables.keys.value,
         "layout": tables.layout.value,
         "seed": tables.seed,
+        "vectors": tables.vectors,
         "results": [
             {"case": r.case.name, "engine": r.engine, "seconds": r.seconds, "runs": [asdict(run) for run in r.runs]}
             for r in results

@@ -84,7 +84,7 @@ def run_case(
         for engine in engines:
             copy = tables.folder / f"run_{engine.name}"
             shutil.rmtree(copy, ignore_errors=True)
-            copy_table(target, copy, properties=case.properties)
+            copy_table(target, copy, properties={**case.properties, **tables.properties})
             before = cpu_seconds()
             seconds = engine.run(case, copy, source)
             after = cpu_seconds()
@@ -115,7 +115,7 @@ def _copied(case: BenchmarkCase, tables: Tables, changed: int) -> int | None:
     """Count the other rows of the chosen files; every one of them has a match where there are enough."""
     if case.is_addition:
         return None
-    if not case.shape.rows_matched:
+    if not case.shape.rows_matched or tables.vectors:
         return 0
     return tables.num_rows_in(tables.chosen_files(case.shape)) - changed
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from benchmarks.merge_benchmark.cases import Keys, SourceShape, TargetKind
-from benchmarks.merge_benchmark.delta_log import write_log
+from benchmarks.merge_benchmark.delta_log import VECTORS, write_log
 from benchmarks.merge_benchmark.rows import NUM_ITEMS, NUM_PARTITIONS, PARTITION_COLUMN, columns_of, select_rows
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Tables:
 
     Attributes:
         num_rows, num_files: of the target.
+        vectors: merges may mark rows by deletion vectors instead of copying the others (path E).
     """
 
     folder: Path
@@ -42,6 +43,12 @@ class Tables:
     seed: int = 1
     keys: Keys = Keys.CLEAN
     layout: Layout = Layout.CLUSTERED
+    vectors: bool = False
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Table properties of every target."""
+        return {VECTORS: "true"} if self.vectors else {}
 
     def target(self, kind: TargetKind) -> Path:
         """Return a target, made now if it is not there."""

@@ -56,8 +56,8 @@ def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
     """Tell whether the touched files can be rewritten in this way, with the same result and the same errors.
 
     A NOT MATCHED BY SOURCE clause changes rows without a match, so all rows are joined, with a broadcast source. A
-    condition that can fail, and a CHECK, must be evaluated on all rows (R-312, R-740). Rows of a partitioned table
-    are gathered by partition (R-543).
+    condition that can fail, and a CHECK, must be evaluated on all rows (R-312, R-740). Copied and changed rows of a
+    partition would be in two files, where R-543 wants one.
     """
     merge = run.merge
     rows = [file.statistics.num_records or 0 for file in touched.files]

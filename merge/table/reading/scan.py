@@ -64,7 +64,7 @@ def scan_files(
         spark: the session that reads.
         snapshot: the table that the files belong to.
         files: which files; none gives an empty relation of the same columns.
-        positions: the target columns wanted; all by default. Partition columns are always there (R-422).
+        positions: the target columns wanted; all by default.
         with_row_identity: give file name and row index; without them Spark can read faster.
         with_row_ids: give ``_row_id_`` and ``_row_commit_version_`` of a table that tracks its rows (R-705).
         constants: further columns, each the text of a constant and its name.
@@ -72,11 +72,11 @@ def scan_files(
     Raises:
         ExecutionError: a file is not as the log says.
     """
-    partitions = snapshot.partition_positions
     wanted = set(range(len(snapshot.schema.fields)) if positions is None else positions)
+    partitions = [i for i in snapshot.partition_positions if i in wanted]
     void = [i for i, field in enumerate(snapshot.schema.fields) if isinstance(field.dataType, t.NullType)]
     constants = (*constants, *(f"CAST(NULL AS VOID) AS {target_column(i)}" for i in void))  # no file has them
-    stored = [i for i in range(len(snapshot.schema.fields)) if i not in partitions and i not in void]
+    stored = [i for i in range(len(snapshot.schema.fields)) if i not in (*snapshot.partition_positions, *void)]
     read = [i for i in stored if i in wanted] or stored[:1]  # Spark cannot read zero columns
     tracking = snapshot.row_tracking.columns if with_row_ids and snapshot.row_tracking is not None else None
     if not files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,11 +26,13 @@ def split_by_partition(rows: pa.Table, partition_columns: tuple[str, ...]) -> It
     stored = rows.drop_columns(list(partition_columns))
     texts = [_serialized(rows.column(name)) for name in partition_columns]
     keys = pa.table({f"key_{i}": text for i, text in enumerate(texts)})
-    keys = keys.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
-    names = [f"key_{i}" for i in range(len(texts))]
+    keys = keys.append_column("row", pa.array(np.arange(rows.num_rows)))
+    names = keys.column_names[:-1]
     groups = keys.group_by(names).aggregate([("row", "list")])
-    for group in groups.to_pylist():
-        yield tuple(group[name] for name in names), stored.take(pa.array(group["row_list"], pa.int64()))
+    numbers = groups.column("row_list").combine_chunks()
+    for group, key in enumerate(groups.select(names).to_pylist()):
+        part = stored if groups.num_rows == 1 else stored.take(numbers[group].values)  # take copies every column
+        yield tuple(key.values()), part
 
 
 def _serialized(column: pa.ChunkedArray) -> pa.Array:
