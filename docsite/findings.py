@@ -10,7 +10,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "docs" / "findings"
 FIELDS = ("Where", "Kind", "Rule", "Status")
-REPORT = ("Versions", "Documented", "Upstream")
+REPORT = ("Versions", "Documented")
 """What a page has besides if it is ready to be sent to the engine's project."""
 
 _HEAD = """# Findings
@@ -29,11 +29,10 @@ _READY = """
 ## Ready to send
 
 These pages are complete reports: title, smallest statement, what the engine's own documentation says, what it does, in
-which releases, and what its project knows. Each script was run again on 2026-11-25 on the newest release that can be
-installed, and each page that is cited was opened. They have not been sent.
+which releases. They have not been sent.
 
-| Report | Versions that show it | What is documented | What is known upstream |
-|---|---|---|---|
+| Report | Versions that show it | What is documented |
+|---|---|---|
 """
 
 _ENGINES = {

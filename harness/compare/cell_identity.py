@@ -12,7 +12,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -62,16 +62,6 @@ def cell_identity(value: Value, data_type: DataType) -> Hashable:
         entries = Counter((cell_identity(k, data_type.key), cell_identity(v, data_type.value)) for k, v in value)
         return ("map", frozenset(entries.items()))
     return _atomic_identity(value)
-
-
-def with_unsigned_zeros(value: Value, data_type: DataType) -> Value:
-    """Give 0.0 for -0.0, in the fields of structs too; any other value as it is."""
-    if value is None:
-        return None
-    if isinstance(data_type, StructType):
-        fields = zip(value, data_type.fields, strict=True)
-        return tuple(with_unsigned_zeros(part, field.type) for part, field in fields)
-    return 0.0 if data_type in (FLOAT, DOUBLE) and value == 0 else value
 
 
 def _atomic_identity(value: Value) -> Hashable:

@@ -18,7 +18,7 @@ from mergecheck.harness.session import open_engine
 from mergecheck.reference.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.harness.deviations.deviation import Deviation
+    from mergecheck.harness.deviations.registry import Deviation
     from mergecheck.harness.engine import Engine
 
 PAGE = Path("docs/deviation-corruptions.md")

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.corruptions.answers import RecordedEngine
     from mergecheck.harness.corruptions.catalogue import Corruption
-    from mergecheck.harness.deviations.deviation import Deviation
-    from mergecheck.harness.deviations.registry import Deviations
+    from mergecheck.harness.deviations.registry import Deviation, Deviations
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.outcome import Outcome, Rejection
 

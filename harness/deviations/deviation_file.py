@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from mergecheck.harness.deviations.deviation import Deviation
 from mergecheck.harness.deviations.expected import BadDifferenceError, parse_difference
 from mergecheck.harness.deviations.patterns import BadPatternError, pattern_of
 from mergecheck.harness.deviations.predicates import WORDS, BadPredicateError, parse_predicate
 from mergecheck.harness.deviations.readings.catalogue import READINGS
-from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.case_file import load_cases, parse_cases

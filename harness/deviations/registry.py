@@ -8,29 +8,91 @@ engine does instead: its answer is held against that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
+from packaging.version import InvalidVersion, Version
+
 from mergecheck.harness.deviations.expected import CELLS, WHOLE_ROWS, parts_of
+from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Phase, judged
-from mergecheck.harness.deviations.rewriting import applied, rewritten
 from mergecheck.harness.deviations.row_pairing import expecting_all_cells
 from mergecheck.harness.errors import EngineDownError, ExitCode, MergecheckError
 from mergecheck.harness.verdict import Verdict
+from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     import datetime as dt
+    import re
     from collections.abc import Callable, Iterable, Sequence
 
-    from mergecheck.harness.deviations.deviation import Deviation
+    from packaging.specifiers import SpecifierSet
+
+    from mergecheck.harness.deviations.expected import ExpectedDifference
+    from mergecheck.harness.deviations.predicates import Predicate
+    from mergecheck.harness.deviations.readings.judged import Judged, Reading
     from mergecheck.harness.engine import Capabilities, Engine
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Case
+
+_ORDER = {name: place for place, name in enumerate(READINGS)}
 
 
 class StaleDeviationError(MergecheckError):
     """An entry does not describe its engine any more; the message says which and what to do."""
 
     exit_code = ExitCode.MISMATCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """One entry.
+
+    Attributes:
+        versions: None for any, also one that is no version number.
+        when: which cases it is about.
+        difference: the mismatches that it explains.
+        message: must be found in the engine's error, its class before its message; such an entry explains nothing
+            if the engine does not fail. None for any answer.
+        as_if: what the engine does instead; its answer must be exactly that. None: any answer that differs only in
+            ``difference`` is explained.
+        review: the day by which somebody should look at the entry again.
+        case: a case that shows the deviation.
+    """
+
+    id: str
+    engine: str
+    versions: SpecifierSet | None
+    when: Predicate
+    difference: tuple[ExpectedDifference, ...]
+    message: re.Pattern[str] | None
+    as_if: Reading | None
+    reason: str
+    link: str
+    review: dt.date
+    case: Case
+
+    def is_about(self, engine: str, version: str) -> bool:
+        """Tell whether the entry speaks of this release."""
+        if self.engine != engine or self.versions is None:
+            return self.engine == engine
+        try:
+            return self.versions.contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return False
+
+    def names_one_of(self, mismatches: Iterable[Mismatch]) -> bool:
+        """Tell whether a difference of the entry is of the kind of one of the mismatches, which is quickly seen."""
+        return any(wanted.names(mismatch) for mismatch in mismatches for wanted in self.difference)
+
+    def fits(self, report: CaseReport) -> bool:
+        """Tell whether the entry speaks of this engine and of cases like this one."""
+        if not self.is_about(report.engine, report.engine_version) or not self.when.holds(report):
+            return False
+        if self.message is None:
+            return True
+        result = report.result
+        return isinstance(result, Rejection) and bool(self.message.search(f"{result.error_class} {result.message}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +104,8 @@ class Deviations:
     def explain(self, report: CaseReport, capabilities: Capabilities) -> tuple[Deviation, ...]:
         """Return the entries that together explain every difference of a mismatch; none if one is left over.
 
-        Entries with a reading are tried one by one, and together (`rewritten`). A difference between the engine's own
-        answers has nothing that a reading could be held against; there they explain what ``difference`` says.
+        Entries with a reading are tried one by one, and together. A difference between the engine's own answers has
+        nothing that a reading could be held against; there they explain what ``difference`` says.
 
         Args:
             report: what an engine answered.
@@ -56,14 +118,19 @@ class Deviations:
             return self._explaining_all(report.mismatches, self.entries, report)
         answer = replace(answer, several_matches=capabilities.several_matches)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
-        repairs = [entry for entry in self.entries if entry.phase is Phase.REPAIR and entry.fits(report)]
-        for other, rewriting in rewritten(answer, self.entries, report):
-            now, repairing = applied(other, repairs)
-            used = (*rewriting, *repairing)
-            left = now.mismatches(capabilities) if used else report.mismatches
-            rest = self._explaining_all(left, plain, report)
-            if rest or not left:
-                return (*used, *rest)
+        read = [entry for entry in self.entries if entry.as_if is not None and entry.fits(report)]
+        rewrites = [entry for entry in read if entry.as_if.phase is Phase.REWRITE]  # type: ignore[union-attr] # it has one
+        repairs = [entry for entry in read if entry.as_if.phase is Phase.REPAIR]  # type: ignore[union-attr] # it has one
+        for number in range(len(rewrites) + 1):
+            for chosen in combinations(rewrites, number):
+                now, used = _applied(answer, chosen)
+                if len(used) < number:
+                    continue
+                now, repaired = _applied(now, repairs)
+                left = now.mismatches(capabilities) if used or repaired else report.mismatches
+                rest = self._explaining_all(left, plain, report)
+                if rest or not left:
+                    return (*used, *repaired, *rest)
         return ()
 
     def _explaining_all(
@@ -120,6 +187,17 @@ class Deviations:
     def reason(self, deviation_id: str) -> str:
         """Return why an entry is there."""
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
+
+
+def _applied(now: Judged, entries: Sequence[Deviation]) -> tuple[Judged, list[Deviation]]:
+    """Apply the readings of some entries in the order of the catalogue; those that change nothing are left out."""
+    used = []
+    for entry in sorted(entries, key=lambda entry: _ORDER[entry.as_if.name]):  # type: ignore[union-attr] # they have one
+        after = entry.as_if.apply(now)  # type: ignore[union-attr] # the same
+        if after is not None:
+            now = after
+            used.append(entry)
+    return now, used
 
 
 def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:

@@ -164,13 +164,14 @@ def test_no_step_takes_an_input_as_code(text: str) -> None:
     ("text", "variables", "wanted"),
     [
         (workflow_text(WORKFLOWS[0]), {"MERGECHECK_PROFILE": "ci"}, "mergecheck-junit.xml"),
+        (workflow_text(WORKFLOWS[1]), {"MERGECHECK_PROFILE": "ci"}, "mergecheck-report.html"),
         (
             workflow_text(WORKFLOWS[2]),
             {"MERGECHECK_PROFILE": "ci", "OLD_ENGINE": "duckdb", "NEW_ENGINE": "duckdb"},
             "mergecheck-new.json",
         ),
     ],
-    ids=["pull-request", "engine-bump"],
+    ids=["pull-request", "nightly", "engine-bump"],
 )
 def test_the_steps_run(tmp_path: Path, text: str, variables: dict[str, str], wanted: str) -> None:
     """Each step's script in bash, as GitHub calls it, but for the one that installs mergecheck."""

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import cell_identity, row_identity, with_unsigned_zeros
+from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
@@ -14,7 +14,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.syntax.statement import Kind
-from mergecheck.reference.types.data_types import STRING, Schema, StructType
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -104,8 +104,8 @@ def _kept_if_equal(old: Value, new: Value, data_type: DataType) -> Value:
     if isinstance(data_type, StructType) and old is not None and new is not None:
         fields = zip(old, new, data_type.fields, strict=True)
         return tuple(_kept_if_equal(before, after, field.type) for before, after, field in fields)
-    before, after = (cell_identity(with_unsigned_zeros(value, data_type), data_type) for value in (old, new))
-    return old if before == after else new
+    same = cell_identity(_unsigned(old, data_type), data_type) == cell_identity(_unsigned(new, data_type), data_type)
+    return old if same else new
 
 
 def _equal_values_kept(now: Judged) -> Judged | None:
@@ -134,6 +134,14 @@ def _equal_values_kept(now: Judged) -> Judged | None:
     while surplus and len(feed) > len(sides.wanted.cdf or ()):
         feed = _without(feed, [surplus.pop()], change_schema(sides.wanted.schema)) or feed
     return replace(after, result=replace(after.result, cdf=feed))
+
+
+def _unsigned(value: Value, data_type: DataType) -> Value:
+    if value is None:
+        return None
+    if isinstance(data_type, StructType):
+        return tuple(_unsigned(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
+    return 0.0 if data_type in (FLOAT, DOUBLE) and value == 0 else value
 
 
 def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judged], Judged | None]:

@@ -17,7 +17,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
 from mergecheck.harness.engines.duckdb.preparation import COLUMNS, COLUMNS_BEFORE, COMMIT, MERGE, MISFITS, ROWS, prepare
-from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, differing_tables, read_returned
+from mergecheck.harness.engines.duckdb.returned import METRIC_NAMES, read_returned
 from mergecheck.harness.engines.subprocess_worker import WorkerProcess
 from mergecheck.harness.engines.venvs import environment_python
 from mergecheck.harness.spark.temp_dirs import directory_at, scratch_path
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _WORKER = Path(__file__).with_name("worker.py")
 _TIMEOUT = 60.0
 _ENOUGH_WORDS = 3
+_TWO_ANSWERS = "MERGECHECK_RETURNING_CHANGES_TABLE"
 _UNREADABLE, _UNREADABLE_RETURNING = "MERGECHECK_UNREADABLE_TABLE", "MERGECHECK_UNREADABLE_RETURNING"
 _UNREADABLE_VALUE = (pa.ArrowException, ValueError, OverflowError)  # uninitialised memory
 _OTHER_SCHEMA = "MERGECHECK_OTHER_SCHEMA"
@@ -217,9 +218,9 @@ def _columns(answer: dict[str, Any]) -> list[tuple[str, ...]]:
 
 def _outcome(case: Case, plain: _Merged, returning: _Merged) -> Outcome | Rejection:
     schema = case.target.schema
-    differing = differing_tables(plain.rows, returning.rows, schema)
-    if differing is not None:
-        return differing
+    if not same_rows(plain.rows, returning.rows, schema):
+        text = f"without RETURNING the table is {plain.rows}, with RETURNING it is {returning.rows}"
+        return Rejection(error_class=_TWO_ANSWERS, message=text, unchanged=False)
     returned = read_returned(returning.result, schema)
     changes = returned.changes(physical_rows(case.target), returning.rows, schema)
     return Outcome(

@@ -1,7 +1,4 @@
-"""What RETURNING tells: how many rows of each action, and, with the tables before and after, the change rows.
-
-A merge must leave the same table with it and without it.
-"""
+"""What RETURNING tells: how many rows of each action, and, with the tables before and after, the change rows."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import with_unsigned_zeros
-from mergecheck.harness.compare.rows import rows_without, same_rows
+from mergecheck.harness.compare.rows import rows_without
 from mergecheck.reference.case.arrow import table_to_rows
-from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +19,6 @@ if TYPE_CHECKING:
 
 INSERTED, UPDATED, DELETED = "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"
 METRIC_NAMES = frozenset({INSERTED, UPDATED, DELETED})
-_TWO_TABLES, _TWO_ZEROS = "MERGECHECK_RETURNING_CHANGES_TABLE", "MERGECHECK_RETURNING_CHANGES_SIGNS_OF_ZEROS"
 _CHANGES = {"INSERT": "insert", "UPDATE": "update_postimage", "DELETE": "delete"}
 
 
@@ -69,23 +63,3 @@ def read_returned(table: pa.Table, schema: Schema) -> Returned:
     """
     rows = table_to_rows(table.select(range(1, table.num_columns)), schema)
     return Returned(rows=tuple(zip(table.column(0).to_pylist(), rows, strict=True)))
-
-
-def differing_tables(plain: Sequence[Row], returning: Sequence[Row], schema: Schema) -> Rejection | None:
-    """Compare the rows that a merge leaves without RETURNING and with it.
-
-    Returns:
-        None if they are the same, else an error; it has a class of its own if only the signs of zeros differ.
-    """
-    if same_rows(plain, returning, schema):
-        return None
-    what = _TWO_ZEROS if same_rows(_unsigned(plain, schema), _unsigned(returning, schema), schema) else _TWO_TABLES
-    text = f"without RETURNING the table is {plain}, with RETURNING it is {returning}"
-    return Rejection(error_class=what, message=text, unchanged=False)
-
-
-def _unsigned(rows: Sequence[Row], schema: Schema) -> list[Row]:
-    return [
-        tuple(with_unsigned_zeros(cell, column.type) for cell, column in zip(row, schema.columns, strict=True))
-        for row in rows
-    ]

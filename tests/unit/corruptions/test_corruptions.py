@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,13 +14,10 @@ from mergecheck.harness.corruptions.table import line
 from mergecheck.harness.corruptions.trial import corrupted, tally
 from mergecheck.harness.corruptions.values import other_values
 from mergecheck.harness.deviations.deviation_file import load_deviations
-from mergecheck.harness.deviations.registry import Deviations
+from mergecheck.harness.deviations.registry import Deviation, Deviations
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.reference import evaluate
 from mergecheck.reference.types.ddl import parse_schema
-
-if TYPE_CHECKING:
-    from mergecheck.harness.deviations.deviation import Deviation
 
 KNOWN = load_deviations()
 ANSWERS = load_answers()
