@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import resource
+import sys
 import threading
 from multiprocessing.connection import wait
 
@@ -17,6 +20,21 @@ def is_alive(pid: int) -> bool:
     except PermissionError:
         return True  # it lives and belongs to somebody else
     return True
+
+
+def half_of_memory() -> int:
+    """Tell half of this machine's memory, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def limit_memory(pid: int, num_bytes: int) -> None:
+    """Let a child process and the processes that it starts have so many bytes of address space each.
+
+    Only Linux can limit another process; elsewhere this does nothing.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(pid, resource.RLIMIT_AS, (num_bytes, num_bytes))
 
 
 def end_with_parent() -> None:

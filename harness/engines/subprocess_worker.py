@@ -15,6 +15,7 @@ import threading
 from typing import IO, TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.outcomes import CRASHED, TIMED_OUT
+from mergecheck.harness.core.processes import limit_memory
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.reference.outcome import Rejection
 
@@ -42,9 +43,12 @@ class WorkerProcess:
             The script reads requests from its input and writes answers to its output; it must answer ``{"do":
             "version"}``.
         arguments: of the script.
+        max_memory: bytes of address space that the child may have; None for no limit. A fault of an engine can ask for
+            all memory, and then the system would end other processes, too.
     """
 
-    def __init__(self, python: Path, script: Path, *arguments: str) -> None:
+    def __init__(self, python: Path, script: Path, *arguments: str, max_memory: int | None = None) -> None:
+        self._max_memory = max_memory
         self._command = [str(python), "-I", str(script), *arguments]
         self._child: subprocess.Popen[str] | None = None
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -131,6 +135,8 @@ class WorkerProcess:
             start_new_session=True,  # Ctrl+C is for the harness, which ends its children itself
         )
         child = self._child
+        if self._max_memory is not None:
+            limit_memory(child.pid, self._max_memory)
         threading.Thread(target=_listen, args=(child, self._answers), daemon=True).start()
         try:
             self._exchange(child, {"do": "version"}, timeout=_START_SECONDS)

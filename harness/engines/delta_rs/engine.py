@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.arrow_layout import source_batches
 from mergecheck.harness.delta.observe import is_unchanged
 from mergecheck.harness.delta.read import newest_version
@@ -85,7 +86,7 @@ class DeltaRsEngine:
         self.version = version or importlib.metadata.version("deltalake")
         self._python = python
         self._reference = MergeReference()
-        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER, max_memory=half_of_memory())
         self._options = self._known_options(asks=python is not None)
         self.capabilities = Capabilities(
             error_class=False,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.engines.duckdb.native_tables import arrow_of, rows_of
 from mergecheck.harness.engines.duckdb.options import CONF_DOMAIN, parse_options
@@ -87,7 +88,7 @@ class DuckDbEngine:
     def __init__(self, *, version: str | None = None, python: Path | None = None) -> None:
         self.version = version or importlib.metadata.version("duckdb")
         self._python = python
-        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER)
+        self._worker = WorkerProcess(python or Path(sys.executable), _WORKER, max_memory=half_of_memory())
 
     @classmethod
     def at_version(cls, version: str) -> Self:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.processes import half_of_memory
 from mergecheck.harness.delta.check_commit import NUMBERS
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.read import newest_version
@@ -70,7 +71,9 @@ class SailEngine:
     def __init__(self, *, version: str = RELEASE) -> None:
         self.version = version
         requirements = [f"pysail=={version}", _CLIENT]
-        self._worker = WorkerProcess(environment_python("sail", version, requirements), _WORKER)
+        self._worker = WorkerProcess(
+            environment_python("sail", version, requirements), _WORKER, max_memory=half_of_memory()
+        )
 
     @classmethod
     def at_version(cls, version: str) -> Self:

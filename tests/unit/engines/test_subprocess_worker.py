@@ -30,6 +30,8 @@ SCRIPT = """
             os._exit(7)
         if request["do"] == "abort":
             os.abort()
+        if request["do"] == "fill":
+            bytearray(request["bytes"])
         if request["do"] == "sleep":
             time.sleep(60)
         print(json.dumps({"pid": os.getpid(), "got": request}), flush=True)
@@ -87,6 +89,16 @@ def test_a_child_that_hangs_is_ended_and_its_late_answer_is_nobodys(worker: Work
     with pytest.raises(WorkerTimeoutError, match=r"within 1 s"):
         worker.ask({"do": "sleep"}, timeout=1)
     assert worker.ask({"do": "echo", "n": 2}, timeout=10)["got"] == {"do": "echo", "n": 2}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can limit another process")
+def test_a_child_cannot_take_all_memory(tmp_path: Path) -> None:
+    """A fault that asks for too much is the child's own error."""
+    limited = WorkerProcess(Path(sys.executable), script(tmp_path, SCRIPT), max_memory=2**30)
+    limited.ask({"do": "fill", "bytes": 2**20}, timeout=10)
+    with pytest.raises(WorkerLostError, match="MemoryError"):
+        limited.ask({"do": "fill", "bytes": 2**30}, timeout=10)
+    limited.close()
 
 
 def test_a_child_that_does_not_start_is_a_dead_engine(tmp_path: Path) -> None:
