@@ -86,7 +86,7 @@ class _Seeds:
         specs = [make_spec(shape=shape.name, rows=100, files=None, seed=7).to_json() for shape in SHAPES]
         return cls(
             cases=(*saved, *cases(NOWHERE)),
-            sequences=tuple(json.loads(dump_sequence(next(drawn))) for _ in range(20)),
+            sequences=tuple(json.loads(dump_sequence(next(drawn)[1])) for _ in range(20)),
             specs=tuple(map(json.loads, specs)),
             table=sound_table(),
         )

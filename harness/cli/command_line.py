@@ -86,6 +86,7 @@ _MODULES = {
     "import": "saved.import_case",
     "explain": "explaining.explain",
     "concurrency": "concurrency.concurrency",
+    "sequences": "sequencing.sequences",
     "variants": "variants.variants",
     "bisect": "variants.bisect",
     "learn": "engines.learn",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.engine import Capabilities
+from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
+from mergecheck.harness.engines.read_rows import rows_in
 from mergecheck.harness.engines.spark_case import PLANNER_SETTINGS, SOURCE_VIEW, full_name, require_alive
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.errors import EngineDownError
 from mergecheck.harness.spark.connect import make_active
 from mergecheck.harness.spark_values.error_classes import class_of
-from mergecheck.merge import merge_sql
+from mergecheck.merge import DeltaTable, merge_sql
 from mergecheck.merge.conf import LARGE_TABLE_BYTES, OWN_PREFIX, SETTING_NAMES
 from mergecheck.merge.errors import (
     InternalMergeError,
@@ -26,11 +29,15 @@ from mergecheck.merge.errors import (
 from mergecheck.reference.outcome import MergePath, Rejection, Unsupported
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from mergecheck.harness.engines.spark_engine import StagedCase
     from mergecheck.merge.command import MergeResult
+    from mergecheck.reference.case.model import Row
     from mergecheck.reference.outcome import EngineResult
+    from mergecheck.reference.types.data_types import Schema
 
 _RESULT_COLUMNS = ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")
 """The names of ``MergeResult.row`` (R-110)."""
@@ -61,6 +68,22 @@ class PySparkEngine(SparkEngine):
         session = super().session()
         make_active(session)
         return session
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:
+        """Read a table with these columns, as a merge reads it.
+
+        Raises:
+            UnreadableByEngineError: the merge cannot.
+            EngineDownError: as for ``run``.
+        """
+        spark = self.session()
+        try:
+            return rows_in(DeltaTable.forPath(spark, str(table)).toDF().toArrow(), schema)
+        except StoreError as error:
+            raise EngineDownError(error.message) from error
+        except (MergeError, PySparkException) as error:
+            require_alive(spark, error)
+            raise UnreadableByEngineError(f"{type(error).__name__}: {error}") from error
 
     def merge(self, staged: StagedCase) -> EngineResult:
         """Merge by ``merge_sql``, and read the table by its log."""

@@ -44,19 +44,23 @@ _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
 
 
-def sequences(seed: int, *, num_steps: int, writers: Mapping[str, Capabilities] | None = None) -> Iterator[Sequence]:
-    """Yield the endless stream of a seed.
+def sequences(
+    seed: int, *, num_steps: int, writers: Mapping[str, Capabilities] | None = None, start: int = 0
+) -> Iterator[tuple[int, Sequence]]:
+    """Yield the endless stream of a seed, each sequence with its number. Not every number has one.
 
     Args:
-        seed: every seed has its own stream.
+        seed: every seed has its own stream. A number is the same sequence wherever the stream begins.
         num_steps: steps of each sequence; the first and the last are merges.
         writers: engines that take turns, with what they can do. The first two steps are then merges of two of them,
             and every ordered pair has its turn. Empty if one engine does all merges.
+        start: the first number.
     """
     abilities = dict(writers or {})
     pairs = tuple(itertools.permutations(abilities, 2)) or ((),)
-    reference, num_drawn = MergeReference(), 0
-    for index, drawn in enumerate(samples(seed, profile=_profile(tuple(abilities.values())))):
+    reference = MergeReference()
+    drawn_cases = samples(seed, start=start, profile=_profile(tuple(abilities.values())))
+    for index, drawn in enumerate(drawn_cases, start=start):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
         batch = batch_of(drawn.case, random, size=num_steps + 1)
         if batch is None:
@@ -64,26 +68,32 @@ def sequences(seed: int, *, num_steps: int, writers: Mapping[str, Capabilities] 
         prepared = prepare(drawn.case, reference=reference.evaluate, timer=PhaseTimer())
         if isinstance(prepared.reference.answer, Prediction):
             sequence = _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
-            yield _in_turns(sequence, pairs[num_drawn % len(pairs)], tuple(abilities), random)
-            num_drawn += 1
+            yield index, _in_turns(sequence, pairs[index % len(pairs)], tuple(abilities), random)
 
 
 def _profile(abilities: tuple[Capabilities, ...]) -> Profile:
-    """Leave out what one of the writers does not take; a change feed only if all write one."""
+    """Leave out what one of the writers does not take, and settings; a change feed only if all write one."""
     lacking = {name for each in abilities for name in each.features_off}
     off = {*_LEFT_OUT, *(feature for feature in Feature if feature.value in lacking)}
+    if abilities:
+        off.add(Feature.SETTINGS)  # those of one writer mean nothing to another, which then skips the merge
     if not all(each.cdf for each in abilities):
         return Profile().without(*off, Feature.CHANGE_DATA_FEED)
     return Profile().without(*off).favouring(Feature.CHANGE_DATA_FEED, percent=75)
 
 
 def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...], random: Random) -> Sequence:
-    """Name who does each merge; the first two steps are merges of a pair."""
+    """Name who does each merge: the first two steps are merges of a pair.
+
+    In three of four sequences the pair does the later merges, too: two writers without a JVM then need none. In the
+    others every writer may do them.
+    """
     if not pair:
         return sequence
     merges = [step for step in sequence.steps if isinstance(step, Merge)]
     steps = [merges[0], merges[1], *sequence.steps[2:]]
-    named = [*pair, *(random.choice(writers) for _ in steps[2:])]
+    later = writers if random.random() < 0.25 else pair  # noqa: PLR2004
+    named = [*pair, *(random.choice(later) for _ in steps[2:])]
     turns = (
         replace(step, writer=writer) if isinstance(step, Merge) else step
         for step, writer in zip(steps, named, strict=True)

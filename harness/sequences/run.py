@@ -12,8 +12,9 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
 from mergecheck.harness.delta.read import change_rows, newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
-from mergecheck.harness.engine import InterruptibleEngine, LivingEngine, ReadingEngine
+from mergecheck.harness.engine import LivingEngine, ReadingEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
+from mergecheck.harness.sequences.bound_engine import BoundEngine
 from mergecheck.harness.sequences.other_writers import UnpredictableStepError, expected, widened, write
 from mergecheck.harness.sequences.steps import Merge
 from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, misread
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from mergecheck.harness.sequences.turns import Pair
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Row
-    from mergecheck.reference.outcome import EngineResult
 
 
 class Ending(Enum):
@@ -132,6 +132,7 @@ class _Run:
         self._writers = writers
         self._last = HARNESS
         self._is_feed_known = True
+        self._own: tuple[Case, LivingEngine] | None = None  # the last merge that was wrong on a fresh table, too
         self._path = path
         self._target = target
         self._feed: list[Row] = []
@@ -185,7 +186,7 @@ class _Run:
         assert isinstance(engine, LivingEngine)  # noqa: S101 - looked at before
         case = Case(id="step", target=self._target, source=step.source, sql=step.sql, conf=step.conf)
         version = newest_version(self._path)
-        report = check_case(case, _On(engine, self._path), reference=self._reference.evaluate)
+        report = check_case(case, BoundEngine(engine, self._path), reference=self._reference.evaluate)
         if report.verdict is Verdict.ENGINE_ERROR:
             raise _StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
         if report.verdict is Verdict.UNSUPPORTED:
@@ -199,6 +200,7 @@ class _Run:
                     Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None
                 )
             self.turns.own[step.writer] += 1
+            self._own = case, engine
             self._is_feed_known = False  # nobody has predicted the change rows of that version
         state = self._look()
         if state.version > version:
@@ -227,17 +229,26 @@ class _Run:
             with table_folder() as folder:
                 write_target(self._target, folder / "target")
                 is_its_own = bool(misread(reader, folder / "target", state.schema, state.rows))
+            if not is_its_own and self._is_left_by_a_wrong_merge(reader):
+                raise _StopError(Ending.UNSUPPORTED, reason=f"{name} misreads what a merge leaves that is wrong alone")
             if not is_its_own:
                 raise _StopError(Ending.MISMATCH, mismatches=found, pair=(writer, name))
             self.turns.own[f"{name} as reader"] += 1
 
+    def _is_left_by_a_wrong_merge(self, reader: ReadingEngine) -> bool:
+        """Tell whether a reader misreads a fresh table into which only the last wrong merge was made."""
+        if self._own is None:
+            return False
+        case, engine = self._own
+        with table_folder() as folder:
+            write_target(case.target, folder / "target")
+            engine.run_on(case, folder / "target")
+            state = _read(folder / "target")
+            return bool(misread(reader, folder / "target", state.schema, state.rows))
+
     def _look(self) -> TableState:
         """Read the table: the next step starts from what is really there."""
-        try:
-            state = read_table(self._path)
-        except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
-            # A merge that did it was a mismatch before, or its writer's own difference; else it was delta-rs.
-            raise _StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
+        state = _read(self._path)
         files = tuple(file.rows for file in state.files)
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open
         layout = replace(self._target.layout, statistics=Statistics.ALL)
@@ -245,23 +256,13 @@ class _Run:
         return state
 
 
+def _read(path: Path) -> TableState:
+    try:
+        return read_table(path)
+    except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
+        # A merge that did it was a mismatch before, or its writer's own difference; else it was delta-rs.
+        raise _StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
+
+
 def _kinds(mismatches: tuple[Mismatch, ...]) -> set[tuple[Check, str]]:
     return {(mismatch.check, mismatch.kind) for mismatch in mismatches}
-
-
-class _On:
-    """An engine bound to one table."""
-
-    def __init__(self, engine: LivingEngine, path: Path) -> None:
-        self.name, self.version, self.capabilities = engine.name, engine.version, engine.capabilities
-        self._engine = engine
-        self._path = path
-        if isinstance(engine, InterruptibleEngine):
-            self.interrupt = engine.interrupt
-
-    def run(self, case: Case) -> EngineResult:
-        """Merge into the table."""
-        return self._engine.run_on(case, self._path)
-
-    def close(self) -> None:
-        """Leave the engine open: the next step needs it."""

@@ -28,7 +28,7 @@ DELTA_RS = "delta-rs"
 
 @dataclass(slots=True)
 class Turns:
-    """What the writers of a sequence did.
+    """What the writers of one or more sequences did.
 
     Attributes:
         pairs: versions by who wrote the version before and who wrote this one.

@@ -45,6 +45,32 @@ def test_one_writer_takes_no_turns(mergecheck: Mergecheck, folder: Path, writers
     assert "give --writer at least twice, each with another engine" in ended.err
 
 
+def test_totals_say_where_to_go_on(mergecheck: Mergecheck, folder: Path) -> None:
+    (folder / "other.json").write_text("{}", encoding="utf-8")
+    ended = mergecheck("sequences", "--engine", "delta-rs", "--totals", "other.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "other.json: no totals of sequences (KeyError: 'format_version')" in ended.err
+    for given in (("--start", "3"), (written(folder, "delta-rs"),)):
+        ended = mergecheck("sequences", *given, "--totals", "totals.json")
+        assert (ended.code, ended.out) == (2, "")
+        assert "--totals says itself where to go on" in ended.err
+
+
+def test_runs_add_up(mergecheck: Mergecheck, folder: Path) -> None:
+    """The second run goes on where the first ended; --start does its sequence again."""
+    same = ("sequences", "--engine", "delta-rs", "--seed", "1", "--steps", "2", "--max-sequences", "1")
+    first = mergecheck(*same, "--totals", "totals.json", "--json")
+    second = mergecheck(*same, "--totals", "totals.json")
+    (run,) = json.loads((folder / "totals.json").read_text())["runs"]
+    assert (run["writers"], sum(run["endings"].values())) == (["delta-rs"], 2)
+    assert "All of totals.json, 1 run:\n2 sequences: " in second.out
+    number = run["start"] - 1
+    again = mergecheck(*same, "--start", str(number), "--json")
+    assert [one["id"] for one in again.json["sequences"]] == [f"sequence-1-{number}"]
+    assert again.json["sequences"] != first.json["sequences"]
+    assert f" --start {number}" not in first.out
+
+
 def test_a_saved_sequence_names_its_writers(mergecheck: Mergecheck, folder: Path) -> None:
     ended = mergecheck("sequences", written(folder, "delta-rs"), "--writer", "delta-rs", "--writer", "sail")
     assert (ended.code, ended.out) == (2, "")

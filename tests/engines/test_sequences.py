@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck.harness.delta.write import write_target
+from mergecheck.harness.engine import UnreadableByEngineError
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.sequences.draw import sequences
 from mergecheck.harness.sequences.run import Ending, run_sequence
@@ -27,6 +30,7 @@ from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 
@@ -69,10 +73,27 @@ def test_every_kind_of_step(engine: PySparkEngine) -> None:
     assert (report.ending, report.reason, report.num_steps) == (Ending.AGREES, "", len(EVERY_STEP.steps))
 
 
+def test_the_merge_reads_what_was_written(engine: PySparkEngine) -> None:
+    """After every step, files rewritten by delta-rs and the new column included."""
+    steps = tuple(replace(step, writer="pyspark") if isinstance(step, Merge) else step for step in EVERY_STEP.steps)
+    report = run_sequence(replace(EVERY_STEP, steps=steps), engine, {"pyspark": engine})
+    assert (report.ending, report.reason) == (Ending.AGREES, "")
+    assert report.turns.reads == {("pyspark", "pyspark"): 2, ("delta-rs", "pyspark"): 4}
+
+
+def test_a_table_without_its_file_is_unreadable(engine: PySparkEngine, tmp_path: Path) -> None:
+    write_target(EVERY_STEP.target, tmp_path / "target")
+    assert len(engine.rows_of(tmp_path / "target", SCHEMA)) == 3
+    for path in (tmp_path / "target").glob("*.parquet"):
+        path.unlink()
+    with pytest.raises(UnreadableByEngineError):
+        engine.rows_of(tmp_path / "target", SCHEMA)
+
+
 def test_drawn_sequences(engine: PySparkEngine) -> None:
     """They can be written and read, and agree."""
     endings = []
-    for sequence in itertools.islice(sequences(1, num_steps=4), 4):
+    for _, sequence in itertools.islice(sequences(1, num_steps=4), 4):
         read = parse_sequence(dump_sequence(sequence), name="test")
         assert repr(read) == repr(sequence)  # NaN equals nothing, but is spelled alike
         report = run_sequence(sequence, engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
@@ -13,7 +13,7 @@ from mergecheck.harness.sequences.draw import sequences
 from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import Append, Merge, Sequence, dump_sequence, parse_sequence
 from mergecheck.reference import evaluate
-from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.case.model import Source, Target
 from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
@@ -82,6 +82,14 @@ class LosesARow(Right):
         return Outcome(schema=found.schema, rows=found.rows[1:]) if isinstance(found, Outcome) else found
 
 
+class LosesARowOfItsFiles(LosesARow):
+    """Loses a row in every merge, and reads what was there before."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
+        table_before = DeltaTable(table, version=max(0, newest_version(table) - 1))
+        return table_to_rows(table_before.to_pyarrow_table(), SCHEMA)
+
+
 class MergesItsOwnTablesOnly(Right):
     """Loses a row of tables that others have written."""
 
@@ -141,6 +149,14 @@ def test_a_difference_on_any_table_is_no_matter_of_the_pair() -> None:
     assert report.turns.own == {"two": 1}
 
 
+def test_a_reader_of_a_merge_that_is_wrong_on_any_table_is_no_matter_of_the_pair() -> None:
+    report = run(sequence_of("two", "one"), Right("one"), LosesARowOfItsFiles("two"))
+    assert (report.ending, report.num_steps) == (Ending.UNSUPPORTED, 1)
+    assert report.reason == "two misreads what a merge leaves that is wrong alone"
+    reading = run(sequence_of("one", "two"), Right("one"), LosesARowOfItsFiles("two"))
+    assert (reading.ending, reading.pair) == (Ending.MISMATCH, ("one", "two"))
+
+
 def test_a_reader_that_reads_nothing_is_no_matter_of_the_pair() -> None:
     report = run(sequence_of("one", "two"), Right("one"), CannotRead("two"))
     assert report.ending is Ending.AGREES
@@ -155,11 +171,14 @@ def test_a_merge_that_its_writer_does_not_take_is_skipped() -> None:
 
 
 def test_every_ordered_pair_is_drawn() -> None:
-    """In the first two steps of as many sequences as there are pairs; files give them back."""
+    """In the first two steps; a number gives the same sequence wherever the stream begins, and a file gives it back."""
     writers = {name: Capabilities(cdf=name != "c") for name in "abc"}
-    drawn = list(itertools.islice(sequences(1, num_steps=3, writers=writers), 6))
+    numbered = list(itertools.islice(sequences(1, num_steps=3, writers=writers), 14))
+    drawn = [one for _, one in numbered]
     first = [tuple(step.writer for step in one.steps[:2] if isinstance(step, Merge)) for one in drawn]
-    assert sorted(first) == sorted(itertools.permutations("abc", 2))
+    assert set(first) == set(itertools.permutations("abc", 2))
     assert not any(one.target.change_data_feed for one in drawn)
-    for one in drawn:
+    number, last = numbered[-1]
+    assert repr(next(sequences(1, num_steps=3, writers=writers, start=number))) == repr((number, last))
+    for one in drawn[:6]:
         assert repr(parse_sequence(dump_sequence(one), name="test")) == repr(one)

@@ -5,25 +5,22 @@ from __future__ import annotations
 import contextlib
 import itertools
 import secrets
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
-from mergecheck.harness.cli.output.terminal import emit_json, notice, show, show_wrapped
-from mergecheck.harness.core.formatting import counted
+from mergecheck.harness.cli.output.terminal import emit_json, notice
+from mergecheck.harness.cli.verbs.sequencing.text import result_json, show_result, show_totals
 from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
-from mergecheck.harness.report.json import mismatches_json
-from mergecheck.harness.report.render import printable
 from mergecheck.harness.sequences.draw import sequences as drawn
 from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
-from mergecheck.harness.sequences.turns import Turns
+from mergecheck.harness.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
 from mergecheck.harness.session import open_engine
 from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.case.text_file import read_text
@@ -33,10 +30,10 @@ if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
     from mergecheck.harness.sequences.run import SequenceReport
     from mergecheck.harness.sequences.steps import Sequence
+    from mergecheck.harness.sequences.totals import Run
 
 DEFAULT_MAX_SEQUENCES = 50
 DEFAULT_STEPS = 5
-MAX_LINES = 12
 
 
 @click.command()
@@ -70,6 +67,19 @@ MAX_LINES = 12
     metavar="N",
     help="The same seed gives the same sequences. Drawn and printed if left out.",
 )
+@click.option(
+    "--start",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Begin with the seed's sequence number N; its name ends with the number.",
+)
+@click.option(
+    "--totals",
+    "totals_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add the counts to FILE. A run with the writers, seed and steps of one that it has goes on where that ended.",
+)
 @trust_option
 @findings_option("Where sequences that disagree are saved.", default=FINDINGS_DIRECTORY / "sequences")
 @json_option
@@ -81,6 +91,8 @@ def sequences(
     max_sequences: int,
     steps: int,
     seed: int | None,
+    start: int | None,
+    totals_file: Path | None,
     trust: bool,
     findings_directory: Path,
     as_json: bool,
@@ -94,9 +106,14 @@ def sequences(
         raise click.UsageError("give --writer at least twice, each with another engine")
     if paths and writer_names:
         raise click.UsageError("a saved sequence names its writers: give either FILE or --writer")
+    if totals_file is not None and (paths or start is not None):
+        raise click.UsageError("--totals says itself where to go on: leave out FILE and --start")
     if seed is None:
         seed = secrets.randbelow(2**31)
     saved = _read(paths, trust=trust)
+    runs = [] if totals_file is None else _read_totals(totals_file)
+    run = run_of(runs, writers=writer_names or (engine_name,), seed=seed, steps=steps)
+    first = run.start if start is None else start
     names = writer_names or tuple(dict.fromkeys(name for sequence in saved for name in sequence.writers))
     reports: list[SequenceReport] = []
     with contextlib.ExitStack() as stack:
@@ -105,18 +122,37 @@ def sequences(
         writers = dict(zip(names, engines, strict=True)) if names else {}
         _require_living(engines)
         able = {name: engine.capabilities for name, engine in writers.items()}
-        given = saved or itertools.islice(drawn(seed, num_steps=steps, writers=able), max_sequences)
-        for sequence in given:
+        stream = drawn(seed, num_steps=steps, writers=able, start=first)
+        for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
             report = run_sequence(sequence, engines[0], writers)
             reports.append(report)
             if report.mismatches and not paths:
                 notice(f"saved to {_save(sequence, findings_directory)}")
+            if totals_file is not None:
+                run.add(report, number=number)
+                _write_totals(runs, totals_file)
     who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     if as_json:
-        emit_json(_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
+        emit_json(result_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
     else:
-        _show(reports, seed=None if paths else seed, steps=steps, who=who)
+        show_result(reports, seed=None if paths else seed, steps=steps, who=who, start=first)
+        if totals_file is not None:
+            show_totals(runs, totals_file)
     return _exit_code(reports)
+
+
+def _read_totals(path: Path) -> list[Run]:
+    try:
+        return read_totals(path)
+    except (TotalsFormatError, OSError) as error:
+        raise UserInputError(f"{path}: {error}. Give --totals a file that it wrote, or a new one.") from error
+
+
+def _write_totals(runs: list[Run], path: Path) -> None:
+    try:
+        write_totals(runs, path)
+    except OSError as error:
+        raise UserInputError(f"cannot write {path}: {error}. Choose another file with --totals FILE.") from error
 
 
 def _read(paths: tuple[Path, ...], *, trust: bool) -> list[Sequence]:
@@ -162,83 +198,6 @@ def _save(sequence: Sequence, folder: Path) -> Path:
     except OSError as error:
         raise UserInputError(f"cannot write {path}: {error}. Choose another folder with --findings DIR.") from error
     return path
-
-
-def _show(reports: list[SequenceReport], *, seed: int | None, steps: int, who: str) -> None:
-    for report in reports:
-        if report.mismatches or report.report is not None:
-            show("\n".join(_lines(report)) + "\n")
-    counts = Counter(report.ending.value for report in reports)
-    done = Counter(type(step).__name__.lower() for r in reports for step in r.sequence.steps[: r.num_steps])
-    show(
-        f"{counted(len(reports), 'sequence')}: " + ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    )
-    show("steps: " + ", ".join(f"{name} {count}" for name, count in done.most_common()))
-    for reason, count in Counter(report.reason for report in reports if report.reason).most_common():
-        show(f"  {count:>4}  {reason}")
-    _show_turns(_turns(reports))
-    if seed is not None:
-        show(
-            f"seed {seed}  same sequences again: mergecheck sequences{who} --seed {seed} "
-            f"--steps {steps} --max-sequences {len(reports)}"
-        )
-
-
-def _turns(reports: list[SequenceReport]) -> Turns:
-    turns = Turns()
-    for report in reports:
-        turns.add(report.turns)
-    return turns
-
-
-def _show_turns(turns: Turns) -> None:
-    """Say how often each ordered pair of writers had its turn, and who read what; nothing of a single engine."""
-    for title, pairs in (("written after", turns.pairs), ("read by", turns.reads)):
-        told = [f"{first} -> {second} {count}" for (first, second), count in sorted(pairs.items())]
-        show_wrapped([f"{title}: {', '.join(told)}"] if told else [])
-    for what, count in turns.own.most_common():
-        show(f"  {count:>4}  {what}: differs on a fresh table, too")
-    for reason, count in turns.skipped.most_common():
-        show(f"  {count:>4}  skipped: {printable(reason)}")
-
-
-def _lines(report: SequenceReport) -> list[str]:
-    kinds = [type(step).__name__.lower() for step in report.sequence.steps]
-    done = ", ".join(kinds[: report.num_steps])
-    lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
-    if report.pair is not None:
-        lines.append(f"  written by {report.pair[0]}, then {report.pair[1]}")
-    if report.report is not None:
-        lines.append(f"  {printable(report.report.case.sql)}")
-    found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
-    return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
-
-
-def _json(
-    reports: list[SequenceReport], *, engine_name: str, writers: tuple[str, ...], seed: int | None
-) -> dict[str, Any]:
-    turns = _turns(reports)
-    return {
-        "engine": None if writers else engine_name,
-        "writers": list(writers),
-        "pairs": [[*pair, count] for pair, count in sorted(turns.pairs.items())],
-        "reads": [[*pair, count] for pair, count in sorted(turns.reads.items())],
-        "own": dict(turns.own),
-        "skipped": dict(turns.skipped),
-        "seed": seed,
-        "counts": dict(Counter(report.ending.value for report in reports)),
-        "sequences": [
-            {
-                "id": report.sequence.id,
-                "ending": report.ending.value,
-                "steps": report.num_steps,
-                "reason": report.reason,
-                "pair": None if report.pair is None else list(report.pair),
-                "mismatches": mismatches_json(report.mismatches),
-            }
-            for report in reports
-        ],
-    }
 
 
 def _exit_code(reports: list[SequenceReport]) -> ExitCode:

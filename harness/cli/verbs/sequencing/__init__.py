@@ -1,0 +1,1 @@
+"""``mergecheck sequences``: its options, and its texts."""
