@@ -39,6 +39,7 @@ _ENGINES = {
     "delta-spark": "Delta Lake on Spark",
     "delta-rs": "delta-rs",
     "duckdb": "DuckDB",
+    "sail": "Sail",
 }
 _OTHERS = "Spark, and several engines"
 
