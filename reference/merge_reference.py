@@ -11,8 +11,7 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
-from mergecheck.reference.analysis.constraints import check_texts
-from mergecheck.reference.analysis.dependents import Dependents
+from mergecheck.reference.analysis.dependents import dependents_of
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
@@ -243,12 +242,6 @@ def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -
     )
 
 
-def _dependents(target: Target) -> Dependents:
-    checks = tuple(text for _, text in check_texts(target.properties))
-    generated = tuple(column.generated for column in target.schema.columns if column.generated is not None)
-    return Dependents(constraints=checks, generated=generated)
-
-
 def _resolver(
     case: Case,
     statement: Statement,
@@ -278,7 +271,7 @@ def _resolver(
             drops_null_columns=settings.drops_null_columns,
             any_names=settings.maps_columns,
             widening=settings.widening,
-            dependents=_dependents(case.target),
+            dependents=dependents_of(case.target),
             asks=asker.evaluator is not None,
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),

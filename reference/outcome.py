@@ -85,12 +85,31 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedIds:
+    """Values of identity columns that a merge generates: nobody knows them before, but they follow rules (R-226).
+
+    Attributes:
+        columns: positions of the identity columns that some INSERT leaves out.
+        rows: the inserted rows with such values. The reference's values are examples: any others that keep to the
+            rules are as good.
+        written: the other rows in the data files that the merge writes.
+        old_images: rows that are in change files only.
+    """
+
+    columns: tuple[int, ...]
+    rows: tuple[Row, ...]
+    written: tuple[Row, ...]
+    old_images: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """A merge that must succeed, as the reference computed it; metrics are bounds (R-540 to R-542).
 
     Attributes:
         result_row: the row that the command returns, by its columns' names in order (R-110).
         commit_info: what the commit says of itself, see ``reference.evaluation.commit_info``; None without a commit.
+        generated_ids: None if the merge generates no values of identity columns.
     """
 
     schema: Schema
@@ -101,6 +120,7 @@ class Prediction:
     path: MergePath
     result_row: Mapping[str, int] | None = None
     commit_info: Mapping[str, str] | None = None
+    generated_ids: GeneratedIds | None = None
 
     @property
     def num_changed_rows(self) -> int:

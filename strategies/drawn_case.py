@@ -29,7 +29,7 @@ from mergecheck.strategies.syntax.columns import table_schema, target_schema
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table.constraints import with_strict_fields
 from mergecheck.strategies.table.layouts import draw_source_layout, draw_target_layout
-from mergecheck.strategies.table.table_features import draw_table_features
+from mergecheck.strategies.table_features.drawing import draw_table_features
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -107,9 +107,9 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         )
         merge = replace(merge, statement=statement)
     if merge.query is None:
-        target, source, for_features = draw_table_features(draw, profile, target, source)
+        target, source, for_features = draw_table_features(draw, profile, target, source, statement)
     else:  # the types of a query's columns follow from its text
-        target, _, for_features = draw_table_features(draw, profile, target, source)
+        target, _, for_features = draw_table_features(draw, profile, target, source, statement)
     conf = {**conf, **for_features}
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

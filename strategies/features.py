@@ -136,11 +136,13 @@ class Feature(Enum):
     DELETION_VECTORS = "deletion-vectors", 50
     TYPE_WIDENING = "type-widening", 40
     ROW_TRACKING = "row-tracking", 35
+    IDENTITY_COLUMNS = "identity-columns", 20
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
     *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING, Feature.ROW_TRACKING),
+    Feature.IDENTITY_COLUMNS,
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

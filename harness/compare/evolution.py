@@ -7,6 +7,7 @@ are NULL, at every depth (R-610); a NULL struct, and a NULL element of an array 
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,18 @@ def _field_faults(old: Sequence[Field], new: Sequence[Field], *, widens: bool, w
         if kept is None or kept.name != field.name:
             yield f"{name} was column {place + 1}, now {'nothing' if kept is None else kept.name} is"
             return
-        if (kept.nullable, kept.default, kept.generated) != (field.nullable, field.default, field.generated):
+        if _own_values(kept) != _own_values(field):
             yield f"{name} has another NOT NULL, DEFAULT or GENERATED than before"
         yield from _type_faults(field.type, kept.type, widens=widens, name=name)
     for field in new[len(old) :]:
         if not _is_plain(field):
             yield f"{where}{field.name} is new, and a new field may be NULL and has no value of its own"
+
+
+def _own_values(field: Field) -> tuple[object, ...]:
+    """Return what evolution leaves alone; the high-water mark of an identity column moves with its values (R-226)."""
+    identity = None if field.identity is None else replace(field.identity, mark=None)
+    return (field.nullable, field.default, field.generated, identity)
 
 
 def _type_faults(old: DataType, new: DataType, *, widens: bool, name: str) -> Iterator[str]:

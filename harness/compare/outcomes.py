@@ -7,10 +7,11 @@ show is returned as an unsupported check; it never counts as passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.commit_info import commit_info_mismatches, result_row_mismatches
+from mergecheck.harness.compare.log_laws.identity_laws import SettledIds, settle_ids
 from mergecheck.harness.compare.metrics import metric_mismatches
 from mergecheck.harness.compare.net_changes import net_changes
 from mergecheck.harness.compare.rows import difference, in_columns_of, row_mismatches
@@ -57,7 +58,9 @@ class Comparison:
 
 
 def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: Capabilities) -> Comparison:
-    """Hold a successful merge against the reference (P-1 to P-3, R-402, R-732)."""
+    """Hold a successful merge against the reference (P-1 to P-3, R-402, R-732); generated values by rules (R-226)."""
+    settled = settle_ids(prediction, outcome)
+    prediction = settled.prediction
     checks: list[tuple[Check, Callable[[], tuple[Mismatch, ...]] | None]] = [
         (Check.SCHEMA, _schema_check(prediction, outcome, capabilities)),
         (Check.ROWS, (lambda: _rows(prediction, outcome)) if capabilities.rows else None),
@@ -79,7 +82,7 @@ def compare_outcome(prediction: Prediction, outcome: Outcome, *, capabilities: C
     if _record(outcome) is None:
         unsupported.append(Check.TABLE)  # a law needs no reference, but a log
     return Comparison(
-        mismatches=tuple(m for _, compare in checks if compare is not None for m in compare()),
+        mismatches=(*_ids(settled), *(m for _, compare in checks if compare is not None for m in compare())),
         unsupported=tuple(unsupported),
         unsupported_metrics=metrics,
     )
@@ -247,6 +250,11 @@ def _schema(wanted: Schema, outcome: Outcome, *, against: str) -> tuple[Mismatch
 def _rows(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:
     schemas = (prediction.schema, outcome.schema)
     return _row_difference(Check.ROWS, REFERENCE, prediction.rows, outcome.rows, schemas)
+
+
+def _ids(settled: SettledIds) -> tuple[Mismatch, ...]:
+    faults = settled.faults
+    return (replace(_mismatch(Check.ROWS, REFERENCE, "R-226", *faults), parts=faults),) if faults else ()
 
 
 def _cdf(prediction: Prediction, outcome: Outcome) -> tuple[Mismatch, ...]:

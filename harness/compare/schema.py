@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.formatting import counted, fit
@@ -58,11 +59,22 @@ def _null_lines(wanted: Field, found: Field, against: str, *, complete: bool) ->
 
 
 def _value_lines(wanted: Field, found: Field, against: str, *, complete: bool) -> Iterator[str]:
-    """Compare default and generation expression, which a merge never changes: the texts must be the same."""
-    texts = {"DEFAULT": (wanted.default, found.default), "GENERATED ALWAYS AS": (wanted.generated, found.generated)}
+    """Compare default and generation expression, which a merge never changes: the texts must be the same.
+
+    What an identity column generates stays, too, but for its high-water mark, which has a law of its own (R-226).
+    """
+    texts = {
+        "DEFAULT": (wanted.default, found.default),
+        "GENERATED ALWAYS AS": (wanted.generated, found.generated),
+        "identity": (_identity(wanted), _identity(found)),
+    }
     for word, (ours, theirs) in texts.items():
         if ours != theirs and (complete or ours is not None):
             yield f"{wanted.name}: {against} {_own_value(word, ours)}, engine {_own_value(word, theirs)}"
+
+
+def _identity(field: Field) -> str | None:
+    return None if field.identity is None else replace(field.identity, mark=None).ddl()
 
 
 def _fields(field: Field, prefix: str = "") -> Iterator[tuple[str, Field]]:

@@ -7,7 +7,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import ArrayType, AtomicType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.reference.types.data_types import (
+    ArrayType,
+    AtomicType,
+    DecimalType,
+    Field,
+    Identity,
+    MapType,
+    Schema,
+    StructType,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +43,11 @@ DEFAULT_KEY = "CURRENT_DEFAULT"
 """Metadata of a column that has a default: its Spark SQL text (R-220)."""
 GENERATED_KEY = "delta.generationExpression"
 """Metadata of a generated column: the Spark SQL text of its expression (R-222)."""
+
+IDENTITY_START, IDENTITY_STEP, IDENTITY_BY_DEFAULT, IDENTITY_MARK = (
+    f"delta.identity.{name}" for name in ("start", "step", "allowExplicitInsert", "highWaterMark")
+)
+"""Metadata of an identity column (R-226); the mark is left out until a value is generated."""
 
 _CONSTRAINT_PREFIX = "delta.constraints."
 
@@ -138,9 +152,23 @@ def _struct_to_json(fields: tuple[Field, ...]) -> dict[str, Any]:
     }
 
 
-def _metadata(field: Field) -> dict[str, str]:
-    texts = {DEFAULT_KEY: field.default, GENERATED_KEY: field.generated}
-    return {key: text for key, text in texts.items() if text is not None}
+def _metadata(field: Field) -> dict[str, Any]:
+    said: dict[str, Any] = {DEFAULT_KEY: field.default, GENERATED_KEY: field.generated}
+    if (identity := field.identity) is not None:
+        said |= {IDENTITY_START: identity.start, IDENTITY_STEP: identity.step}
+        said |= {IDENTITY_BY_DEFAULT: identity.by_default, IDENTITY_MARK: identity.mark}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _identity(metadata: Mapping[str, Any]) -> Identity | None:
+    if IDENTITY_STEP not in metadata:
+        return None
+    return Identity(
+        start=metadata[IDENTITY_START],
+        step=metadata[IDENTITY_STEP],
+        by_default=metadata[IDENTITY_BY_DEFAULT],
+        mark=metadata.get(IDENTITY_MARK),
+    )
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, Any]:
@@ -175,6 +203,7 @@ def _fields_from_json(struct: dict[str, Any]) -> tuple[Field, ...]:
             nullable=f.get("nullable", True),
             default=f.get("metadata", {}).get(DEFAULT_KEY),
             generated=f.get("metadata", {}).get(GENERATED_KEY),
+            identity=_identity(f.get("metadata", {})),
         )
         for f in struct["fields"]
     )

@@ -98,6 +98,7 @@ def _is_plain(case: Case, source: Source) -> bool:
         case.target.layout == TargetLayout()
         and source.layout == SourceLayout()
         and not has_random_values(case.sql)
+        and not any(column.identity is not None for column in case.target.schema.columns)
         and names_source_table(case.sql)
         and "SELECT" not in {word.upper() for word in words_of(case.sql)}
         and PAIR not in {name.lower() for name in (*case.target.schema.names, *source.schema.names)}

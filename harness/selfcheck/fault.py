@@ -42,6 +42,7 @@ class Area(Enum):
     RESOLUTION = "resolution"
     EVOLUTION = "schema evolution"
     ROW_TRACKING = "row tracking"
+    IDENTITY = "identity columns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

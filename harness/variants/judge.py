@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.checker import NONE_KNOWN, Checker
+from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
 from mergecheck.harness.compare.metrics import HISTORY_METRICS
 from mergecheck.harness.compare.outcomes import (
     compare_outcome,
@@ -193,7 +194,9 @@ class _RecordingEngine:
 def _from_base(base: CaseReport, report: CaseReport, capabilities: Capabilities) -> tuple[Mismatch, ...]:
     wanted, found = base.result, report.result
     if isinstance(wanted, Outcome) and isinstance(found, Outcome):
-        compared = compare_outcome(_prediction(wanted), found, capabilities=_leniently_named(capabilities))
+        compared = compare_outcome(
+            _with_ids_of(found, _prediction(wanted), base, wanted), found, capabilities=_leniently_named(capabilities)
+        )
         return tuple(replace(mismatch, against=BASE, lines=_said_of_base(mismatch)) for mismatch in compared.mismatches)
     if isinstance(wanted, Rejection) and isinstance(found, Rejection):
         if _both_are_right(wanted, found, report.reference):
@@ -203,6 +206,16 @@ def _from_base(base: CaseReport, report: CaseReport, capabilities: Capabilities)
     if isinstance(wanted, Rejection):
         return (no_error(wanted.error_class, against=BASE),)
     return (spurious_error(found, against=BASE),) if isinstance(found, Rejection) else ()
+
+
+def _with_ids_of(found: Outcome, prediction: Prediction, base: CaseReport, wanted: Outcome) -> Prediction:
+    """Take over what the variant generates: values of identity columns depend on the plan (R-226)."""
+    answer = base.reference.answer
+    if not isinstance(answer, Prediction) or answer.generated_ids is None:
+        return prediction
+    of_base = settle_ids(answer, wanted).prediction.generated_ids
+    settled = settle_ids(replace(prediction, generated_ids=of_base), found)  # the reference judges the values
+    return replace(settled.prediction, generated_ids=None)
 
 
 def _prediction(base: Outcome) -> Prediction:

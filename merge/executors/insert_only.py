@@ -11,12 +11,12 @@ from mergecheck.merge.executors.clauses import (
     generate_clause_output_exprs,
     generate_precomputed_conditions_and_df,
 )
-from mergecheck.merge.executors.output import OutputCols, named_output_columns
+from mergecheck.merge.executors.output import OutputCols, named_output_columns, row_action
 from mergecheck.merge.executors.run import has_inserts
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
 from mergecheck.merge.table.reading.scan import scan_files
-from mergecheck.merge.table.writing.rows import ACTION, RowAction
+from mergecheck.merge.table.writing.rows import ACTION
 from mergecheck.merge.table.writing.write import WriteResult
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def generate_inserts_only_output_df(
     if len(merge.not_matched) == 1:
         columns = named_output_columns(merge.not_matched[0].values, string_partitions)
         _log_columns(columns)
-        return source.selectExpr(f"{int(RowAction.INSERT)} AS {ACTION}", *columns)
+        return source.selectExpr(f"{int(row_action(merge.not_matched[0]))} AS {ACTION}", *columns)
     frame, clauses = generate_precomputed_conditions_and_df(source, merge.not_matched)
     output_cols = generate_inserts_only_output_cols(clauses, string_partitions=string_partitions)
     _log_columns(output_cols.columns)
@@ -125,6 +125,7 @@ def generate_inserts_only_output_cols(
     clauses: Sequence[PrecomputedClause], *, string_partitions: frozenset[int]
 ) -> OutputCols:
     """Write every output column for several insert clauses together, whose conditions are precomputed (R-A22)."""
+    actions = " ".join(f"WHEN {c.position} THEN {int(row_action(c.clause))}" for c in clauses)
     by_column = zip(*(c.clause.values for c in clauses), strict=True)
     branches = (
         " ".join(f"WHEN {c.position} THEN {value}" for c, value in zip(clauses, values, strict=True))
@@ -132,7 +133,7 @@ def generate_inserts_only_output_cols(
     )
     return OutputCols(
         clause=generate_clause_output_exprs(clauses, otherwise=IGNORED),
-        action=str(int(RowAction.INSERT)),
+        action=f"CASE {CLAUSE} {actions} END",
         columns=named_output_columns((f"CASE {CLAUSE} {cases} END" for cases in branches), string_partitions),
     )
 

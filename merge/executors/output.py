@@ -62,7 +62,7 @@ def output_column(index: int) -> str:
 
 def row_action(clause: ResolvedClause) -> RowAction:
     """Return the action of a row on which the clause fires."""
-    return _ROW_ACTIONS[clause.kind, clause.action]
+    return RowAction.INSERT_WITH_IDS if clause.generated_ids else _ROW_ACTIONS[clause.kind, clause.action]
 
 
 def generate_all_action_exprs(

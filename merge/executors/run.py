@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.writing.write import TableWriter
 
 
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_FEW_TASKS = 8
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRun:
     """One merge under way: the resolved statement, the table's snapshot, the source and the settings.
@@ -56,6 +60,11 @@ class MergeRun:
         names = set(self.snapshot.partition_columns)
         fields = enumerate(self.merge.final_schema.fields)
         return frozenset(i for i, field in fields if field.name in names and isinstance(field.dataType, StringType))
+
+
+def shuffle_partitions(spark: SparkSession) -> int:
+    """Return how many tasks a shuffle has by the session's setting."""
+    return int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
 
 
 def is_insert_only(merge: ResolvedMerge) -> bool:

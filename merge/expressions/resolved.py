@@ -58,6 +58,7 @@ class ResolvedClause:
         values: for UPDATE and INSERT one Spark SQL text per column of the final schema, cast to its type; a column
             that an UPDATE leaves alone is its own positional name (R-211). Empty for DELETE.
         source_columns: positions of the source columns that the values refer to.
+        generated_ids: positions of the identity columns that an INSERT leaves to the writer (R-226).
     """
 
     kind: ClauseKind
@@ -65,6 +66,7 @@ class ResolvedClause:
     condition: ResolvedExpression | None
     values: tuple[str, ...]
     source_columns: frozenset[int] = frozenset()
+    generated_ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,3 +111,8 @@ class ResolvedMerge:
     def clauses(self) -> tuple[ResolvedClause, ...]:
         """All clauses: matched, not matched, not matched by source."""
         return self.matched + self.not_matched + self.not_matched_by_source
+
+    @property
+    def generated_ids(self) -> tuple[int, ...]:
+        """The identity columns whose values this merge generates; all clauses that generate any generate these."""
+        return tuple(sorted(frozenset[int]().union(*(clause.generated_ids for clause in self.not_matched))))

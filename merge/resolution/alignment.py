@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.functions import array_call, subqueries
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.targets import check_insert_columns, check_update_paths, same_name
@@ -51,13 +52,26 @@ class Alignment:
         else:
             values = [self._inserted(index, found) for index, found in enumerate(given)]
         new = {index: value.sql for index, value in enumerate(values)}
+        ids = self.generated_ids(clause)
         for index, expression in self.implicit.generated.items():
             if not given[index]:
                 column = self.final_schema.fields[index]
+                if ids & expression.target_columns:
+                    raise UnsupportedStatementError(
+                        f"computing the generated column {column.name} from an identity column",
+                        hint="Assign the generated column, or the identity column if the table lets you.",
+                    )
                 sql = generated_value(expression, new, column=column.name)
                 kind = self.types[expression.sql]
                 values[index] = assign(sql, kind, column.dataType, self._casting(), repeatable=False)
         return tuple(values)
+
+    def generated_ids(self, clause: BoundClause) -> frozenset[int]:
+        """Return the identity columns that an INSERT leaves to the writer (R-226); their value here is NULL."""
+        if clause.action is not ActionType.INSERT:
+            return frozenset()
+        names = self.final_schema.names
+        return frozenset(i for i in self.implicit.identities if not self._under(clause.assignments, names[i], depth=0))
 
     def _updated(self, index: int, given: Sequence[BoundAssignment]) -> Assigned:
         """Return a column's value in an UPDATE: unassigned columns keep their value (R-211), new ones are NULL."""
@@ -144,14 +158,37 @@ def check_assignments(
     """Check that the assignments of a clause fit together and to the table.
 
     Raises:
-        AnalysisError: see ``check_update_paths`` and ``check_insert_columns``.
+        AnalysisError: an identity column that takes no values (R-226); see ``check_update_paths`` and
+            ``check_insert_columns``.
     """
     paths = [assignment.path for assignment in clause.assignments]
+    _check_identities(clause, final_schema, implicit, conf)
     if clause.action is ActionType.INSERT:
-        fixed = conf.fix_case_sensitive_duplicate_columns and bool(implicit.generated)
+        fixed = conf.fix_case_sensitive_duplicate_columns and bool(implicit.generated or implicit.identities)
         check_insert_columns(paths, ignore_case=fixed and not conf.case_sensitive)
     else:
         check_update_paths(paths, final_schema, case_sensitive=conf.case_sensitive)
+
+
+def _check_identities(
+    clause: BoundClause, final_schema: StructType, implicit: ImplicitColumns, conf: MergeConf
+) -> None:
+    inserts = clause.action is ActionType.INSERT
+    closed = [final_schema.names[i] for i, found in implicit.identities.items() if not (inserts and found.by_default)]
+    for assignment in clause.assignments:
+        path = assignment.path
+        if path.fields or not any(same_name(path.column, name, case_sensitive=conf.case_sensitive) for name in closed):
+            continue
+        if inserts:
+            raise AnalysisError(
+                "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
+                f"Providing values for GENERATED ALWAYS AS IDENTITY column {path.column} is not supported. "
+                "Leave it out of the INSERT.",
+            )
+        raise AnalysisError(
+            "DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
+            f"Updating IDENTITY column {path.column} is not supported. Leave it out of the UPDATE.",
+        )
 
 
 def _are_arrays_of_structs(*types: DataType) -> bool:

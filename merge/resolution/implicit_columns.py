@@ -13,6 +13,7 @@ from mergecheck.merge.expressions.functions import NON_DETERMINISTIC, called_fun
 from mergecheck.merge.expressions.resolved import ResolvedExpression, target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.syntax.dialect import tokenize
+from mergecheck.merge.types.identity import Identity, identities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,13 +28,14 @@ GENERATION_EXPRESSION: Final = "delta.generationExpression"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImplicitColumns:
-    """The default and generation expressions of a table, by the position of their column.
+    """The default and generation expressions of a table, and its identity columns, by the position of their column.
 
     Generation expressions are over the table's columns, by their positional names.
     """
 
     defaults: Mapping[int, ResolvedExpression] = field(default_factory=dict)
     generated: Mapping[int, ResolvedExpression] = field(default_factory=dict)
+    identities: Mapping[int, Identity] = field(default_factory=dict)
 
     @property
     def expressions(self) -> tuple[ResolvedExpression, ...]:
@@ -63,6 +65,7 @@ def implicit_columns(schema: StructType, *, case_sensitive: bool, clock: Stateme
     return ImplicitColumns(
         defaults=read(CURRENT_DEFAULT, nothing, "default"),
         generated=read(GENERATION_EXPRESSION, table, "generation expression"),
+        identities=identities(schema),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import NullType
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.conditions import check_boolean, check_condition, check_value
 from mergecheck.merge.expressions.functions import array_operands, subqueries
 from mergecheck.merge.expressions.known_types import known_type
@@ -65,8 +65,12 @@ def preprocess_table_merge(
     for clause in merge.clauses:
         values = alignment.values(clause)
         uncertain += [value.sql for value in values if not value.certain]
-        resolved.append(_clause(clause, values, known))
+        resolved.append(_clause(clause, values, known, alignment.generated_ids(clause)))
     types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist
+    if len({clause.generated_ids for clause in resolved if clause.generated_ids}) > 1:
+        raise UnsupportedStatementError(
+            "INSERT clauses that leave out different identity columns", hint="Leave out the same in each of them."
+        )
     return ResolvedMerge(
         target_schema=target_schema,
         source_schema=source_schema,
@@ -98,7 +102,9 @@ def _types(
         raise _correlated(error, values) or error from error
 
 
-def _clause(clause: BoundClause, values: Sequence[Assigned], known: Mapping[str, DataType]) -> ResolvedClause:
+def _clause(
+    clause: BoundClause, values: Sequence[Assigned], known: Mapping[str, DataType], generated_ids: frozenset[int]
+) -> ResolvedClause:
     condition = clause.condition
     return ResolvedClause(
         kind=clause.kind,
@@ -106,6 +112,7 @@ def _clause(clause: BoundClause, values: Sequence[Assigned], known: Mapping[str,
         condition=None if condition is None else _resolved(condition, known, is_search=False),
         values=tuple(value.sql for value in values),
         source_columns=frozenset[int]().union(*(a.value.source_columns for a in clause.assignments)),
+        generated_ids=generated_ids,
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mergecheck.reference.expressions.names import Scope
-    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.reference.types.data_types import Field, Schema
     from mergecheck.reference.types.typed import Typed
 
 Path = tuple[str, ...]
@@ -73,8 +73,13 @@ def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
     """Check the paths of one UPDATE.
 
     Raises:
-        RejectedError: for conflicts (R-210) and for columns that the final schema does not have (R-216).
+        RejectedError: for identity columns (R-226), for conflicts (R-210) and for columns that the final schema does
+            not have (R-216).
     """
+    for column in schema.columns:
+        if column.identity is not None and _is_given(column, assigned, case_sensitive=case_sensitive):
+            text = f"Updating IDENTITY columns is not supported: {column.name}."
+            raise RejectedError("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", text)
     paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
     if conflict := first_conflict(paths):
         written = ", ".join(".".join(path) for path in conflict)
@@ -103,7 +108,8 @@ def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
     """Check the columns of one INSERT.
 
     Raises:
-        RejectedError: for nested columns (R-224) and for a name given twice (R-225).
+        RejectedError: for nested columns (R-224), for identity columns that take no values (R-226) and for a name
+            given twice (R-225).
     """
     for one in assigned:
         if len(one.path) > 1:
@@ -112,11 +118,30 @@ def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
                 "Nested field is not supported in the INSERT clause of MERGE operation "
                 f"(field = {'.'.join(one.path)}).",
             )
+    for column in schema.columns:
+        is_always = column.identity is not None and not column.identity.by_default
+        if is_always and _is_given(column, assigned, case_sensitive=case_sensitive):
+            text = f"Providing values for GENERATED ALWAYS AS IDENTITY column {column.name} is not supported."
+            raise RejectedError("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", text)
     # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
-    generated = any(column.generated is not None for column in schema.columns)
+    generated = any(column.generated is not None or column.identity is not None for column in schema.columns)
     names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in assigned]
     if len(set(names)) < len(names):
         raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
+
+
+def generated_ids(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> frozenset[int]:
+    """Return the positions of the identity columns that an INSERT leaves to the table (R-226)."""
+    return frozenset(
+        position
+        for position, column in enumerate(schema.columns)
+        if column.identity is not None and not _is_given(column, assigned, case_sensitive=case_sensitive)
+    )
+
+
+def _is_given(column: Field, assigned: Sequence[Assigned], *, case_sensitive: bool) -> bool:
+    wanted = _folded(column.name, case_sensitive=case_sensitive)
+    return any((wanted,) == tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned)
 
 
 def _folded(name: str, *, case_sensitive: bool) -> str:

@@ -10,14 +10,16 @@ from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator
-from mergecheck.reference.types.data_types import TIMESTAMP, VOID
+from mergecheck.reference.types.data_types import BIGINT, TIMESTAMP, VOID
 from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.types.data_types import DataType, Field, Schema
+    from mergecheck.reference.types.data_types import DataType, Field, Identity, Schema
 
+_LEAST_BIGINT = -(2**63)
+_MANY_ROWS = 2**32
 _OVERFLOW = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
 _UNKNOWN = "error('UNSUPPORTED a generated column that uses a column without a value')"
 
@@ -35,6 +37,18 @@ def default_value(column: Field, asker: Asker | None = None) -> Typed:
     if column.default is None:
         return Typed(sql=typed_null(column.type), type=column.type)
     return _computed(column.default, column.type, asker or Asker(), relations=(), case_sensitive=False)
+
+
+def example_id(identity: Identity) -> Typed:
+    """Give a value that an identity column may generate for a source row (R-226): a different one for each ``sid``.
+
+    Raises:
+        UnsupportedByReferenceError: if BIGINT may end before the values do.
+    """
+    base = identity.start if identity.mark is None else identity.mark + identity.step
+    if not _LEAST_BIGINT <= base + identity.step * _MANY_ROWS <= -_LEAST_BIGINT - 1:
+        raise UnsupportedByReferenceError("an identity column whose values come to the end of BIGINT")
+    return Typed(sql=f"({base}::BIGINT + {identity.step}::BIGINT * sid)", type=BIGINT)
 
 
 def generated_value(

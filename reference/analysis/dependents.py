@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.analysis.constraints import parsed
+from mergecheck.reference.analysis.constraints import check_texts, parsed
 from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.syntax.statement import name_parts
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
@@ -15,6 +15,7 @@ from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mergecheck.reference.case.model import Target
     from mergecheck.reference.types.data_types import DataType, Field, Schema
 
     Path = tuple[str, ...]
@@ -46,6 +47,23 @@ class Dependents:
             ):
                 if any(_uses(text, path, case_sensitive=case_sensitive) for text in texts):
                     raise RejectedError(error_class, f"{'.'.join(path)} has a dependent expression.")
+
+    def use(self, column: str, *, case_sensitive: bool) -> bool:
+        """Tell whether one of the expressions names a column.
+
+        Raises:
+            UnsupportedByReferenceError: an expression that cannot be read.
+        """
+        return any(
+            _uses(text, (column,), case_sensitive=case_sensitive) for text in (*self.constraints, *self.generated)
+        )
+
+
+def dependents_of(target: Target) -> Dependents:
+    """Read the expressions of a table from its properties and columns."""
+    checks = tuple(text for _, text in check_texts(target.properties))
+    generated = tuple(column.generated for column in target.schema.columns if column.generated is not None)
+    return Dependents(constraints=checks, generated=generated)
 
 
 def changed_fields(before: Schema, after: Schema) -> Iterator[Path]:

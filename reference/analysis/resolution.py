@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.reference.analysis.alignment import Aligner
-from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update
+from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update, generated_ids
 from mergecheck.reference.analysis.row_values import RowValues
 from mergecheck.reference.analysis.validation import check_condition, check_value
 from mergecheck.reference.asked.asker import sides_of
@@ -59,6 +59,7 @@ class ResolvedClause:
         asked: the values among these that the other evaluator is asked for.
         is_target_only_known: whether ``target_only`` is complete.
         constants: parts of the values that use no column and may fail (R-257).
+        generated_ids: positions of the identity columns that an INSERT leaves to the table (R-226).
     """
 
     kind: Kind
@@ -70,6 +71,7 @@ class ResolvedClause:
     asked: tuple[Asked, ...] = ()
     is_target_only_known: bool = True
     constants: tuple[Typed, ...] = ()
+    generated_ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +241,9 @@ class Resolver:
                 *(constant for assignment in clause.assignments for constant in translator.constants(assignment.value)),
                 *self._cast_constants(assigned, values.schema),
             ),
+            generated_ids=generated_ids(assigned, values.schema, case_sensitive=self.names.case_sensitive)
+            if clause.action is Action.INSERT
+            else frozenset(),
         )
 
     def _cast_constants(self, assigned: Sequence[Assigned], schema: Schema) -> Iterator[Typed]:

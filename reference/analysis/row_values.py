@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.analysis.column_values import default_value, generated_value
+from mergecheck.reference.analysis.column_values import default_value, example_id, generated_value
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.types.data_types import StructType
 from mergecheck.reference.types.typed import Typed, identifier, typed_null
@@ -58,6 +58,8 @@ class RowValues:
                 values.append(self.aligner.align(given, column.type))
             elif column.generated is not None:
                 values.append(None)
+            elif column.identity is not None:
+                values.append(example_id(column.identity))
             else:
                 values.append(default_value(column, self.asker))
         return self._with_generated(values)

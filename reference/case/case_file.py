@@ -201,7 +201,7 @@ def _source(document: object, where: str) -> Source:
     keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
     for column in schema.columns:
-        if column.default is not None or column.generated is not None:
+        if (column.default, column.generated, column.identity) != (None, None, None):
             raise CaseFormatError(f"{where}, schema: {column.name!r} has a value of its own; only target columns may")
     return Source(
         schema=schema,

@@ -22,6 +22,7 @@ _PREDICATES = {
     Kind.NOT_MATCHED_BY_SOURCE: "notMatchedBySourcePredicates",
 }
 ROW_TRACKING_TAG = "delta.rowTracking.preserved true"
+IDENTITY_TAG = "delta.identity.schemaUpdate true"
 _RESULT_ROW = {
     "num_updated_rows": "numTargetRowsUpdated",
     "num_deleted_rows": "numTargetRowsDeleted",
@@ -30,7 +31,13 @@ _RESULT_ROW = {
 
 
 def predict_commit_info(
-    merge: Resolved, *, changes_data: bool, has_other_actions: bool, has_timestamps: bool, tracks_rows: bool
+    merge: Resolved,
+    *,
+    changes_data: bool,
+    has_other_actions: bool,
+    has_timestamps: bool,
+    tracks_rows: bool,
+    only_marks: bool = False,
 ) -> dict[str, str]:
     """Say what ``commitInfo`` must hold.
 
@@ -40,7 +47,9 @@ def predict_commit_info(
         has_other_actions: whether the commit has an action that is no file: new metadata, or a transaction number.
         has_timestamps: whether the table has in-commit timestamps (R-707).
         tracks_rows: whether its rows keep their ids (R-705).
+        only_marks: whether high-water marks of identity columns are all that its metadata say anew (R-226).
     """
+    tags = [*([ROW_TRACKING_TAG] if tracks_rows else []), *([IDENTITY_TAG] if only_marks else [])]
     return {
         "operation": "MERGE",
         "operationParameters": ", ".join(["predicate", *_PREDICATES.values()]),
@@ -53,7 +62,7 @@ def predict_commit_info(
         "engineInfo": "given",
         "txnId": "given",
         "inCommitTimestamp": "after that of the version before" if has_timestamps else "nothing",
-        "tags": ROW_TRACKING_TAG if tracks_rows else "nothing",
+        "tags": ", ".join(tags) or "nothing",
     }
 
 

@@ -32,11 +32,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from mergecheck.reference.analysis.constraints import row_checks
+from mergecheck.reference.analysis.dependents import dependents_of
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.case.layout import has_vector, physical_files
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.commit_info import predict_commit_info, predict_result_row
 from mergecheck.reference.evaluation.failures import rejection_of
+from mergecheck.reference.evaluation.generated_ids import columns_with_generated_ids, predict_generated_ids
 from mergecheck.reference.evaluation.metrics import Counts, predict_metrics
 from mergecheck.reference.evaluation.pruning import may_be_pruned
 from mergecheck.reference.evaluation.rewrite import (
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Row, Target
-    from mergecheck.reference.outcome import Bound
+    from mergecheck.reference.outcome import Bound, GeneratedIds
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.trace import Candidate
 
@@ -167,6 +169,9 @@ class Evaluation:
 
     def _prediction(self, tables: Tables, matches: Matches) -> Prediction:
         final, target = self.merge.final_schema, self.target
+        generates = columns_with_generated_ids(
+            self.merge, dependents_of(target), case_sensitive=self.settings.case_sensitive
+        )
         checks = row_checks(final, target.properties, self.asker, case_sensitive=self.settings.case_sensitive)
         effects = self.effects = self._effects(tables, checks)
         touched = frozenset() if self.path_a else touched_files(self.merge, self.files, matches, effects)
@@ -178,6 +183,9 @@ class Evaluation:
         feed = self._feed(effects)
         metrics = self._metrics(matches, effects, copied, feed, path)
         committed = self._commits(effects, path)
+        generated_ids = predict_generated_ids(
+            self.merge, generates, effects, copied=copied, path=path, change_data_feed=target.change_data_feed
+        )
         return Prediction(
             schema=final,
             rows=self._result(effects, touched if path is MergePath.D else frozenset()),
@@ -186,7 +194,8 @@ class Evaluation:
             committed=committed,
             path=path,
             result_row=predict_result_row(metrics),
-            commit_info=self._commit_info(effects, path) if committed else None,
+            commit_info=self._commit_info(effects, path, generated_ids) if committed else None,
+            generated_ids=generated_ids,
         )
 
     def _effects(self, tables: Tables, checks: Sequence[RowCheck]) -> Effects:
@@ -368,13 +377,15 @@ class Evaluation:
         marks = path is MergePath.E and bool(effects.updated or effects.deleted)
         return path is MergePath.D or marks or bool(effects.inserted)
 
-    def _commit_info(self, effects: Effects, path: MergePath) -> dict[str, str]:
+    def _commit_info(self, effects: Effects, path: MergePath, ids: GeneratedIds | None) -> dict[str, str]:
+        moves_marks = ids is not None and bool(ids.rows or ids.written)
         return predict_commit_info(
             self.merge,
             changes_data=self._changes_data(effects, path),
             has_other_actions=self.merge.final_schema != self.target.schema or self.settings.transaction is not None,
             has_timestamps=self.settings.in_commit_timestamps,
             tracks_rows=self.settings.tracks_rows,
+            only_marks=moves_marks and self.merge.final_schema == self.target.schema,
         )
 
 

@@ -82,12 +82,36 @@ class MapType:
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """What makes a column an identity column (R-226).
+
+    Attributes:
+        start: the first value that the table generates.
+        step: from one value to the next; not 0.
+        by_default: whether an INSERT may give values; else the table generates all of them.
+        mark: the high-water mark: no value beyond it has been generated. None if none has been generated at all.
+    """
+
+    start: int = 1
+    step: int = 1
+    by_default: bool = False
+    mark: int | None = None
+
+    def ddl(self) -> str:
+        """Spell it as Spark DDL, and the mark, which DDL cannot say, in the same brackets."""
+        mark = "" if self.mark is None else f" HIGH WATER MARK {self.mark}"
+        kind = "BY DEFAULT" if self.by_default else "ALWAYS"
+        return f"GENERATED {kind} AS IDENTITY (START WITH {self.start} INCREMENT BY {self.step}{mark})"
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A named member of a struct or a column of a table.
 
     Attributes:
         default: Spark SQL text of the column's default, None without one; columns of a target only (R-220).
         generated: Spark SQL text of the generation expression; columns of a target only (R-222).
+        identity: of a column whose values the table generates; columns of a target only (R-226).
     """
 
     name: str
@@ -95,6 +119,7 @@ class Field:
     nullable: bool = True
     default: str | None = None
     generated: str | None = None
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +206,8 @@ def _not_null(field: Field) -> str:
 def _value(column: Field) -> str:
     if column.generated is not None:
         return f" GENERATED ALWAYS AS ({column.generated})"
+    if column.identity is not None:
+        return f" {column.identity.ddl()}"
     return "" if column.default is None else f" DEFAULT {column.default}"
 
 

@@ -11,7 +11,7 @@ from mergecheck.strategies.settings import APPEND_ONLY
 from mergecheck.strategies.syntax.expressions import nodes
 from mergecheck.strategies.syntax.statement import Action, ClauseKind
 from mergecheck.strategies.table.casts import is_implicit
-from mergecheck.strategies.table.table_features import (
+from mergecheck.strategies.table_features.drawing import (
     COLUMN_MAPPING,
     DELETION_VECTORS,
     IN_COMMIT_TIMESTAMPS,
@@ -187,6 +187,7 @@ def storage_labels(case: Case) -> Iterator[str]:
             "table:gives-row-ids": ROW_TRACKING_FEATURE in case.target.properties,
             f"table:row-ids-{layout.row_ids.value}": layout.row_ids is not RowIds.BY_FILES,
             "table:marks-rows": case.target.properties.get(DELETION_VECTORS) == "true",
+            "table:identity-column": any(column.identity is not None for column in case.target.schema.columns),
             "table:widens-types": case.target.properties.get(TYPE_WIDENING) == "true",
             "table:widened-columns": bool(layout.widened_columns),
             "table:named-features": any(name.startswith(FEATURE_PREFIX) for name in case.target.properties),

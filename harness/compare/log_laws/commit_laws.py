@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.log_laws.identity_laws import MARK as IDENTITY_MARK
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.compare.log_laws.row_tracking_laws import DOMAIN, file_id_faults
 from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, widening_faults
@@ -104,7 +105,8 @@ def _flags(record: CommitRecord) -> Iterator[Mismatch]:
 
 def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Iterator[Mismatch]:
     """R-704: what the log says of the table stays, except the schema."""
-    new_schema = outcome.schema != target.schema
+    # Marks of identity columns are written with the rows, whether or not they move (R-226).
+    new_schema = outcome.schema != target.schema or any(c.identity is not None for c in target.schema.columns)
     faults = [
         *_definition_faults(record),
         *mapping_faults(record),
@@ -122,7 +124,7 @@ def _definition_faults(record: CommitRecord) -> Iterator[str]:
     before, after = record.definition_before, record.definition
     for name in sorted(before.keys() | after.keys()):
         key, _, column = name.partition(" of column ")
-        if key in (MAX_COLUMN_ID, TYPE_CHANGES) or column in record.added_columns:
+        if key in (MAX_COLUMN_ID, TYPE_CHANGES, IDENTITY_MARK) or column in record.added_columns:
             continue  # those have laws of their own
         if key == DOMAIN and record.tracked is not None:
             continue

@@ -289,8 +289,12 @@ DIMENSIONS: tuple[Dimension, ...] = (
     Dimension(
         name="constraint",
         read=tables.constraints,
-        values=_each("none", "NOT NULL", "NOT NULL field", "CHECK", "default", "generated"),
-        coarse={**_each("none", "NOT NULL", "CHECK"), "default or generated": ("default", "generated")},
+        values=_each("none", "NOT NULL", "NOT NULL field", "CHECK", "default", "generated", "identity"),
+        coarse={
+            **_each("none", "NOT NULL", "CHECK"),
+            "default or generated": ("default", "generated"),
+            "identity": ("identity",),
+        },
     ),
 )
 

@@ -114,6 +114,7 @@ def constraints(e: Evidence) -> Iterator[str]:
         "CHECK": any(name.startswith("delta.constraints.") for name in target.properties),
         "default": any(column.default is not None for column in columns),
         "generated": any(column.generated is not None for column in columns),
+        "identity": any(column.identity is not None for column in columns),
         "append-only": "delta.appendOnly" in target.properties,
     }
     yield from [name for name, holds in found.items() if holds] or ["none"]

@@ -134,7 +134,15 @@ RULES = (
     Rule(number="R-223", reached=lambda e: _generated(e, Action.UPDATE)),
     Rule(number="R-224", reached=lambda e: e.rejected("DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION")),
     Rule(number="R-225", reached=_names_twice),
-    Rule(number="R-226", out_of_reach="tables with identity columns are refused by name"),
+    Rule(
+        number="R-226",
+        reached=lambda e: (
+            (e.prediction is not None and e.prediction.generated_ids is not None)
+            or e.rejected(
+                "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", "DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED"
+            )
+        ),
+    ),
     Rule(
         number="R-227",
         reached=lambda e: e.rejected("DELTA_MERGE_UNRESOLVED_EXPRESSION") and "DEFAULT" in e.case.sql.upper(),

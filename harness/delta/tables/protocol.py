@@ -35,6 +35,7 @@ _LEGACY_VERSIONS = {
     "checkConstraints": 3,
     "changeDataFeed": 4,
     "generatedColumns": 4,
+    "identityColumns": 6,
 }  # the first writer version with it
 
 
@@ -68,6 +69,8 @@ def features_of(target: Target) -> Iterator[str]:
         yield "allowColumnDefaults"
     if any(column.generated is not None for column in target.schema.columns):
         yield "generatedColumns"
+    if any(column.identity is not None for column in target.schema.columns):
+        yield "identityColumns"
     if contains_type(target.schema, types.TIMESTAMP_NTZ):
         yield "timestampNtz"
     if target.layout.cluster_by:

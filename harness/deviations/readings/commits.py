@@ -9,10 +9,12 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.log_laws.identity_laws import next_mark, settle_ids
 from mergecheck.harness.compare.rows import in_columns_of
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG
 from mergecheck.reference.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Schema, StructType
 
@@ -192,7 +194,40 @@ def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Valu
     return float(said["bound"]) in values
 
 
+def _moved_by_nothing(now: Judged) -> Judged | None:
+    """A written file without a value of an identity column counts as one with the value 0, also if it has no row."""
+    found, wanted = now.result, now.reference.answer
+    if not isinstance(found, TableOutcome) or not isinstance(wanted, Prediction) or wanted.generated_ids is None:
+        return None
+    if found.record is None or found.record.count("metaData") != 1:
+        return None
+    ids = settle_ids(wanted, found).prediction.generated_ids
+    columns = list(found.schema.columns)
+    for position in () if ids is None else ids.columns:
+        before = wanted.schema.columns[position].identity
+        place = next((i for i, c in enumerate(columns) if c.name == wanted.schema.columns[position].name), None)
+        if before is None or ids is None or place is None:
+            return None
+        values = [row[position] for row in (*ids.rows, *ids.written)]
+        if columns[place].identity == replace(before, mark=next_mark(before, [*values, 0])):
+            columns[place] = replace(columns[place], identity=replace(before, mark=next_mark(before, values)))
+    info, wrote = dict(found.record.info), bool(found.num_records_added)
+    if not wrote and info.get("tags") is not None:
+        tags = {name: said for name, said in info["tags"].items() if name != IDENTITY_TAG.split()[0]}
+        info["tags"] = tags or None
+    record = replace(found.record, info=info)
+    committed = found.committed
+    if not wanted.committed and {action.kind for action in record.actions} == {"commitInfo", "metaData"}:
+        committed = False
+    return replace(now, result=replace(found, schema=Schema(tuple(columns)), record=record, committed=committed))
+
+
 READINGS = (
+    Reading(
+        name="a file without a value of an identity column counts as one with the value 0",
+        phase=Phase.REPAIR,
+        apply=_moved_by_nothing,
+    ),
     Reading(
         name="a new schema has a new id and time of creation, and no name and description",
         phase=Phase.REPAIR,

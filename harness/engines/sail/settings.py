@@ -62,7 +62,9 @@ _DELTAS_PLANNER = "spark.databricks.delta.merge."
 
 
 def lacking(case: Case) -> str | None:
-    """Say which of a case's settings Sail cannot obey; None if it obeys all."""
+    """Say which of a case's settings Sail cannot obey, or what its table has that Sail lacks; None if it has all."""
+    if any(column.identity is not None for column in case.target.schema.columns):
+        return "an identity column"
     for setting, value in case.conf.items():
         name = full_name(setting)
         if name in PLANNER_SETTINGS | _PASSED_ON or is_for_harness(setting) or name.startswith(_DELTAS_PLANNER):

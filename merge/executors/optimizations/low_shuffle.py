@@ -18,7 +18,7 @@ from mergecheck.merge.executors.clauses import CLAUSE, COPIED
 from mergecheck.merge.executors.insert_only import generate_inserts_only_output_df, prepare_rows_to_insert
 from mergecheck.merge.executors.optimizations.broadcast import may_broadcast
 from mergecheck.merge.executors.optimizations.safe_conditions import conditions_cannot_fail
-from mergecheck.merge.executors.run import has_inserts
+from mergecheck.merge.executors.run import has_inserts, shuffle_partitions
 from mergecheck.merge.executors.source import referenced_source_columns
 from mergecheck.merge.executors.target import scan_target
 from mergecheck.merge.metrics import ExecutionPath, PathResult, TimedPart
@@ -48,8 +48,6 @@ MAX_ROWS = 1_000_000_000
 """Limit of rows in the touched files: positions of changed rows go through the driver."""
 # What one task copies, since it leaves a file: small files would make every later scan slower.
 LEAST_BYTES_COPIED, MOST_BYTES_COPIED = 16 * 2**20, 128 * 2**20
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-_FEW_TASKS = 8
 
 
 def uses_low_shuffle(run: MergeRun, touched: TouchedFiles) -> bool:
@@ -139,8 +137,7 @@ def _num_copying_tasks(spark: SparkSession, files: Sequence[DataFile]) -> int:
     """Choose how many tasks copy files: as many as a shuffle has, unless each had too much or too little to do."""
     num_bytes = sum(file.size for file in files)
     at_least, at_most = -(-num_bytes // MOST_BYTES_COPIED), -(-num_bytes // LEAST_BYTES_COPIED)
-    by_setting = int(spark.conf.get(_SHUFFLE_PARTITIONS, None) or _FEW_TASKS)
-    return max(1, min(len(files), max(at_least, min(at_most, by_setting))))
+    return max(1, min(len(files), max(at_least, min(at_most, shuffle_partitions(spark)))))
 
 
 def modified_rows(run: MergeRun, touched: TouchedFiles) -> DataFrame:

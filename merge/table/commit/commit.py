@@ -10,12 +10,13 @@ from mergecheck.merge.errors import ConcurrentModificationError, ConflictKind, E
 from mergecheck.merge.table.commit.actions import add_action, change_action, commit_info, remove_action
 from mergecheck.merge.table.commit.conflicts import check_conflicts
 from mergecheck.merge.table.commit.in_commit_timestamp import timestamp_after
-from mergecheck.merge.table.commit.new_schema import schema_actions
+from mergecheck.merge.table.commit.new_schema import new_metadata, schema_actions
 from mergecheck.merge.table.log.properties import IN_COMMIT_TIMESTAMPS
 from mergecheck.merge.table.log.snapshot import total_records
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS
 from mergecheck.merge.table.row_ids.fresh_ids import ID_ENTRIES, FreshIds, KnownIds, ids_entry
 from mergecheck.merge.table.row_ids.tracking import NO_ID, PRESERVED
+from mergecheck.merge.types.identity import identities, with_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.writing.write import WriteResult
 
 MAX_COMMIT_ATTEMPTS = 1_000
+ONLY_MARKS = "delta.identity.schemaUpdate"
+"""The tag of a commit whose metadata say nothing new but marks of identity columns (R-226)."""
 
 _logger = logging.getLogger(__name__)
 
@@ -52,10 +55,25 @@ class PendingCommit:
 
     @property
     def schema_actions(self) -> tuple[Action, ...]:
-        """The new schema's actions; none if the merge does not change the schema (R-239, R-704)."""
-        if self.merge.final_schema == self.merge.target_schema:
-            return ()
-        return schema_actions(self.read.snapshot, self.merge.final_schema)
+        """The new schema's actions; none if the merge does not change the schema (R-239, R-704).
+
+        New marks of identity columns belong to the schema. Files with such values come with an action in any case, as
+        Delta's do (R-226).
+        """
+        schema = self.merge.final_schema
+        if not self.moves_marks:
+            return schema_actions(self.read.snapshot, schema) if self._evolves else ()
+        furthest = self.written.furthest_ids(identities(schema))
+        return (new_metadata(self.read.snapshot, with_marks(schema, furthest)),)
+
+    @property
+    def moves_marks(self) -> bool:
+        """Whether files were written by a merge that generates values of identity columns."""
+        return bool(self.merge.generated_ids and self.written.data_files)
+
+    @property
+    def _evolves(self) -> bool:
+        return self.merge.final_schema != self.merge.target_schema
 
     @property
     def changes_data(self) -> bool:
@@ -93,7 +111,10 @@ class PendingCommit:
             metrics=self.metrics,
             user_metadata=self.user_metadata,
             timestamp=timestamp,
-            tags={PRESERVED: "true"} if snapshot.tracks_rows else None,
+            tags={
+                **({PRESERVED: "true"} if snapshot.tracks_rows else {}),
+                **({ONLY_MARKS: "true"} if self.moves_marks and not self._evolves else {}),
+            },
         )
         return (
             info,

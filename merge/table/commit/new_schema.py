@@ -101,20 +101,20 @@ def with_new_metadata(snapshot: Snapshot, schema: StructType) -> StructType:
 
 
 def schema_actions(snapshot: Snapshot, schema: StructType) -> tuple[Action, ...]:
-    """Write the ``metaData`` action for an evolved schema.
+    """Write the ``metaData`` action for an evolved schema; without a change of the schema there is none (R-239)."""
+    return () if schema == snapshot.schema else (new_metadata(snapshot, schema),)
 
-    All else of the table's metadata stays as it is. Without a change of the schema there is no action (R-239).
-    """
-    if schema == snapshot.schema:
-        return ()
+
+def new_metadata(snapshot: Snapshot, schema: StructType) -> Action:
+    """Write a ``metaData`` action for a schema; all else of the table's metadata stays as it is."""
     properties = dict(snapshot.properties)
     if snapshot.mapping is not MappingMode.NONE:
         properties |= {MAX_COLUMN_ID: str(max_column_id(schema, snapshot.properties))}
-    action = {
+    said = {
         **snapshot.metadata,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema.json(),
         "partitionColumns": list(snapshot.partition_columns),
         "configuration": properties,
     }
-    return ({"metaData": action},)
+    return {"metaData": said}

@@ -9,6 +9,8 @@ from pyspark.sql import types as t
 from mergecheck.merge.errors import UnsupportedTableError
 from mergecheck.merge.table.row_ids import tracking
 from mergecheck.merge.types.fields import parts_of
+from mergecheck.merge.types.identity import PREFIX as IDENTITY_PREFIX
+from mergecheck.merge.types.identity import has_whole_identity
 from mergecheck.merge.types.widening import unknown_changes
 
 if TYPE_CHECKING:
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 # what uses them is looked for below.
 SUPPORTED_FEATURES = frozenset(
     """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering columnMapping
-    deletionVectors domainMetadata generatedColumns inCommitTimestamp rowTracking timestampNtz typeWidening v2Checkpoint
-    vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
+    deletionVectors domainMetadata generatedColumns identityColumns inCommitTimestamp rowTracking timestampNtz
+    typeWidening v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset({"invariants", "identityColumns"})
+DORMANT_FEATURES = frozenset({"invariants"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
@@ -38,7 +40,6 @@ _LAST_WRITER_VERSION = 7
 
 # Key of a field's metadata (or its beginning) -> the feature that it means.
 _FIELD_METADATA: Mapping[str, str] = {
-    "delta.identity.": "identityColumns",
     "delta.invariants": "invariants",
     "__CHAR_VARCHAR_TYPE_STRING": "char and varchar lengths",
     "__COLLATIONS": "collations",
@@ -93,6 +94,8 @@ def features_of_schema(schema: t.StructType) -> Iterator[str]:
         for key in metadata:
             yield from (feature for beginning, feature in _FIELD_METADATA.items() if key.startswith(beginning))
         yield from unknown_changes(metadata)
+        if any(key.startswith(IDENTITY_PREFIX) for key in metadata) and not has_whole_identity(metadata):
+            yield "identity columns with incomplete metadata"
         if isinstance(part.type, t.StringType) and part.type.simpleString() != "string":
             yield "collations"
         elif not isinstance(part.type, _TYPES):

@@ -14,7 +14,8 @@ ACTION = "_action_"
 KEPT_ROW_ID, KEPT_COMMIT_VERSION = "_kept_row_id_", "_kept_row_commit_version_"
 """What a row that was there before keeps; NULL for what the commit gives it (R-705)."""
 DATA_FILE, CHANGE_FILE, ROW_COUNT = "data", "change", "rows"
-NULL_VIOLATION, CHECK_VIOLATION = "null", "check"
+NULL_VIOLATION, CHECK_VIOLATION, NO_MORE_IDS = "null", "check", "no more ids"
+FURTHEST_ID = "furthest id"
 
 RECORD_SCHEMA = pa.schema(
     [
@@ -46,6 +47,8 @@ class RowAction(IntEnum):
     NOT_MATCHED_BY_SOURCE_UPDATE = 4
     NOT_MATCHED_BY_SOURCE_DELETE = 5
     UPDATE_PREIMAGE = 6
+    INSERT_WITH_IDS = 7
+    """an INSERT that leaves identity columns to the writer (R-226); it counts as an INSERT"""
 
 
 UPDATES = (RowAction.MATCHED_UPDATE, RowAction.NOT_MATCHED_BY_SOURCE_UPDATE)
@@ -71,6 +74,7 @@ def routes(*, change_data: bool) -> dict[int, Route]:
         table[action] = Route(table=True, change_type="update_postimage" if change_data else None)
     for action in DELETES:
         table[action] = Route(table=False, change_type="delete" if change_data else None)
-    table[RowAction.INSERT] = Route(table=True, change_type="insert" if change_data else None)
+    for action in (RowAction.INSERT, RowAction.INSERT_WITH_IDS):
+        table[action] = Route(table=True, change_type="insert" if change_data else None)
     table[RowAction.UPDATE_PREIMAGE] = Route(table=False, change_type="update_preimage")
     return table

@@ -21,12 +21,15 @@ from mergecheck.merge.table.storage.workers import run_in_workers
 from mergecheck.merge.table.writing.arrow_schema import arrow_schema
 from mergecheck.merge.table.writing.checks import Check, with_violations
 from mergecheck.merge.table.writing.constraints import not_null_paths
+from mergecheck.merge.table.writing.generated_ids import IdPlan, IdSequence
 from mergecheck.merge.table.writing.rows import (
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,
+    FURTHEST_ID,
     KEPT_COMMIT_VERSION,
     KEPT_ROW_ID,
+    NO_MORE_IDS,
     NULL_VIOLATION,
     RECORD_DDL,
     RECORD_SCHEMA,
@@ -37,6 +40,7 @@ from mergecheck.merge.table.writing.rows import (
 from mergecheck.merge.table.writing.vectors import MarkedFile, mark_rows
 from mergecheck.merge.table.writing.writer import WriteTask, write_partition
 from mergecheck.merge.types.fields import type_sql
+from mergecheck.merge.types.identity import identities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.table.log.indexed_columns import IndexedColumns
     from mergecheck.merge.table.log.snapshot import DataFile, Snapshot
+    from mergecheck.merge.types.identity import Identity
 
     BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     WriteFunction = Callable[[WriteTask, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -73,7 +78,7 @@ class WriteResult:
     """What one write produced; nothing of it is visible before the commit.
 
     Attributes:
-        counts: rows by action, whether or not they went to a file.
+        counts: rows by action, whether or not they went to a file. INSERT_WITH_IDS counts as INSERT.
         num_source_rows: rows of the source, if the query was asked to count them.
         reports: kind, name and text of the other records that the worker function yielded.
     """
@@ -95,7 +100,17 @@ class WriteResult:
             data_files=self.data_files + other.data_files,
             change_files=self.change_files + other.change_files,
             counts=Counter(self.counts) + Counter(other.counts),
+            reports=self.reports + other.reports,
         )
+
+    def furthest_ids(self, columns: Mapping[int, Identity]) -> dict[int, int]:
+        """Return the furthest value in the data files, in the direction of its step, of each identity column."""
+        found: dict[int, int] = {}
+        for name, text in self.reported(FURTHEST_ID):
+            position, value = int(name), int(text or "")
+            further = max if columns[position].step > 0 else min
+            found[position] = further(value, found.get(position, value))
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +122,8 @@ class TableWriter:
         checks: what every row written must satisfy besides NOT NULL.
         write_id: part of every file name of this merge.
         repartition: gather the rows of each partition tuple in one task first (R-425).
+        generated_ids: positions of the identity columns whose values are generated (R-226).
+        most_tasks: that generate such values, of one query.
     """
 
     snapshot: Snapshot
@@ -114,6 +131,8 @@ class TableWriter:
     checks: tuple[Check, ...] = ()
     repartition: bool = True
     collect_stats: bool = True
+    generated_ids: tuple[int, ...] = ()
+    most_tasks: int = 1
     write_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def write(
@@ -138,7 +157,7 @@ class TableWriter:
             AnalysisError: the table has partition columns only (R-745).
             ExecutionError: a NOT NULL column would hold a NULL (R-741), or a row violates a CHECK (R-742).
         """
-        task = self.task(change_data=change_data)
+        task = self.task(change_data=change_data, num_tasks=1 if in_one_task else self.most_tasks)
         unwritten = (code for code, route in task.routes.items() if not (route.table or route.change_type))
         output = self._as_stored(
             with_violations(output, self.checks, num_columns=len(self.schema.fields), unwritten=unwritten)
@@ -149,6 +168,8 @@ class TableWriter:
             names = output.columns[1:]
             columns = [names[self.schema.names.index(column)] for column in self.snapshot.partition_columns]
             output = output.repartition(*columns)
+        if self.generated_ids and not in_one_task:
+            output = output.coalesce(self.most_tasks)
         return self.run(output, functools.partial(function, task), source_count=source_count)
 
     @property
@@ -205,8 +226,11 @@ class TableWriter:
         for path, reason in failed.items():
             _logger.warning("Orphan file %s could not be deleted: %s", path, reason)
 
-    def task(self, *, change_data: bool) -> WriteTask:
-        """Tell a worker what it must know to write into the table; raises as ``write`` does."""
+    def task(self, *, change_data: bool, num_tasks: int = 1) -> WriteTask:
+        """Tell a worker what it must know to write into the table; raises as ``write`` does.
+
+        So many tasks may generate values of identity columns.
+        """
         partition_columns = self.snapshot.partition_columns
         if len(partition_columns) == len(self.schema.fields):
             raise AnalysisError(
@@ -227,7 +251,15 @@ class TableWriter:
             indexed=self._indexed() if self.collect_stats else None,
             access=self.snapshot.access,
             id_columns=self._id_columns(),
+            generated=self._id_plan(num_tasks),
         )
+
+    def _id_plan(self, num_tasks: int) -> IdPlan | None:
+        if not self.generated_ids:
+            return None
+        columns = identities(self.schema)
+        sequences = {i: IdSequence(first=columns[i].first, step=columns[i].step) for i in self.generated_ids}
+        return IdPlan(sequences=sequences, num_tasks=num_tasks)
 
     def _id_columns(self) -> dict[str, str]:
         tracking = self.snapshot.row_tracking
@@ -248,7 +280,9 @@ def _result(records: list[Row]) -> WriteResult:
     counts: Counter[RowAction] = Counter()
     for record in records:
         if record["kind"] == ROW_COUNT:
-            counts[RowAction(int(record["name"]))] += record["num_records"]
+            action = RowAction(int(record["name"]))
+            counted = RowAction.INSERT if action is RowAction.INSERT_WITH_IDS else action
+            counts[counted] += record["num_records"]
     return WriteResult(
         data_files=tuple(_file(record) for record in records if record["kind"] == DATA_FILE),
         change_files=tuple(_file(record) for record in records if record["kind"] == CHANGE_FILE),
@@ -264,6 +298,11 @@ def _raise_violation(records: list[Row]) -> None:
     if checks:
         raise ExecutionError("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", min(checks))
     columns = [record["name"] for record in records if record["kind"] == NULL_VIOLATION]
+    if any(record["kind"] == NO_MORE_IDS for record in records):
+        raise ExecutionError(
+            "ARITHMETIC_OVERFLOW",
+            "long overflow: an identity column of the table has no more values. Nothing was committed.",
+        )
     if columns:
         raise ExecutionError(
             "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",

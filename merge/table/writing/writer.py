@@ -22,12 +22,14 @@ from mergecheck.merge.table.log.partition_values import directory
 from mergecheck.merge.table.log.statistics import StatisticsCollector
 from mergecheck.merge.table.storage.storage import open_storage
 from mergecheck.merge.table.writing.constraints import first_violation
+from mergecheck.merge.table.writing.generated_ids import GeneratedIds
 from mergecheck.merge.table.writing.partition_split import split_by_partition
 from mergecheck.merge.table.writing.rows import (
     ACTION,
     CHANGE_FILE,
     CHECK_VIOLATION,
     DATA_FILE,
+    NO_MORE_IDS,
     NULL_VIOLATION,
     ROW_COUNT,
     Route,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from mergecheck.merge.table.storage.storage import NewFile, Storage
     from mergecheck.merge.table.storage.store_access import StoreAccess
+    from mergecheck.merge.table.writing.generated_ids import IdPlan
     from mergecheck.merge.table.writing.partition_split import PartitionKey
 
 CHANGE_DATA_DIRECTORY, CHANGE_TYPE = "_change_data", "_change_type"
@@ -64,6 +67,7 @@ class WriteTask:
         indexed: the leaf columns with statistics; None writes no statistics at all.
         id_columns: the names in data files of the ids and commit versions that rows keep, by their names in the input,
             which need not have them (R-725).
+        generated: the identity columns whose values are generated here; None without any (R-226).
     """
 
     location: str
@@ -76,6 +80,7 @@ class WriteTask:
     indexed: IndexedColumns | None = field(default_factory=IndexedColumns)
     access: StoreAccess | None = None
     id_columns: Mapping[str, str] = field(default_factory=dict)
+    generated: IdPlan | None = None
 
 
 def write_partition(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,13 +113,21 @@ class _TaskOutput:
         self._task, self._storage = task, open_storage(task.location, task.access)
         self._files: dict[tuple[str, PartitionKey], _OpenFile] = {}
         self._counts: Counter[int] = Counter()
-        self._name = _file_name_prefix(task.write_id)
+        number, attempt = _own_numbers()
+        self._name = f"part-{number:05d}-{task.write_id}-{attempt}"
+        self._ids = None if task.generated is None else GeneratedIds(task.generated, number)
         self._void = [field.name for field in task.schema if pa.types.is_null(field.type)]
         self.violation: dict[str, object] | None = None
 
     def add(self, batch: pa.Table) -> None:
         actions = batch.column(ACTION)
         rows = _canonical(batch, self._task.schema)
+        if self._ids is not None:
+            filled = self._ids.fill(rows, actions)
+            if filled is None:
+                self.violation = {"kind": NO_MORE_IDS}
+                return
+            rows = filled
         for counted in pc.value_counts(actions.combine_chunks()).to_pylist():
             self._counts[counted["values"]] += counted["counts"]
         to_table = [action for action in self._counts if self._task.routes[action].table]
@@ -122,6 +135,8 @@ class _TaskOutput:
         self.violation = self._violation(batch, rows, actions, [*to_table, *to_feed])
         if self.violation is not None:
             return
+        if self._ids is not None:
+            self._ids.look_at(_rows_of(rows, actions, to_table))
         rows = rows.drop_columns(self._void)  # R-144: a VOID column is in the schema, but in no file
         self._write(DATA_FILE, _rows_of(self._with_ids(rows, batch), actions, to_table))
         if to_feed:
@@ -162,7 +177,8 @@ class _TaskOutput:
             self.abort()
             return [self.violation]
         counts = [{"kind": ROW_COUNT, "name": str(action), "num_records": n} for action, n in self._counts.items()]
-        return [*(file.close() for file in self._files.values()), *counts]
+        ids = [] if self._ids is None else self._ids.records()
+        return [*(file.close() for file in self._files.values()), *counts, *ids]
 
     def abort(self) -> None:
         for file in self._files.values():
@@ -256,10 +272,9 @@ def _rows_of(rows: pa.Table, actions: pa.ChunkedArray, wanted: list[int]) -> pa.
     return rows if pc.all(chosen).as_py() else rows.filter(chosen)  # a filter copies every column
 
 
-def _file_name_prefix(write_id: str) -> str:
-    """Name the files of this attempt: two attempts of one task never write the same file."""
+def _own_numbers() -> tuple[int, int]:
+    """Give the numbers of this task and of its attempt: two attempts of one task never write the same file."""
     from pyspark import TaskContext  # noqa: PLC0415 - exists in workers; tests run without one
 
     context = TaskContext.get()
-    number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
-    return f"part-{number:05d}-{write_id}-{attempt}"
+    return (context.partitionId(), context.taskAttemptId()) if context else (0, 0)

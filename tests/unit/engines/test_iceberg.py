@@ -53,6 +53,7 @@ def case_of(sql: str = EVERY_CLAUSE, *, conf: dict[str, str] | None = None, **ta
         (case_of(schema="k TINYINT", files=[]), "a target with TINYINT"),
         (case_of(schema="k INT, v INT DEFAULT 3", files=[]), "a column with a default"),
         (case_of(schema="k INT, v INT GENERATED ALWAYS AS (k)", files=[]), "a generated column"),
+        (case_of(schema="k INT, v BIGINT GENERATED ALWAYS AS IDENTITY", files=[]), "an identity column"),
         (case_of(schema="k STRING, v INT", files=[], partition_by=["k"]), "partitions by texts"),
         (case_of(properties={"delta.constraints.c": "k > 0"}), "a CHECK constraint"),
         (case_of(properties={"delta.appendOnly": "true"}), "table property delta.appendOnly"),

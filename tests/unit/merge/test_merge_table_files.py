@@ -69,7 +69,7 @@ def test_rows_go_where_their_action_says(tmp_path: Path) -> None:
     files = {record["kind"]: tmp_path / record["name"] for record in records if record["kind"] != ROW_COUNT}
     table = sorted(pq.read_table(files[DATA_FILE]).column("id").to_pylist())
     feed = pq.read_table(files[CHANGE_FILE]).to_pylist()
-    assert table == [0, 0, 1, 1, 3, 3, 4, 4]
+    assert table == [0, 0, 1, 1, 3, 3, 4, 4, 7, 7]
     assert sorted({(row["id"], row["_change_type"]) for row in feed}) == [
         (1, "update_postimage"),
         (2, "delete"),
@@ -77,6 +77,7 @@ def test_rows_go_where_their_action_says(tmp_path: Path) -> None:
         (4, "update_postimage"),
         (5, "delete"),
         (6, "update_preimage"),
+        (7, "insert"),
     ]
     counts = {int(record["name"]): record["num_records"] for record in records if record["kind"] == ROW_COUNT}
     assert counts == {int(action): 2 for action in RowAction}

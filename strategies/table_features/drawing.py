@@ -1,6 +1,6 @@
 """Features that a table has by its protocol: most merges must not even notice them.
 
-The rules are R-460 to R-463, R-705 to R-709, R-716 and R-724 to R-727.
+The rules are R-226, R-460 to R-463, R-705 to R-709, R-716 and R-724 to R-727.
 
 They are drawn after everything else, so that a case without them stays the same case.
 """
@@ -37,6 +37,7 @@ from mergecheck.reference.types.data_types import (
 from mergecheck.reference.types.widening import is_widening
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
+from mergecheck.strategies.table_features.identity_columns import draw_identity_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Source, Target, Value
     from mergecheck.strategies.profile import Profile
+    from mergecheck.strategies.syntax.statement import Statement
 
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 COLUMN_MAPPING = "delta.columnMapping.mode"
@@ -55,6 +57,7 @@ ROW_TRACKING = "delta.enableRowTracking"
 ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
 ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+_COLUMNS = frozenset({Feature.IDENTITY_COLUMNS})
 _ANY_PERCENT = 60
 _VECTORS = st.sampled_from(
     (Vectors.NONE, Vectors.SHARED_FILE, Vectors.INLINE, Vectors.NONE, Vectors.OWN_FILES, Vectors.ABSOLUTE)
@@ -84,7 +87,7 @@ _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
 def draw_table_features(
-    draw: DrawFn, profile: Profile, target: Target, source: Source | None
+    draw: DrawFn, profile: Profile, target: Target, source: Source | None, statement: Statement
 ) -> tuple[Target, Source | None, dict[str, str]]:
     """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
@@ -93,11 +96,12 @@ def draw_table_features(
         profile: names the features.
         target: the table without them.
         source: gives names for columns that were dropped. Its columns get wider types if the table widens its own.
+        statement: what it assigns cannot become everything.
     """
     wanted = profile.table_features & profile.percent.keys()
     if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
         return target, source, {}
-    percents = {each: profile.percent.get(each, each.probability_percent) for each in TABLE_FEATURES}
+    percents = {each: _percent(each, profile) for each in TABLE_FEATURES if each not in _COLUMNS}
     drawn = {each for each, percent in percents.items() if chance(draw, percent)} & profile.table_features
     properties, layout = dict(target.properties), target.layout
     if Feature.IN_COMMIT_TIMESTAMPS in drawn:
@@ -127,7 +131,14 @@ def draw_table_features(
     if Feature.ROW_TRACKING in drawn:
         properties |= draw(_ROW_TRACKING)
         layout = replace(layout, row_ids=draw(_ROW_IDS) if target.schema.columns else layout.row_ids)
-    return replace(target, properties=properties, layout=layout), source, conf
+    target = replace(target, properties=properties, layout=layout)
+    if Feature.IDENTITY_COLUMNS in profile.table_features and chance(draw, _percent(Feature.IDENTITY_COLUMNS, profile)):
+        target = draw_identity_column(draw, target, source, statement)
+    return target, source, conf
+
+
+def _percent(feature: Feature, profile: Profile) -> float:
+    return profile.percent.get(feature, feature.probability_percent)
 
 
 def _droppable(target: Target, source: Source | None) -> tuple[str, ...]:

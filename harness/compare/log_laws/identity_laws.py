@@ -1,0 +1,134 @@
+"""Laws about values that identity columns generate, which no reference can know (R-226)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.rows import in_columns_of, rows_without
+from mergecheck.reference.case.case_file import change_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.reference.outcome import GeneratedIds, Outcome, Prediction
+    from mergecheck.reference.types.data_types import Identity, Schema
+
+MARK = "delta.identity.highWaterMark"
+"""The key of a column's metadata that moves with the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledIds:
+    """A prediction with the values that an engine generated.
+
+    Attributes:
+        prediction: as it was, but with the engine's values where the reference's are examples.
+        faults: the rules that the values, or the new high-water marks, break.
+    """
+
+    prediction: Prediction
+    faults: tuple[str, ...] = ()
+
+
+def settle_ids(prediction: Prediction, outcome: Outcome) -> SettledIds:
+    """Take over the values that an engine generated, and judge them.
+
+    A row of the prediction with such values stands for a row of the engine that is like it in all other columns, and
+    that is no row of the prediction as it is. It does not matter which of several: they are alike.
+
+    Args:
+        prediction: what the reference predicts.
+        outcome: what the engine shows.
+    """
+    ids = prediction.generated_ids
+    if ids is None or len(prediction.schema.columns) != len(outcome.schema.columns):
+        return SettledIds(prediction)
+    found, _ = in_columns_of(prediction.schema, outcome.rows, outcome.schema)
+    settled = _settled(prediction, ids, found)
+    rows = (*rows_without(prediction.rows, ids.rows, prediction.schema), *settled)
+    cdf = prediction.cdf
+    if cdf is not None:
+        examples, shown = ([(*row, "insert") for row in inserted] for inserted in (ids.rows, settled))
+        cdf = (*rows_without(cdf, examples, change_schema(prediction.schema)), *shown)
+    faults = (
+        fault
+        for position in ids.columns
+        for fault in _faults(position, settled, prediction=prediction, ids=ids, outcome=outcome)
+    )
+    ids = replace(ids, rows=tuple(settled))
+    return SettledIds(replace(prediction, rows=rows, cdf=cdf, generated_ids=ids), tuple(faults))
+
+
+def _settled(prediction: Prediction, ids: GeneratedIds, found: Sequence[Row]) -> list[Row]:
+    """Give each row with generated values the engine's; one that the engine does not have stays as it is."""
+    schema = prediction.schema
+    known = rows_without(prediction.rows, ids.rows, schema)
+    free: dict[object, list[Row]] = defaultdict(list)
+    for row in rows_without(found, known, schema):
+        free[_others(row, ids.columns, schema)].append(row)
+    return [candidates.pop() if (candidates := free[_others(row, ids.columns, schema)]) else row for row in ids.rows]
+
+
+def _others(row: Row, left_out: Sequence[int], schema: Schema) -> object:
+    bare = tuple(None if place in left_out else value for place, value in enumerate(row))
+    return row_identity(bare, schema)
+
+
+def _faults(
+    position: int, settled: Sequence[Row], *, prediction: Prediction, ids: GeneratedIds, outcome: Outcome
+) -> Iterator[str]:
+    """Judge one column's values, and where its mark is afterwards."""
+    column = prediction.schema.columns[position]
+    identity = column.identity
+    assert identity is not None, "only identity columns come here"  # noqa: S101 - tells mypy
+    values = [row[position] for row in settled]
+    yield from (f"{column.name}: {fault}" for fault in _value_faults(identity, values))
+    kept = next((c.identity for c in outcome.schema.columns if c.name == column.name), None)
+    if kept is None:
+        return  # that the column is none any more is a difference of schemas
+    written = [*values, *(row[position] for row in ids.written)]
+    marks = {next_mark(identity, written), next_mark(identity, [*written, *(r[position] for r in ids.old_images)])}
+    if kept.mark not in marks:
+        wanted = " or ".join(sorted(map(_mark, marks)))
+        yield f"{column.name}: the high-water mark is {_mark(kept.mark)}, but the values written make it {wanted}"
+
+
+def _value_faults(identity: Identity, values: Sequence[Value]) -> Iterator[str]:
+    for value, count in Counter(values).items():
+        if value is None:
+            yield "a value was to be generated, but it is NULL"
+            continue
+        if count > 1:
+            yield f"{value} was generated {count} times"
+        if (value - identity.start) % identity.step:
+            yield f"{value} was generated, but it is not {identity.start} plus a multiple of {identity.step}"
+        first = identity.start if identity.mark is None else identity.mark + identity.step
+        if _beyond(first, value, identity):
+            yield f"{value} was generated, but the next value was {first}"
+
+
+def next_mark(identity: Identity, written: Sequence[Value]) -> int | None:
+    """Say where the mark is after values were written: at the furthest of them, or the next of the sequence."""
+    values = [value for value in written if value is not None]
+    if not values:
+        return identity.mark
+    furthest = max(values) if identity.step > 0 else min(values)
+    old = identity.mark
+    is_old_bad = old is not None and _beyond(identity.start, old, identity)
+    if _beyond(identity.start, furthest, identity) and not is_old_bad:
+        return old
+    rounded = furthest + -(furthest - identity.start) % identity.step
+    return rounded if old is None or _beyond(rounded, old, identity) else old
+
+
+def _beyond(left: int, right: int, identity: Identity) -> bool:
+    """Tell whether a value comes after another one in the direction of the step."""
+    return left > right if identity.step > 0 else left < right
+
+
+def _mark(mark: int | None) -> str:
+    return "absent" if mark is None else str(mark)

@@ -1,0 +1,105 @@
+"""Identity columns: a new one that no clause assigns, or a column of the table that becomes one (R-226)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from mergecheck.reference.types.data_types import BIGINT, Field, Identity, Schema
+from mergecheck.strategies.choices import chance
+from mergecheck.strategies.syntax.statement import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hypothesis.strategies import DrawFn
+
+    from mergecheck.reference.case.model import Row, Source, Target
+    from mergecheck.strategies.syntax.statement import Statement
+
+NAME = "row_no"
+_STARTS_AND_STEPS = st.sampled_from(((1, 1), (10, 3), (5, -2), (0, 1), (-7, 5), (-3, -3), (100, -1)))
+_BECOMES_PERCENT = 50
+_BY_DEFAULT_PERCENT = 40
+_NOT_NULL_PERCENT = 30
+_REFUSED_PERCENT = 6
+
+
+def draw_identity_column(draw: DrawFn, target: Target, source: Source | None, statement: Statement) -> Target:
+    """Draw an identity column, if the statement lets the table have one; shrinks to the table as it is.
+
+    Most statements neither update the column nor give values to one that takes none. Some do, and must be refused.
+    """
+    if not target.schema.columns or source is None or statement.source_query is not None:
+        return target  # a self-merge or a query would see a new column
+    start, step = draw(_STARTS_AND_STEPS)
+    identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
+    refused = chance(draw, _REFUSED_PERCENT)
+    names = list(_that_can_become(target, source, statement, identity, refused=refused))
+    if names and chance(draw, _BECOMES_PERCENT):
+        return _turned(draw, target, identity, draw(st.sampled_from(names)))
+    if _stars_name_all_columns(statement) or NAME in {name.lower() for name in _names(target, source)}:
+        return target
+    return _extended(draw, target, identity)
+
+
+def _names(target: Target, source: Source) -> tuple[str, ...]:
+    return (*target.schema.names, *source.schema.names, *target.layout.dropped_columns)
+
+
+def _stars_name_all_columns(statement: Statement) -> bool:
+    """Tell whether a star may stand for the columns of the target, which then need namesakes in the source."""
+    return any(clause.star for clause in statement.clauses) and not statement.with_schema_evolution
+
+
+def _that_can_become(
+    target: Target, source: Source, statement: Statement, identity: Identity, *, refused: bool
+) -> Iterator[str]:
+    """Name the columns that can be identity columns; the statement is to be refused for them, or not."""
+    texts = " ".join((*target.properties.values(), *(c.generated or "" for c in target.schema.columns))).lower()
+    kept = (*target.partition_by, *target.layout.added_columns, *target.layout.widened_columns)
+    for column in target.schema.columns:
+        plain = column.default is None and column.generated is None and column.name.lower() not in texts
+        if column.type == BIGINT and plain and column.name not in kept:
+            actions = (Action.UPDATE,) if identity.by_default else (Action.UPDATE, Action.INSERT)
+            if _is_assigned(column.name, source, statement, actions) is refused:
+                yield column.name
+
+
+def _is_assigned(name: str, source: Source, statement: Statement, actions: Sequence[Action]) -> bool:
+    in_source = name.lower() in {each.lower() for each in source.schema.names}
+    for clause in statement.clauses:
+        if clause.action in actions:
+            star = clause.star and (in_source or not statement.with_schema_evolution)
+            if star or any(a.column.lower() == name.lower() for a in clause.assignments):
+                return True
+    return False
+
+
+def _turned(draw: DrawFn, target: Target, identity: Identity, name: str) -> Target:
+    """Make a column an identity column; its values are explicit ones, before and behind the mark."""
+    place = target.schema.names.index(name)
+    mark = draw(st.sampled_from((None, 0, 2))) if any(map(bool, target.files)) else None
+    mark = None if mark is None else identity.start + mark * identity.step
+    columns = list(target.schema.columns)
+    columns[place] = replace(columns[place], identity=replace(identity, mark=mark))
+    return replace(target, schema=Schema(tuple(columns)))
+
+
+def _extended(draw: DrawFn, target: Target, identity: Identity) -> Target:
+    """Give the table a new column, whose values the table has generated."""
+    numbers = iter(range(sum(map(len, target.files))))
+    gap = draw(st.sampled_from((1, 2)))
+    files = tuple(tuple(_numbered(row, identity, gap * next(numbers)) for row in file) for file in target.files)
+    values = [row[-1] for file in files for row in file]
+    mark = None
+    if values:
+        mark = values[-1] + identity.step * draw(st.sampled_from((0, 3)))
+    column = Field(NAME, BIGINT, nullable=not chance(draw, _NOT_NULL_PERCENT), identity=replace(identity, mark=mark))
+    return replace(target, schema=Schema((*target.schema.columns, column)), files=files)
+
+
+def _numbered(row: Row, identity: Identity, number: int) -> Row:
+    return (*row, identity.start + identity.step * number)
