@@ -137,12 +137,14 @@ class Feature(Enum):
     TYPE_WIDENING = "type-widening", 40
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 20
+    COLUMN_INVARIANTS = "column-invariants", 10
+    TEXT_LENGTHS = "text-lengths", 12
 
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),
     *(Feature.COLUMN_MAPPING, Feature.DELETION_VECTORS, Feature.TYPE_WIDENING, Feature.ROW_TRACKING),
-    Feature.IDENTITY_COLUMNS,
+    *(Feature.IDENTITY_COLUMNS, Feature.COLUMN_INVARIANTS, Feature.TEXT_LENGTHS),
 )
 """Drawn after everything else, in this order, and only for profiles that name them: few engines know them all."""
 

@@ -61,7 +61,9 @@ def _unsupported_reason(case: Case) -> str | None:
         return "a source that has other columns than the target"
     if case.target.partition_by or any(name.startswith("delta.constraints.") for name in case.target.properties):
         return "partitions and constraints"
-    if any(not column.nullable or column.default or column.generated or column.identity for column in schema.columns):
+    if any(
+        not column.nullable or column.default or column.generated or column.of_delta_only for column in schema.columns
+    ):
         return "NOT NULL and computed columns"
     if any(column.type not in STORED_AS_THEY_ARE for column in schema.columns):
         return "types other than INT, BIGINT and STRING"

@@ -67,6 +67,8 @@ def _value_lines(wanted: Field, found: Field, against: str, *, complete: bool) -
         "DEFAULT": (wanted.default, found.default),
         "GENERATED ALWAYS AS": (wanted.generated, found.generated),
         "identity": (_identity(wanted), _identity(found)),
+        "INVARIANT": (wanted.invariant, found.invariant),
+        "length": (_limit(wanted), _limit(found)),
     }
     for word, (ours, theirs) in texts.items():
         if ours != theirs and (complete or ours is not None):
@@ -75,6 +77,10 @@ def _value_lines(wanted: Field, found: Field, against: str, *, complete: bool) -
 
 def _identity(field: Field) -> str | None:
     return None if field.identity is None else replace(field.identity, mark=None).ddl()
+
+
+def _limit(field: Field) -> str | None:
+    return None if field.limit is None else field.limit.ddl()
 
 
 def _fields(field: Field, prefix: str = "") -> Iterator[tuple[str, Field]]:

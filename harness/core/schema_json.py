@@ -16,6 +16,7 @@ from mergecheck.reference.types.data_types import (
     MapType,
     Schema,
     StructType,
+    TextLimit,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ IDENTITY_START, IDENTITY_STEP, IDENTITY_BY_DEFAULT, IDENTITY_MARK = (
     f"delta.identity.{name}" for name in ("start", "step", "allowExplicitInsert", "highWaterMark")
 )
 """Metadata of an identity column (R-226); the mark is left out until a value is generated."""
+
+INVARIANT_KEY = "delta.invariants"
+"""Metadata of a column with an invariant: JSON around its Spark SQL text (R-746)."""
+LIMIT_KEY = "__CHAR_VARCHAR_TYPE_STRING"
+"""Metadata of a text column that was declared as CHAR or VARCHAR: the type (R-822)."""
+_LIMIT = re.compile(r"(char|varchar)\((\d+)\)")
 
 _CONSTRAINT_PREFIX = "delta.constraints."
 
@@ -154,6 +161,10 @@ def _struct_to_json(fields: tuple[Field, ...]) -> dict[str, Any]:
 
 def _metadata(field: Field) -> dict[str, Any]:
     said: dict[str, Any] = {DEFAULT_KEY: field.default, GENERATED_KEY: field.generated}
+    if field.invariant is not None:
+        said[INVARIANT_KEY] = json.dumps({"expression": {"expression": field.invariant}})
+    if field.limit is not None:
+        said[LIMIT_KEY] = field.limit.ddl().lower()
     if (identity := field.identity) is not None:
         said |= {IDENTITY_START: identity.start, IDENTITY_STEP: identity.step}
         said |= {IDENTITY_BY_DEFAULT: identity.by_default, IDENTITY_MARK: identity.mark}
@@ -169,6 +180,19 @@ def _identity(metadata: Mapping[str, Any]) -> Identity | None:
         by_default=metadata[IDENTITY_BY_DEFAULT],
         mark=metadata.get(IDENTITY_MARK),
     )
+
+
+def _invariant(said: str | None) -> str | None:
+    return None if said is None else str(json.loads(said)["expression"]["expression"])
+
+
+def _limit(said: str | None) -> TextLimit | None:
+    if said is None:
+        return None
+    found = _LIMIT.fullmatch(said)
+    if found is None:
+        raise ValueError(f"the table has lengths of texts that a case cannot hold: {said!r}; they are inside a column")
+    return TextLimit(int(found[2]), padded=found[1] == "char")
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, Any]:
@@ -204,6 +228,8 @@ def _fields_from_json(struct: dict[str, Any]) -> tuple[Field, ...]:
             default=f.get("metadata", {}).get(DEFAULT_KEY),
             generated=f.get("metadata", {}).get(GENERATED_KEY),
             identity=_identity(f.get("metadata", {})),
+            invariant=_invariant(f.get("metadata", {}).get(INVARIANT_KEY)),
+            limit=_limit(f.get("metadata", {}).get(LIMIT_KEY)),
         )
         for f in struct["fields"]
     )

@@ -104,8 +104,8 @@ def _evaluate(
     _require_plain(resolved.statement)
     if case.target.transactions:
         raise UnsupportedByReferenceError("a transaction that the table may know (R-715), over relations")
-    if any(column.identity is not None for column in case.target.schema.columns):
-        raise UnsupportedByReferenceError("an identity column, over relations")
+    if case.target.schema.of_delta_only is not None:
+        raise UnsupportedByReferenceError(f"{case.target.schema.of_delta_only}, over relations")
     if resolved.statement.schema_evolution or settings.schema_evolution:
         raise UnsupportedByReferenceError("schema evolution, over relations")
     if any(condition.partial for condition in (merge.on, *(c.condition for c in merge.clauses)) if condition):

@@ -43,6 +43,7 @@ class Area(Enum):
     EVOLUTION = "schema evolution"
     ROW_TRACKING = "row tracking"
     IDENTITY = "identity columns"
+    COLUMN_CONDITIONS = "column conditions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mergecheck.reference.asked.asker import Asked
-    from mergecheck.reference.types.data_types import Field, Schema
+    from mergecheck.reference.types.data_types import Field, Schema, TextLimit
     from mergecheck.reference.types.typed import Typed
 
 NOT_NULL_VIOLATED = "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
 CHECK_VIOLATED = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+TOO_LONG = "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
 _PROPERTY = "delta.constraints."
 
 
@@ -72,8 +73,12 @@ def row_checks(
     not_null = (check for i, column in enumerate(schema.columns) for check in _not_null(f"c{i}", column, column.name))
     translator = _translator(schema, case_sensitive=case_sensitive)
     check = (_check(name, text, translator, asker) for name, text in check_texts(properties))
+    # R-746: of a NOT NULL column, only NULLs are looked for.
+    conditions = ((c, c.invariant) for c in schema.columns if c.invariant is not None and c.nullable)
+    invariant = (_check(f"the invariant of {c.name}", text, translator, asker) for c, text in conditions)
+    limit = (_limit(f"c{i}", column.limit, column.name) for i, column in enumerate(schema.columns) if column.limit)
     generated = (_generated(column, translator, asker) for column in schema.columns if column.generated is not None)
-    return (*not_null, *check, *generated)
+    return (*not_null, *check, *invariant, *limit, *generated)
 
 
 def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
@@ -83,6 +88,12 @@ def _not_null(sql: str, field: Field, path: str) -> Iterator[RowCheck]:
     if isinstance(field.type, StructType):
         for inner in field.type.fields:
             yield from _not_null(f"({sql}).{identifier(inner.name)}", inner, f"{path}.{inner.name}")
+
+
+def _limit(sql: str, limit: TextLimit, name: str) -> RowCheck:
+    """RowCheck that a text is not longer than its declared type allows (R-822)."""
+    within = f"(({sql}) IS NULL OR length({sql}) <= {limit.length})"
+    return RowCheck(error_class=TOO_LONG, what=f"{name} {limit.ddl()}", sql=within)
 
 
 def _check(name: str, text: str, translator: Translator, asker: Asker) -> RowCheck:

@@ -28,10 +28,12 @@ class Dependents:
     Attributes:
         constraints: the texts of its CHECK constraints.
         generated: those of its generated columns.
+        invariants: those of its columns' invariants, which do not keep types from changing.
     """
 
     constraints: tuple[str, ...] = ()
     generated: tuple[str, ...] = ()
+    invariants: tuple[str, ...] = ()
 
     def check(self, before: Schema, after: Schema, *, case_sensitive: bool) -> None:
         """Compare the types before and after the merge.
@@ -54,16 +56,16 @@ class Dependents:
         Raises:
             UnsupportedByReferenceError: an expression that cannot be read.
         """
-        return any(
-            _uses(text, (column,), case_sensitive=case_sensitive) for text in (*self.constraints, *self.generated)
-        )
+        texts = (*self.constraints, *self.generated, *self.invariants)
+        return any(_uses(text, (column,), case_sensitive=case_sensitive) for text in texts)
 
 
 def dependents_of(target: Target) -> Dependents:
     """Read the expressions of a table from its properties and columns."""
     checks = tuple(text for _, text in check_texts(target.properties))
     generated = tuple(column.generated for column in target.schema.columns if column.generated is not None)
-    return Dependents(constraints=checks, generated=generated)
+    invariants = tuple(column.invariant for column in target.schema.columns if column.invariant is not None)
+    return Dependents(constraints=checks, generated=generated, invariants=invariants)
 
 
 def changed_fields(before: Schema, after: Schema) -> Iterator[Path]:

@@ -201,8 +201,9 @@ def _source(document: object, where: str) -> Source:
     keys = require_object(document, _SOURCE_KEYS, ("schema", "rows"), where)
     schema = _schema(keys["schema"], f"{where}, schema")
     for column in schema.columns:
-        if (column.default, column.generated, column.identity) != (None, None, None):
-            raise CaseFormatError(f"{where}, schema: {column.name!r} has a value of its own; only target columns may")
+        if (column.default, column.generated, column.of_delta_only) != (None, None, None):
+            text = f"{where}, schema: {column.name!r} has a value or a condition of its own; only target columns may"
+            raise CaseFormatError(text)
     return Source(
         schema=schema,
         rows=_rows(keys["rows"], schema, f"{where}, rows"),

@@ -105,6 +105,22 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class TextLimit:
+    """The most characters of a text column that was declared as VARCHAR or CHAR (R-822).
+
+    Attributes:
+        padded: whether it was declared as CHAR.
+    """
+
+    length: int
+    padded: bool = False
+
+    def ddl(self) -> str:
+        """Spell it as Spark DDL."""
+        return f"{'CHAR' if self.padded else 'VARCHAR'}({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A named member of a struct or a column of a table.
 
@@ -112,6 +128,8 @@ class Field:
         default: Spark SQL text of the column's default, None without one; columns of a target only (R-220).
         generated: Spark SQL text of the generation expression; columns of a target only (R-222).
         identity: of a column whose values the table generates; columns of a target only (R-226).
+        invariant: Spark SQL text of a condition on every row that is written; columns of a target only (R-746).
+        limit: of a text; its type is STRING all the same. Columns of a target only (R-822).
     """
 
     name: str
@@ -120,6 +138,18 @@ class Field:
     default: str | None = None
     generated: str | None = None
     identity: Identity | None = None
+    invariant: str | None = None
+    limit: TextLimit | None = None
+
+    @property
+    def of_delta_only(self) -> str | None:
+        """Name what of the column other systems than Delta tables do not have; None if there is nothing."""
+        named = {
+            "an identity column": self.identity is not None,
+            "a column invariant": self.invariant is not None,
+            "a column with a CHAR or VARCHAR length": self.limit is not None,
+        }
+        return next((name for name, holds in named.items() if holds), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +172,12 @@ class Schema:
 
     def ddl(self) -> str:
         """Spell the schema as Spark DDL, with quotes around names that need them."""
-        return ", ".join(f"{quote(c.name)} {c.type.ddl()}{_not_null(c)}{_value(c)}" for c in self.columns)
+        return ", ".join(f"{quote(c.name)} {_type_ddl(c)}{_not_null(c)}{_value(c)}" for c in self.columns)
+
+    @property
+    def of_delta_only(self) -> str | None:
+        """Name the first thing of a column that other systems than Delta tables do not have."""
+        return next((column.of_delta_only for column in self.columns if column.of_delta_only), None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -203,7 +238,16 @@ def _not_null(field: Field) -> str:
     return "" if field.nullable else " NOT NULL"
 
 
+def _type_ddl(column: Field) -> str:
+    return column.type.ddl() if column.limit is None else column.limit.ddl()
+
+
 def _value(column: Field) -> str:
+    invariant = "" if column.invariant is None else f" INVARIANT ({column.invariant})"
+    return _own_value(column) + invariant
+
+
+def _own_value(column: Field) -> str:
     if column.generated is not None:
         return f" GENERATED ALWAYS AS ({column.generated})"
     if column.identity is not None:

@@ -12,6 +12,7 @@ from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.types.data_types import (
     BIGINT,
     INTEGER_BITS,
+    STRING,
     ArrayType,
     AtomicName,
     AtomicType,
@@ -21,6 +22,7 @@ from mergecheck.reference.types.data_types import (
     MapType,
     Schema,
     StructType,
+    TextLimit,
 )
 
 if TYPE_CHECKING:
@@ -72,9 +74,10 @@ class _Reader:
         return self._next == len(self._tokens)
 
     def column(self) -> Field:
-        """Read a column: name, type, then NOT NULL, DEFAULT, GENERATED ... AS and COMMENT in any order."""
-        name, data_type = self._name(), self._type()
-        nullable, default, generated = True, None, None
+        """Read a column: name, type, then NOT NULL, GENERATED ... AS, INVARIANT, COMMENT and DEFAULT in any order."""
+        name, limit = self._name(), self._limit()
+        data_type: DataType = self._type() if limit is None else STRING
+        nullable, default, generated, invariant = True, None, None, None
         identity: Identity | None = None
         while not self.at_end and self._peek() is not TokenType.COMMA:
             if self._word_is("DEFAULT"):
@@ -82,6 +85,8 @@ class _Reader:
             elif self._word_is("GENERATED"):
                 found = self._generated()
                 generated, identity = (None, found) if isinstance(found, Identity) else (found, None)
+            elif self._words("INVARIANT"):
+                invariant = self._in_brackets("INVARIANT")
             elif not self._comment():
                 nullable = self._nullable()
         if sum(value is not None for value in (default, generated, identity)) > 1:
@@ -90,7 +95,7 @@ class _Reader:
             raise CaseFormatError(
                 f"schema {self._ddl!r}: the identity column {name!r} is {data_type.ddl()}; it must be BIGINT"
             )
-        return Field(name, data_type, nullable, default, generated, identity)
+        return Field(name, data_type, nullable, default, generated, identity, invariant, limit)
 
     def field(self) -> Field:
         """Read a field of a struct: name, colon, type, then NOT NULL and COMMENT."""
@@ -128,10 +133,25 @@ class _Reader:
             raise self._error("expected ALWAYS AS or BY DEFAULT AS IDENTITY after GENERATED")
         if self._words("IDENTITY"):
             return self._identity(by_default=False)
-        self.expect(TokenType.L_PAREN, "'(' after GENERATED ALWAYS AS")
-        text = self._text_until({TokenType.R_PAREN}, "an expression after GENERATED ALWAYS AS (")
-        self.expect(TokenType.R_PAREN, "')' that closes GENERATED ALWAYS AS (")
+        return self._in_brackets("GENERATED ALWAYS AS")
+
+    def _in_brackets(self, after: str) -> str:
+        self.expect(TokenType.L_PAREN, f"'(' after {after}")
+        text = self._text_until({TokenType.R_PAREN}, f"an expression after {after} (")
+        self.expect(TokenType.R_PAREN, f"')' that closes {after} (")
         return text
+
+    def _limit(self) -> TextLimit | None:
+        """Read CHAR or VARCHAR and its length; None if the type is another one."""
+        padded = self._words("CHAR")
+        if not padded and not self._words("VARCHAR"):
+            return None
+        self.expect(TokenType.L_PAREN, "'(' and the most characters of the text")
+        length = self._integer()
+        self.expect(TokenType.R_PAREN, "')' after the most characters of the text")
+        if length < 1:
+            raise CaseFormatError(f"schema {self._ddl!r}: a text of at most {length} characters; it must be 1 or more")
+        return TextLimit(length, padded)
 
     def _identity(self, *, by_default: bool) -> Identity:
         """Read START WITH, INCREMENT BY and HIGH WATER MARK, in any order, in brackets; without brackets 1 and 1."""

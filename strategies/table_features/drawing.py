@@ -37,6 +37,8 @@ from mergecheck.reference.types.data_types import (
 from mergecheck.reference.types.widening import is_widening
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
+from mergecheck.strategies.syntax.spark_sql import statement_text
+from mergecheck.strategies.table_features.column_conditions import draw_invariants, draw_text_limits
 from mergecheck.strategies.table_features.identity_columns import draw_identity_column
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ ROW_TRACKING = "delta.enableRowTracking"
 ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
 ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended"
 PERSISTENT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
-_COLUMNS = frozenset({Feature.IDENTITY_COLUMNS})
+_COLUMNS = frozenset({Feature.IDENTITY_COLUMNS, Feature.COLUMN_INVARIANTS, Feature.TEXT_LENGTHS})
 _ANY_PERCENT = 60
 _VECTORS = st.sampled_from(
     (Vectors.NONE, Vectors.SHARED_FILE, Vectors.INLINE, Vectors.NONE, Vectors.OWN_FILES, Vectors.ABSOLUTE)
@@ -132,8 +134,14 @@ def draw_table_features(
         properties |= draw(_ROW_TRACKING)
         layout = replace(layout, row_ids=draw(_ROW_IDS) if target.schema.columns else layout.row_ids)
     target = replace(target, properties=properties, layout=layout)
-    if Feature.IDENTITY_COLUMNS in profile.table_features and chance(draw, _percent(Feature.IDENTITY_COLUMNS, profile)):
+    of_columns = {each for each in TABLE_FEATURES if each in _COLUMNS and chance(draw, _percent(each, profile))}
+    of_columns &= profile.table_features
+    if Feature.IDENTITY_COLUMNS in of_columns:
         target = draw_identity_column(draw, target, source, statement)
+    if Feature.COLUMN_INVARIANTS in of_columns:
+        target = draw_invariants(draw, target)
+    if Feature.TEXT_LENGTHS in of_columns:
+        target = draw_text_limits(draw, target, statement_text(statement))
     return target, source, conf
 
 

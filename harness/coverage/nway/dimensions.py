@@ -289,11 +289,22 @@ DIMENSIONS: tuple[Dimension, ...] = (
     Dimension(
         name="constraint",
         read=tables.constraints,
-        values=_each("none", "NOT NULL", "NOT NULL field", "CHECK", "default", "generated", "identity"),
+        values=_each(
+            "none",
+            "NOT NULL",
+            "NOT NULL field",
+            "CHECK",
+            "default",
+            "generated",
+            "identity",
+            "invariant",
+            "text length",
+        ),
         coarse={
             **_each("none", "NOT NULL", "CHECK"),
             "default or generated": ("default", "generated"),
             "identity": ("identity",),
+            "of a column": ("invariant", "text length"),
         },
     ),
 )

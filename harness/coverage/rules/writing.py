@@ -163,6 +163,7 @@ RULES = (
     Rule(number="R-741", reached=lambda e: e.rejected("DELTA_NOT_NULL_CONSTRAINT_VIOLATED")),
     Rule(number="R-742", reached=lambda e: e.rejected("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES")),
     Rule(number="R-743", reached=lambda e: e.rejected("DELTA_CANNOT_MODIFY_APPEND_ONLY")),
+    Rule(number="R-746", reached=lambda e: any(c.invariant is not None for c in e.case.target.schema.columns)),
     Rule(number="R-744", reached=lambda e: _succeeds(e) and bool(e.case.target.partition_by) and "" in _cells(e)),
     Rule(number="R-745", out_of_reach="such a table cannot be made"),
     Rule(number="R-750", out_of_reach=_CONCURRENT),
@@ -195,7 +196,7 @@ RULES = (
     Rule(number="R-817", out_of_reach="needs a session's cache; tested on the engine"),
     Rule(number="R-818", out_of_reach="which rows they give is not defined"),
     Rule(number="R-819", reached=lambda e: len(e.resolved()) >= _MANY_CLAUSES),
-    Rule(number="R-822", out_of_reach="case files have no such types"),
+    Rule(number="R-822", reached=lambda e: any(c.limit is not None for c in e.case.target.schema.columns)),
     Rule(number="R-823", reached=_duplicate_source_names),
     Rule(number="R-824", reached=_alias_is_column),
 )

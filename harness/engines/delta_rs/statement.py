@@ -127,8 +127,8 @@ class _Writer:
             raise UnsayableError("feature generated columns")
         if any(column.default is not None for column in target.schema.columns):
             raise UnsayableError("feature column defaults")
-        if any(column.identity is not None for column in target.schema.columns):
-            raise UnsayableError("feature identity columns")
+        if target.schema.of_delta_only is not None:
+            raise UnsayableError(target.schema.of_delta_only)
         for schema in (target.schema, self._found.schema):
             folded = [name.casefold() for name in schema.names]
             if len(set(folded)) < len(folded):

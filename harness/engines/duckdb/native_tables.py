@@ -84,9 +84,9 @@ def check_schema(schema: Schema, what: str) -> None:
         raise UnsupportedByReferenceError(f"a {what} without columns")
     if len(set(names)) < len(names):
         raise UnsupportedByReferenceError(f"a {what} whose column names differ in case only")
+    if schema.of_delta_only is not None:
+        raise UnsupportedByReferenceError(schema.of_delta_only)
     for column in schema.columns:
-        if column.identity is not None:
-            raise UnsupportedByReferenceError("an identity column")
         duckdb_type(column.type)  # VOID is refused here
         if any(not field.nullable for field in _inner_fields(column.type)):
             raise UnsupportedByReferenceError("a struct field that is NOT NULL")

@@ -68,8 +68,8 @@ def lacking(case: Case) -> str | None:
         return "a generated column"
     if any(column.default is not None for column in target.schema.columns):
         return "a column with a default"
-    if any(column.identity is not None for column in target.schema.columns):
-        return "an identity column"
+    if target.schema.of_delta_only is not None:
+        return target.schema.of_delta_only
     if check_constraints(target.properties):
         return "a CHECK constraint"
     if not target.schema.columns:

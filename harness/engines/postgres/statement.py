@@ -94,7 +94,7 @@ def _check(case: Case, settings: Settings) -> None:
         "feature idempotent writes": settings.transaction is not None,
         "feature append-only tables": settings.append_only,
         "a generated column": any(column.generated is not None for column in case.target.schema.columns),
-        "an identity column": any(column.identity is not None for column in case.target.schema.columns),
+        case.target.schema.of_delta_only or "": case.target.schema.of_delta_only is not None,
     }
     for schema in [case.target.schema] + ([] if case.source is None else [case.source.schema]):
         names = [column.name.lower() for column in schema.columns]

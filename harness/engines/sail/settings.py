@@ -63,8 +63,8 @@ _DELTAS_PLANNER = "spark.databricks.delta.merge."
 
 def lacking(case: Case) -> str | None:
     """Say which of a case's settings Sail cannot obey, or what its table has that Sail lacks; None if it has all."""
-    if any(column.identity is not None for column in case.target.schema.columns):
-        return "an identity column"
+    if case.target.schema.of_delta_only is not None:
+        return case.target.schema.of_delta_only
     for setting, value in case.conf.items():
         name = full_name(setting)
         if name in PLANNER_SETTINGS | _PASSED_ON or is_for_harness(setting) or name.startswith(_DELTAS_PLANNER):

@@ -11,19 +11,20 @@ from mergecheck.merge.table.row_ids import tracking
 from mergecheck.merge.types.fields import parts_of
 from mergecheck.merge.types.identity import PREFIX as IDENTITY_PREFIX
 from mergecheck.merge.types.identity import has_whole_identity
+from mergecheck.merge.types.invariants import INVARIANT, expression_of
+from mergecheck.merge.types.text_limits import length_condition
 from mergecheck.merge.types.widening import unknown_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
-# Features of the protocol that a merge honours or that need nothing from it (R-706), and those that may lie dormant:
-# what uses them is looked for below.
+# Features of the protocol that a merge honours or that need nothing from it (R-706).
 SUPPORTED_FEATURES = frozenset(
     """allowColumnDefaults appendOnly changeDataFeed checkConstraints checkpointProtection clustering columnMapping
-    deletionVectors domainMetadata generatedColumns identityColumns inCommitTimestamp rowTracking timestampNtz
-    typeWidening v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
+    deletionVectors domainMetadata generatedColumns identityColumns inCommitTimestamp invariants rowTracking
+    timestampNtz typeWidening v2Checkpoint vacuumProtocolCheck""".split()  # noqa: SIM905 - a word list reads better
 )
-DORMANT_FEATURES = frozenset({"invariants"})
 
 # Table property -> the feature that it switches on when it is "true".
 ENABLING_PROPERTIES: Mapping[str, str] = {
@@ -40,8 +41,6 @@ _LAST_WRITER_VERSION = 7
 
 # Key of a field's metadata (or its beginning) -> the feature that it means.
 _FIELD_METADATA: Mapping[str, str] = {
-    "delta.invariants": "invariants",
-    "__CHAR_VARCHAR_TYPE_STRING": "char and varchar lengths",
     "__COLLATIONS": "collations",
 }
 
@@ -68,7 +67,7 @@ def check_features(
         UnsupportedTableError: lists every feature in the way.
     """
     named = frozenset(protocol_features)
-    found = {name for name in named if name not in SUPPORTED_FEATURES | DORMANT_FEATURES}
+    found = {name for name in named if name not in SUPPORTED_FEATURES}
     found |= {f"writer version {writer_version}"} if writer_version > _LAST_WRITER_VERSION else set()
     if not has_mapping and properties.get("delta.columnMapping.mode", "none").lower() != "none":
         found.add("columnMapping without its feature in the protocol")
@@ -96,10 +95,24 @@ def features_of_schema(schema: t.StructType) -> Iterator[str]:
         yield from unknown_changes(metadata)
         if any(key.startswith(IDENTITY_PREFIX) for key in metadata) and not has_whole_identity(metadata):
             yield "identity columns with incomplete metadata"
+        yield from _unreadable_conditions(metadata)
         if isinstance(part.type, t.StringType) and part.type.simpleString() != "string":
             yield "collations"
         elif not isinstance(part.type, _TYPES):
             yield f"columns of type {part.type.simpleString()}"
+
+
+def _unreadable_conditions(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Name invariants and lengths of texts that cannot be read, and so not be checked."""
+    try:
+        length_condition(metadata, "")
+    except ValueError as error:
+        yield str(error)
+    if INVARIANT in metadata:
+        try:
+            expression_of(metadata[INVARIANT])
+        except ValueError as error:
+            yield str(error)
 
 
 def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:

@@ -17,9 +17,11 @@ from mergecheck.merge.syntax.dialect import quote_name, tokenize, without_final_
 from mergecheck.merge.syntax.expression_reader import parse_expression
 from mergecheck.merge.table.log.partition_values import sql_string
 from mergecheck.merge.table.writing.rows import ACTION
+from mergecheck.merge.types.invariants import invariants
+from mergecheck.merge.types.text_limits import length_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 CONSTRAINT_PREFIX: Final = "delta.constraints."
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
 VIOLATION_COLUMN: Final = "_violation_"
+VIOLATED, TOO_LONG = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +43,11 @@ class Check:
     text: str
     sql: str
     columns: Mapping[str, str]
+    error_class: str = VIOLATED
 
 
 def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
-    """Collect a table's CHECK constraints and what its generated columns ask for (R-222, R-740).
+    """Collect a table's CHECK constraints, invariants, lengths, and what its generated columns ask for (R-222, R-740).
 
     Raises:
         AnalysisError: an expression names a column that the table has not.
@@ -64,7 +68,20 @@ def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sens
             checks.append(
                 _check("Generated Column", f"{field.name} {holds}", f"{quote_name(field.name)} {holds}", scope, clock)
             )
+    for condition in invariants(schema):
+        text = _unwrapped(condition, of="an invariant")
+        checks.append(_check(f"EXPRESSION({text})", text, text, scope, clock))
+    checks.extend(_limits(schema))
     return tuple(checks)
+
+
+def _limits(schema: StructType) -> Iterator[Check]:
+    for index, field in enumerate(schema.fields):
+        column = target_column(index)
+        condition, text = (length_condition(field.metadata, value) for value in (column, quote_name(field.name)))
+        if condition is not None and text is not None:
+            columns = {column: field.name}
+            yield Check(name="length", text=text, sql=condition, columns=columns, error_class=TOO_LONG)
 
 
 def with_violations(
@@ -97,8 +114,12 @@ def _check(name: str, text: str, condition: str, scope: Scope, clock: StatementC
 
 
 def _message(check: Check) -> str:
-    """Write the text of R-742 for a row: the constraint, and the values of its columns in alphabetical order."""
-    pieces = [sql_string(f"CHECK constraint {check.name} ({check.text}) violated by row with values:")]
+    """Write class and text of R-742 for a row: the constraint, and the values of its columns in alphabetical order."""
+    if check.error_class == TOO_LONG:
+        said = f"Value exceeds char/varchar type length limitation. Failed check: {check.text}, row with values:"
+    else:
+        said = f"CHECK constraint {check.name} ({check.text}) violated by row with values:"
+    pieces = [sql_string(f"{check.error_class} {said}")]
     for positional, name in sorted(check.columns.items(), key=lambda item: item[1]):
         pieces += [sql_string(f"\n - {name} : "), f"coalesce(CAST({positional} AS STRING), 'null')"]
     return f"concat({', '.join(pieces)})"

@@ -296,7 +296,8 @@ def _raise_violation(records: list[Row]) -> None:
     """Raise the first violation in alphabetical order, so that several tasks give one answer."""
     checks = [record["name"] for record in records if record["kind"] == CHECK_VIOLATION]
     if checks:
-        raise ExecutionError("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", min(checks))
+        error_class, message = min(checks).split(" ", 1)
+        raise ExecutionError(error_class, message)
     columns = [record["name"] for record in records if record["kind"] == NULL_VIOLATION]
     if any(record["kind"] == NO_MORE_IDS for record in records):
         raise ExecutionError(

@@ -1,0 +1,56 @@
+"""Invariants and lengths of texts: what rows a table's columns ask for, and where a statement may not read (R-746)."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from mergecheck.merge.table.writing.checks import TOO_LONG, VIOLATED, table_checks
+from mergecheck.merge.types.invariants import INVARIANT, invariants
+from mergecheck.merge.types.text_limits import DECLARED_TYPE, has_char, length_condition
+
+OF_ONE = "(element_0 IS NULL OR length(element_0) <= 1)"
+
+
+def invariant(name: str, text: str, *, nullable: bool = True) -> StructField:
+    said = f'{{"expression": {{"expression": "{text}"}}}}'
+    return StructField(name, IntegerType(), nullable=nullable, metadata={INVARIANT: said})
+
+
+def test_invariants_of_columns_and_fields_are_found() -> None:
+    """R-746: not those of NOT NULL columns, of which only NULLs are looked for."""
+    inner = StructType([invariant("x", "s.x > 1")])
+    schema = StructType([invariant("a", "a > 0"), StructField("s", inner), invariant("b", "b > 2", nullable=False)])
+    assert list(invariants(schema)) == ["a > 0", "s.x > 1"]
+
+
+def test_checks_have_the_classes_of_their_errors() -> None:
+    """R-746, R-822: an invariant fails as a CHECK does, a text that is too long by a class of its own."""
+    text = StructField("v", StringType(), metadata={DECLARED_TYPE: "varchar(3)"})
+    checks = table_checks({}, StructType([invariant("a", "a > 0"), text]), case_sensitive=False)
+    assert [(check.error_class, check.sql) for check in checks] == [
+        (VIOLATED, "target_0 > 0"),
+        (TOO_LONG, "(target_1 IS NULL OR length(target_1) <= 3)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "condition"),
+    [
+        ("char(2)", "(c IS NULL OR length(c) <= 2)"),
+        ("struct<`a b`:varchar(4),n:int>", "(c.`a b` IS NULL OR length(c.`a b`) <= 4)"),
+        ("array<varchar(1)>", f"(c IS NULL OR forall(c, element_0 -> {OF_ONE}))"),
+        ("map<int,char(1)>", f"(map_values(c) IS NULL OR forall(map_values(c), element_0 -> {OF_ONE}))"),
+        ("struct<n:int>", None),
+    ],
+)
+def test_lengths_are_checked_at_every_depth(declared: str, condition: str | None) -> None:
+    """R-822: also of elements, keys, values and fields."""
+    assert length_condition({DECLARED_TYPE: declared}, "c") == condition
+
+
+def test_only_char_is_padded() -> None:
+    """R-822: Spark pads it where it reads a column."""
+    declared = ("char(2)", "struct<a:char(2)>", "varchar(2)")
+    assert [has_char({DECLARED_TYPE: kind}) for kind in declared] == [True, True, False]
+    assert not has_char(None)
