@@ -22,7 +22,6 @@ from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatche
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
 from mergecheck.reference.expressions.names import Relation
-from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
@@ -183,7 +182,7 @@ class _Run:
         self.asker.is_utc = settings.is_utc
         self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
-        _check_char(case, statement)
+        _check_char(case.target)
         source = self.source = find_source(
             case, statement, self.connection, self.asker, case_sensitive=settings.case_sensitive
         )
@@ -228,18 +227,10 @@ def _check_reserved_names(schema: Schema, case: Case) -> None:
         raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
 
 
-def _check_char(case: Case, statement: Statement) -> None:
-    """Give up if a statement may read a CHAR column of the target, which Spark pads in some plans (R-822)."""
-    padded = {c.name.lower() for c in case.target.schema.columns if c.limit is not None and c.limit.padded}
-    if not padded:
-        return
-    nodes = [statement.on]
-    for clause in statement.clauses:
-        nodes += [] if clause.condition is None else [clause.condition]
-        nodes += [assignment.value for assignment in clause.assignments]
-    read = {part.lower() for node in nodes for name in names_in(node) for part in name}
-    if padded & read or case.source is None or statement.source_query is not None:
-        raise UnsupportedByReferenceError("a CHAR column of the target that the statement may read (R-822)")
+def _check_char(target: Target) -> None:
+    """Give up on CHAR columns, which Delta pads in the rows that it reads (R-822)."""
+    if any(column.limit is not None and column.limit.padded for column in target.schema.columns):
+        raise UnsupportedByReferenceError("a CHAR column of the target (R-822)")
 
 
 def _check_partitions(schema: Schema, target: Target) -> None:

@@ -15,7 +15,6 @@ from mergecheck.merge.expressions.resolved import ResolvedClause, ResolvedExpres
 from mergecheck.merge.resolution.alignment import Alignment, check_assignments
 from mergecheck.merge.resolution.references import SEARCH_CONDITION
 from mergecheck.merge.syntax.statement import ClauseKind
-from mergecheck.merge.types.text_limits import has_char
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +52,6 @@ def preprocess_table_merge(
         check_assignments(clause, merge.final_schema, implicit, conf)
     for value in _values(merge):
         check_value(value)
-    _refuse_char(merge, target_schema)
     known = _types(merge, implicit, types, target_schema, source_schema)
     alignment = Alignment(
         target_schema=target_schema,
@@ -83,18 +81,6 @@ def preprocess_table_merge(
         not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
         keep_null_structs=conf.preserve_null_source_structs,
     )
-
-
-def _refuse_char(merge: BoundMerge, target_schema: StructType) -> None:
-    """Refuse what reads a CHAR column of the target: Spark would pad it, depending on the plan (R-822)."""
-    conditions = [merge.condition, *(c.condition for c in merge.clauses if c.condition is not None)]
-    for expression in (*conditions, *_values(merge)):
-        for position in expression.target_columns:
-            if has_char(target_schema.fields[position].metadata):
-                raise UnsupportedStatementError(
-                    f"the CHAR column {target_schema.names[position]} of the target in {expression.text}",
-                    hint="Compare and assign columns of the source, or declare the column as VARCHAR.",
-                )
 
 
 def _types(

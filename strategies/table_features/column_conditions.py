@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.types.data_types import Field
 
 _SOME_PERCENT = 60
-_CHAR_PERCENT = 40
 _NUMBERS = (INT, BIGINT, SMALLINT)
 _FAR, _NEAR = 1000, 2
 # An invariant of a NOT NULL column is not looked at, so that no value has to satisfy it.
@@ -41,24 +40,17 @@ def _with_invariant(draw: DrawFn, column: Field) -> Field:
     return replace(column, invariant=text)
 
 
-def draw_text_limits(draw: DrawFn, target: Target, sql: str) -> Target:
-    """Draw lengths of some columns of texts, which the rows of the table keep to; shrinks to none.
-
-    Args:
-        draw: Hypothesis'.
-        target: the table.
-        sql: the statement; a column that it names does not become CHAR, which conditions and values cannot use.
-    """
-    return _changed(draw, target, lambda column: _with_limit(draw, target, column, sql.lower()))
+def draw_text_limits(draw: DrawFn, target: Target) -> Target:
+    """Draw VARCHAR lengths of some columns, which the rows of the table keep to; shrinks to none."""
+    return _changed(draw, target, lambda column: _with_limit(draw, target, column))
 
 
-def _with_limit(draw: DrawFn, target: Target, column: Field, sql: str) -> Field:
+def _with_limit(draw: DrawFn, target: Target, column: Field) -> Field:
     if column.type != STRING or column.generated is not None or column.name in target.partition_by:
         return column
     place = target.schema.names.index(column.name)
     longest = max((len(row[place] or "") for row in target.rows), default=0)
-    padded = column.name.lower() not in sql and chance(draw, _CHAR_PERCENT)
-    return replace(column, limit=TextLimit(max(1, longest + draw(_ROOM)), padded=padded))
+    return replace(column, limit=TextLimit(max(1, longest + draw(_ROOM))))
 
 
 def _changed(draw: DrawFn, target: Target, change: Callable[[Field], Field]) -> Target:

@@ -37,7 +37,6 @@ from mergecheck.reference.types.data_types import (
 from mergecheck.reference.types.widening import is_widening
 from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
-from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.table_features.column_conditions import draw_invariants, draw_text_limits
 from mergecheck.strategies.table_features.identity_columns import draw_identity_column
 
@@ -141,7 +140,7 @@ def draw_table_features(
     if Feature.COLUMN_INVARIANTS in of_columns:
         target = draw_invariants(draw, target)
     if Feature.TEXT_LENGTHS in of_columns:
-        target = draw_text_limits(draw, target, statement_text(statement))
+        target = draw_text_limits(draw, target)
     return target, source, conf
 
 

@@ -12,7 +12,7 @@ from mergecheck.merge.types.fields import parts_of
 from mergecheck.merge.types.identity import PREFIX as IDENTITY_PREFIX
 from mergecheck.merge.types.identity import has_whole_identity
 from mergecheck.merge.types.invariants import INVARIANT, expression_of
-from mergecheck.merge.types.text_limits import length_condition
+from mergecheck.merge.types.text_limits import has_char, length_condition
 from mergecheck.merge.types.widening import unknown_changes
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def _unreadable_conditions(metadata: Mapping[str, Any]) -> Iterator[str]:
     """Name invariants and lengths of texts that cannot be read, and so not be checked."""
     try:
         length_condition(metadata, "")
+        if has_char(metadata):
+            yield "CHAR columns"
     except ValueError as error:
         yield str(error)
     if INVARIANT in metadata:

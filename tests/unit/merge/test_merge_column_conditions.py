@@ -1,4 +1,4 @@
-"""Invariants and lengths of texts: what rows a table's columns ask for, and where a statement may not read (R-746)."""
+"""Invariants and lengths of texts: what columns ask of the rows that are written (R-746, R-822)."""
 
 from __future__ import annotations
 

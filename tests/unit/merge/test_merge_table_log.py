@@ -111,6 +111,7 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
             "a change of type from long to integer",
         ),
         ({}, {"delta.identity.start": 1}, "identity columns with incomplete metadata"),
+        ({}, {"__CHAR_VARCHAR_TYPE_STRING": "array<char(3)>"}, "CHAR columns"),
         ({}, {"__CHAR_VARCHAR_TYPE_STRING": "struct<a"}, "the declared type struct<a"),
         ({}, {"delta.invariants": '{"other": 1}'}, 'the invariant {"other": 1}'),
     ],
@@ -120,7 +121,7 @@ def test_unsupported_tables_are_refused_by_name(
 ) -> None:
     """A table with a feature that a merge would damage is refused, and the feature is named.
 
-    This is what the merge does of R-727 (row tracking).
+    This is what the merge does of R-727 (row tracking) and R-822 (CHAR).
     """
     write_log(tmp_path, 0, {"protocol": PROTOCOL}, metadata({**LONG, "metadata": field}, properties=properties))
     with pytest.raises(UnsupportedTableError) as caught:
