@@ -111,6 +111,7 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
         *_definition_faults(record),
         *mapping_faults(record),
         *widening_faults(target.schema, outcome.schema, record),
+        *_mark_faults(outcome, record),
     ]
     if (count := record.count("metaData")) > int(new_schema):
         faults.append(f"{count} metaData actions, but the schema {'changes once' if new_schema else 'does not change'}")
@@ -118,6 +119,19 @@ def _definition(target: Target, outcome: Outcome, record: CommitRecord) -> Itera
         faults.append("a protocol action, but a merge writes none")
     if faults:
         yield _broken_by_several("R-704", faults, check=Check.TABLE)
+
+
+def _mark_faults(outcome: Outcome, record: CommitRecord) -> Iterator[str]:
+    """R-226: only identity columns have marks, and the log's are those of the columns."""
+    marks = {
+        f"{IDENTITY_MARK} of column {c.name}": str(c.identity.mark)
+        for c in outcome.schema.columns
+        if c.identity is not None and c.identity.mark is not None
+    }
+    said = {name: text for name, text in record.definition.items() if name.startswith(f"{IDENTITY_MARK} of column ")}
+    for name in sorted(marks.keys() | said.keys()):
+        if marks.get(name) != said.get(name):
+            yield f"{name}: {said.get(name, 'nothing')!r}, but the column's mark is {marks.get(name, 'absent')}"
 
 
 def _definition_faults(record: CommitRecord) -> Iterator[str]:

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.log_laws.identity_laws import MARK as IDENTITY_MARK
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark, settle_ids
 from mergecheck.harness.compare.rows import in_columns_of
 from mergecheck.harness.compare.table_outcome import TableOutcome
@@ -194,15 +195,23 @@ def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Valu
     return float(said["bound"]) in values
 
 
+def _with_mark(definition: dict[str, str], column: Field, mark: int | None) -> dict[str, str]:
+    """Put a mark where the column's own is said, if it is."""
+    name = f"{IDENTITY_MARK} of column {column.name}"
+    if column.identity is None or definition.get(name, "None") != str(column.identity.mark):
+        return definition
+    return {key: said for key, said in definition.items() if key != name} | ({} if mark is None else {name: str(mark)})
+
+
 def _moved_by_nothing(now: Judged) -> Judged | None:
     """A written file without a value of an identity column counts as one with the value 0, also if it has no row."""
     found, wanted = now.result, now.reference.answer
     if not isinstance(found, TableOutcome) or not isinstance(wanted, Prediction) or wanted.generated_ids is None:
         return None
-    if found.record is None or found.record.count("metaData") != 1:
+    if found.record is None or found.record.count("metaData") != 1 or not found.committed:
         return None
     ids = settle_ids(wanted, found).prediction.generated_ids
-    columns = list(found.schema.columns)
+    columns, definition = list(found.schema.columns), dict(found.record.definition)
     for position in () if ids is None else ids.columns:
         before = wanted.schema.columns[position].identity
         place = next((i for i, c in enumerate(columns) if c.name == wanted.schema.columns[position].name), None)
@@ -210,12 +219,14 @@ def _moved_by_nothing(now: Judged) -> Judged | None:
             return None
         values = [row[position] for row in (*ids.rows, *ids.written)]
         if columns[place].identity == replace(before, mark=next_mark(before, [*values, 0])):
-            columns[place] = replace(columns[place], identity=replace(before, mark=next_mark(before, values)))
+            repaired = next_mark(before, values)
+            definition = _with_mark(definition, columns[place], repaired)
+            columns[place] = replace(columns[place], identity=replace(before, mark=repaired))
     info, wrote = dict(found.record.info), bool(found.num_records_added)
     if not wrote and info.get("tags") is not None:
         tags = {name: said for name, said in info["tags"].items() if name != IDENTITY_TAG.split()[0]}
         info["tags"] = tags or None
-    record = replace(found.record, info=info)
+    record = replace(found.record, info=info, definition=definition)
     committed = found.committed
     if not wanted.committed and {action.kind for action in record.actions} == {"commitInfo", "metaData"}:
         committed = False
