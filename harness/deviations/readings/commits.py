@@ -195,14 +195,6 @@ def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Valu
     return float(said["bound"]) in values
 
 
-def _with_mark(definition: dict[str, str], column: Field, mark: int | None) -> dict[str, str]:
-    """Put a mark where the column's own is said, if it is."""
-    name = f"{IDENTITY_MARK} of column {column.name}"
-    if column.identity is None or definition.get(name, "None") != str(column.identity.mark):
-        return definition
-    return {key: said for key, said in definition.items() if key != name} | ({} if mark is None else {name: str(mark)})
-
-
 def _moved_by_nothing(now: Judged) -> Judged | None:
     """A written file without a value of an identity column counts as one with the value 0, also if it has no row."""
     found, wanted = now.result, now.reference.answer
@@ -219,8 +211,10 @@ def _moved_by_nothing(now: Judged) -> Judged | None:
             return None
         values = [row[position] for row in (*ids.rows, *ids.written)]
         if columns[place].identity == replace(before, mark=next_mark(before, [*values, 0])):
-            repaired = next_mark(before, values)
-            definition = _with_mark(definition, columns[place], repaired)
+            said, repaired = f"{IDENTITY_MARK} of column {columns[place].name}", next_mark(before, values)
+            if definition.pop(said, "None") != str(next_mark(before, [*values, 0])):
+                return None  # the log says another one
+            definition |= {} if repaired is None else {said: str(repaired)}
             columns[place] = replace(columns[place], identity=replace(before, mark=repaired))
     info, wrote = dict(found.record.info), bool(found.num_records_added)
     if not wrote and info.get("tags") is not None:
