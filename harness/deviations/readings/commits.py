@@ -221,7 +221,7 @@ def _moved_by_nothing(now: Judged) -> Judged | None:
         tags = {name: said for name, said in info["tags"].items() if name != IDENTITY_TAG.split()[0]}
         info["tags"] = tags or None
     record = replace(found.record, info=info, definition=definition)
-    committed = found.committed
+    committed: bool = True
     if not wanted.committed and {action.kind for action in record.actions} == {"commitInfo", "metaData"}:
         committed = False
     return replace(now, result=replace(found, schema=Schema(tuple(columns)), record=record, committed=committed))
