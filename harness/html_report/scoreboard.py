@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.matrix.scoreboard import Cause, EngineScores, Release, Scoreboard
 
 _SIGNS = ((Answer.MISMATCH, "✗", "mismatch"), (Answer.ERROR, "!", "engine error"), (Answer.DEVIATES, "≠", "deviates"))
-_COLOURS = "darker: a larger share of the judged cases agrees; a link leads to a case"
+_COLOURS = "Darker blue: a larger share of the judged cases agrees; red: less than a tenth. A link leads to a case"
 _COUNTED = (
     ("Agree", Answer.AGREE),
     ("Known deviation", Answer.DEVIATES),
@@ -68,7 +68,8 @@ def scoreboard_page(board: Scoreboard, *, deviations: Deviations) -> SectionedPa
         verdict=Note(tone=Tone.PLAIN, word=counted(len(board.engines), "engine"), text=f"{told}: {found}."),
         facts=(
             Fact(name="Made from", text=", ".join(PurePath(name).name for name in board.files), is_code=True),
-            Fact(name="Cells", text=LEGEND),
+            Fact(name="Held against", text="mergecheck's reference, which does what Delta Lake documents for MERGE"),
+            Fact(name="No ranking", text="releases of one file had the same cases, those of another file had others"),
         ),
         sections=(
             Section(id="releases", title="Releases", part=Part(tables=(_releases(board),))),
@@ -106,7 +107,8 @@ def _releases(board: Scoreboard) -> Table:
             for release in engine.releases
         ),
         foot="Judged: the answer was held against the reference's. A statement that both reject agrees. "
-        f"~ of fewer than {FEW_CASES} judged cases, so the share says little",
+        f"~ fewer than {FEW_CASES} judged cases, so the share says little. Known deviations describe the newest "
+        "releases: what an older one does otherwise counts as unexplained",
     )
 
 
@@ -158,7 +160,7 @@ def _feature_table(
             (Cell(text=name), *(_feature_cell(engine, release, name, anchors) for engine, release in releases))
             for name in names
         ),
-        foot=_COLOURS,
+        foot=f"{LEGEND}; - no case. {_COLOURS}",
     )
 
 
