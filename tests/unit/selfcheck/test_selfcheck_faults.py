@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Modules whose functions run in Spark's workers: the driver does not call them, so that no watch would see a call.
-WORKERS = ("writer", "modified_rows", "copied_rows", "touched_rows", "partition_split", "constraints")
+WORKERS = ("generated_ids", "writer", "modified_rows", "copied_rows", "touched_rows", "partition_split", "constraints")
 IN_WORKERS = (*(f"merge.table.writing.{name}." for name in WORKERS), "merge.table.log.statistics.")
 
 
