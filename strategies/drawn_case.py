@@ -106,10 +106,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
             draw, statement, merge.schemas, merge.tables, percent=profile.function_calls_percent
         )
         merge = replace(merge, statement=statement)
-    if merge.query is None:
-        target, source, for_features = draw_table_features(draw, profile, target, source, statement)
-    else:  # the types of a query's columns follow from its text
-        target, _, for_features = draw_table_features(draw, profile, target, source, statement)
+    target, source, for_features = draw_table_features(draw, profile, target, source, statement)
     conf = {**conf, **for_features}
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

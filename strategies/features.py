@@ -50,7 +50,7 @@ class Feature(Enum):
     NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 15
+    AMBIGUOUS = "ambiguous-matches", 16
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
     EMPTY_TARGET = "empty-target", 7
     EMPTY_SOURCE = "empty-source", 8
@@ -107,9 +107,9 @@ class Feature(Enum):
     NOT_NULL = "not-null-columns", 26
     NOT_NULL_FIELDS = "not-null-fields", 80
     CHECKS = "check-constraints", 36
-    COLUMN_DEFAULTS = "column-defaults", 20
+    COLUMN_DEFAULTS = "column-defaults", 23
     GENERATED_COLUMNS = "generated-columns", 20
-    VIOLATIONS = "constraint-violations", 42
+    VIOLATIONS = "constraint-violations", 48
     # the statement as a whole
     SUBQUERY_SOURCE = "subquery-source", 32
     INVALID = "invalid-statements", 4
@@ -134,7 +134,7 @@ class Feature(Enum):
     NAMED_TABLE_FEATURES = "named-table-features", 15
     COLUMN_MAPPING = "column-mapping", 45
     DELETION_VECTORS = "deletion-vectors", 50
-    TYPE_WIDENING = "type-widening", 40
+    TYPE_WIDENING = "type-widening", 50
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 20
     COLUMN_INVARIANTS = "column-invariants", 10
@@ -156,7 +156,7 @@ NEEDS = MappingProxyType(
         _F.AMBIGUOUS_UNMATCHED: (_F.AMBIGUOUS, _F.BY_SOURCE_UPDATE),
         _F.BY_SOURCE_ALONE: (_F.BY_SOURCE_UPDATE,),
         _F.LONE_DELETE: (_F.MATCHED_DELETE, _F.DUPLICATE_SOURCE_KEYS),
-        _F.AMBIGUOUS: (_F.DUPLICATE_SOURCE_KEYS, _F.CONDITIONS),
+        _F.AMBIGUOUS: (_F.DUPLICATE_SOURCE_KEYS, _F.CONDITIONS, _F.SEVERAL_CLAUSES),
         _F.FILE_PRUNING: (_F.CONDITIONS, _F.SEVERAL_FILES, _F.NULL_VALUES),
         _F.LONG_TEXTS: (_F.FILE_PRUNING,),
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.strategies.choices import chance
+from mergecheck.strategies.choices import chance, weighted
 from mergecheck.strategies.expression.conditions import conditions_over
 from mergecheck.strategies.expression.file_predicates import draw_file_predicate
 from mergecheck.strategies.expression.scopes import Scope, clause_scope, whole_scope
@@ -25,6 +25,7 @@ from mergecheck.strategies.statement.unusual import (
     interleaved,
     with_statement_time,
 )
+from mergecheck.strategies.syntax.expressions import FALSE, UNKNOWN, And
 from mergecheck.strategies.syntax.spark_sql import statement_text
 from mergecheck.strategies.syntax.statement import Action, Clause, ClauseKind, Statement
 from mergecheck.strategies.table.names import draw_aliases
@@ -49,8 +50,9 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
 # Conditions do not make a match unambiguous (R-321), and they allow files to be skipped (R-421): without conditions a
 # case shows neither.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
+_AMBIGUOUS_UNCONDITIONAL_PERCENT = 45
+_NEVER_TRUE_PERCENT = 45
 _OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
-_CONDITIONAL = frozenset({Feature.AMBIGUOUS, Feature.FILE_PRUNING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +156,10 @@ def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> fl
         return 0
     if _only_inserts(features):
         return _SELDOM_UNCONDITIONAL_PERCENT
-    if kind is ClauseKind.MATCHED and not _CONDITIONAL.isdisjoint(features):
+    if kind is ClauseKind.MATCHED and Feature.FILE_PRUNING in features:
         return _SELDOM_UNCONDITIONAL_PERCENT
+    if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features:
+        return _AMBIGUOUS_UNCONDITIONAL_PERCENT
     return 68
 
 
@@ -178,9 +182,13 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it (R-322)
-    percent = 100 if Feature.LAYOUT_AMBIGUITY in scope.features else 60
+    by_layout = Feature.LAYOUT_AMBIGUITY in scope.features
+    percent = 100 if by_layout else 60
+    may_be_idle = kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in scope.features and not by_layout
+    if may_be_idle and chance(draw, _NEVER_TRUE_PERCENT):
+        return draw(_never_true(scope))
     seeks_null = chance(draw, _null_percent(kind, scope.features))
-    if seeks_null and Feature.LAYOUT_AMBIGUITY not in scope.features:
+    if seeks_null and not by_layout:
         # a NULL condition is not TRUE (R-301), on the path of insert-only merges neither
         unknown = tuple(found for found in scope.candidates if None in found.cells)
         return draw(conditions_over(replace(scope, candidates=unknown or scope.candidates)))
@@ -188,6 +196,12 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     if prunes:
         return draw_file_predicate(draw, scope)
     return draw(conditions_over(scope))
+
+
+def _never_true(scope: Scope) -> st.SearchStrategy[Expression]:
+    """Conditions that are FALSE or NULL: no clause fires on an ambiguous row, and the merge is refused even so."""
+    mixed = conditions_over(scope).map(lambda each: And(each, UNKNOWN))
+    return weighted((3, st.just(FALSE)), (2, st.just(UNKNOWN)), (2, mixed))
 
 
 def _null_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:

@@ -82,7 +82,7 @@ def _with_checks(
         if not usable:
             break
         chosen = draw(st.sampled_from(usable))
-        violated = Feature.VIOLATIONS in features and chance(draw, 60)
+        violated = Feature.VIOLATIONS in features and chance(draw, 75)
         condition, required = _check(draw, chosen, violated=violated, by_null=violated and chance(draw, 35))
         changed = replace(chosen, bounded=True, required=chosen.required or required)
         columns = tuple(changed if column is chosen else column for column in columns)

@@ -8,6 +8,7 @@ They are drawn after everything else, so that a case without them stays the same
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import replace
 from decimal import Context, Decimal
 from functools import partial
@@ -53,6 +54,7 @@ IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 COLUMN_MAPPING = "delta.columnMapping.mode"
 DELETION_VECTORS = "delta.enableDeletionVectors"
 TYPE_WIDENING = "delta.enableTypeWidening"
+SESSION_EVOLUTION = "spark.databricks.delta.schema.autoMerge.enabled"
 AUTOMATIC_WIDENING = "spark.databricks.delta.typeWidening.allowAutomaticWidening"
 ROW_TRACKING = "delta.enableRowTracking"
 ROW_TRACKING_FEATURE = f"{FEATURE_PREFIX}rowTracking"
@@ -77,7 +79,10 @@ _CLUSTERED_BY = (INT, BIGINT, SMALLINT, STRING, DATE, TIMESTAMP)
 _MOST_CLUSTERING_COLUMNS = 4
 _EARLIER_PERCENT = 60
 _EARLIER_TYPES: tuple[DataType, ...] = (INT, SMALLINT, TINYINT, BIGINT, FLOAT, DATE)
-_WIDER_PERCENT = 50
+_CONSTRAINT = "delta.constraints."
+_EVOLVES_PERCENT = 70
+_WIDER_PERCENT, _WIDER_USED_PERCENT = 75, 20
+_WORD = re.compile(r"`([^`]*)`|(\w+)")
 _LATER_TYPES: tuple[DataType, ...] = (
     *(BIGINT, INT, SMALLINT, DOUBLE, TIMESTAMP_NTZ, DecimalType(12, 2), DecimalType(22, 1)),
 )
@@ -127,6 +132,7 @@ def draw_table_features(
         if chance(draw, 80):
             properties[TYPE_WIDENING] = "true"
             conf = {**conf, AUTOMATIC_WIDENING: draw(_WIDENINGS)} if chance(draw, 20) else conf
+            conf = {**conf, SESSION_EVOLUTION: "true"} if chance(draw, _EVOLVES_PERCENT) else conf
             source = _with_wider_columns(draw, target, source)
         layout = replace(layout, widened_columns=_draw_earlier_types(draw, target))
     if Feature.ROW_TRACKING in drawn:
@@ -184,14 +190,18 @@ def _earlier_types(data_type: DataType) -> Iterator[DataType]:
 
 
 def _with_wider_columns(draw: DrawFn, target: Target, source: Source | None) -> Source | None:
-    """Give some columns of the source wider types than their namesakes in the target have; shrinks to the source."""
+    """Give some columns of the source wider types than their namesakes in the target have; shrinks to the source.
+
+    Seldom if a constraint or a generated column uses the namesake, since the merge is refused then (R-240).
+    """
     if source is None:
         return None
     wanted = {column.name.lower(): column.type for column in target.schema.columns}
+    used = _used_names(target)
     columns = list(source.schema.columns)
     for i, column in enumerate(columns):
         wider = _wider_types(column.type) if wanted.get(column.name.lower()) == column.type else ()
-        if wider and chance(draw, _WIDER_PERCENT):
+        if wider and chance(draw, _WIDER_USED_PERCENT if column.name.lower() in used else _WIDER_PERCENT):
             columns[i] = replace(column, type=draw(st.sampled_from(wider)))
     rows = tuple(
         tuple(_widened(value, column.type) for value, column in zip(row, columns, strict=True)) for row in source.rows
@@ -199,14 +209,25 @@ def _with_wider_columns(draw: DrawFn, target: Target, source: Source | None) -> 
     return replace(source, schema=Schema(tuple(columns)), rows=rows)
 
 
+def _used_names(target: Target) -> set[str]:
+    """Return the words of constraints and of generated columns, in lower case."""
+    texts = [text for name, text in target.properties.items() if name.startswith(_CONSTRAINT)]
+    texts += [column.generated for column in target.schema.columns if column.generated is not None]
+    return {(quoted or word).lower() for text in texts for quoted, word in _WORD.findall(text)}
+
+
 def _wider_types(data_type: DataType) -> tuple[DataType, ...]:
+    """List wider types, and for a decimal also, twice, one with more digits of which fewer are behind the point."""
     if isinstance(data_type, ArrayType):
         return tuple(ArrayType(element) for element in _wider_types(data_type.element))
-    more: tuple[DataType, ...] = ()
+    if isinstance(data_type, MapType):
+        return tuple(MapType(data_type.key, value) for value in _wider_types(data_type.value))
+    wider = tuple(filter(partial(is_widening, data_type), _LATER_TYPES))
     if isinstance(data_type, DecimalType) and data_type.precision <= _MOST_DIGITS:
         precision, scale = data_type.precision, data_type.scale
-        more = (DecimalType(precision + 1, scale), DecimalType(precision + 3, scale + 1))
-    return tuple(filter(partial(is_widening, data_type), (*_LATER_TYPES, *more)))
+        wider += (DecimalType(precision + 1, scale), DecimalType(precision + 3, scale + 1))
+        return wider if scale == 0 else (*wider, *[DecimalType(precision + 2, scale - 1)] * 2)
+    return wider
 
 
 def _widened(value: Value, wanted: DataType) -> Value:
@@ -215,6 +236,8 @@ def _widened(value: Value, wanted: DataType) -> Value:
         return None
     if isinstance(wanted, ArrayType):
         return tuple(_widened(item, wanted.element) for item in value)
+    if isinstance(wanted, MapType):
+        return tuple((key, _widened(item, wanted.value)) for key, item in value)
     if wanted == DOUBLE:
         return float(value)
     if isinstance(wanted, DecimalType):

@@ -113,6 +113,11 @@ PAIRS: tuple[Impossible, ...] = (
     _never("it deletes only", ("assignment", ("none",)), ("result", ("path A", "path B"))),
     _never("a star reads the source only", ("assignment", ("star",)), ("clauses", ("by source",))),
     _never("without evolution the schema stays", ("evolution", ("off",)), ("evolved type", _EVOLVED)),
+    _never(
+        "columns are widened in tables that widen types (R-237)",
+        ("evolved type", ("wider",)),
+        ("table feature", ("none",)),
+    ),
     _never("it is a setting", ("evolution", ("by session",)), ("setting", ("none",))),
     _never("the schemas are the same", ("source", ("target",)), ("evolved type", _EVOLVED)),
     _never("a target is read as a table", ("source", ("target",)), ("layout", ("source batches",))),

@@ -37,7 +37,7 @@ def broken() -> tuple[DrawnCase, ...]:
 @pytest.fixture(scope="module")
 def queried() -> tuple[DrawnCase, ...]:
     profile = Profile().favouring(Feature.SUBQUERY_SOURCE, percent=95).favouring(Feature.SELF_MERGE, percent=15)
-    return tuple(each for each in islice(samples(52, profile=profile), 180) if each.merge.query)
+    return tuple(each for each in islice(samples(53, profile=profile), 180) if each.merge.query)
 
 
 def test_every_rule_is_broken(broken: tuple[DrawnCase, ...]) -> None:
