@@ -46,6 +46,8 @@ def classes_of_other_faults(
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
     if rejected.error_class.startswith(_CASTS) and _has_conflict(statement):
         others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
+    if rejected.error_class.startswith("DATATYPE_MISMATCH") and _has_twice_inserted(statement):
+        others.add("DELTA_DUPLICATE_COLUMNS_ON_INSERT")  # Delta aligns all clauses before Spark checks their casts
     return frozenset(others)
 
 
@@ -59,6 +61,16 @@ def _has_conflict(statement: Statement) -> bool:
         if first_conflict([path[1:] if len(path) > 1 and path[0] == qualifier else path for path in paths]):
             return True
     return False
+
+
+def _has_twice_inserted(statement: Statement) -> bool:
+    """Tell whether an INSERT names a column twice, in the same case (R-225)."""
+    names = [
+        [assignment.path[-1] for assignment in clause.assignments]
+        for clause in statement.clauses
+        if clause.action is Action.INSERT
+    ]
+    return any(len(set(one)) < len(one) for one in names)
 
 
 def _has_twins(schema: Schema) -> bool:
