@@ -294,7 +294,8 @@ def test_a_living_table_goes_to_the_store_and_back(
 ) -> None:
     """The steps between merges are done on the local copy, which each merge replaces by what the store holds."""
     monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "sequences"))
-    report = run_sequence(next(sequences(1, num_steps=4)), PySparkEngine(spark))
+    _, sequence = next(sequences(1, num_steps=4))
+    report = run_sequence(sequence, PySparkEngine(spark))
     assert report.ending is Ending.AGREES, report.reason
     assert report.num_steps > 1
     assert bucket.keys("sequences") == []

@@ -298,7 +298,8 @@ def test_generate_inserts_only_output_cols_dispatches_on_the_clause() -> None:
     merge = resolved(ON + "WHEN NOT MATCHED AND s.v = 1 THEN INSERT * WHEN NOT MATCHED THEN INSERT (v) VALUES (s.id)")
     cols = generate_inserts_only_output_cols(precompute_clauses(merge.not_matched), string_partitions=frozenset({0}))
     assert cols.clause == "CASE WHEN _Insert_condition_0_ THEN 0 ELSE 1 END"
-    assert cols.action == str(int(RowAction.INSERT))
+    insert = int(RowAction.INSERT)
+    assert cols.action == f"CASE _clause_ WHEN 0 THEN {insert} WHEN 1 THEN {insert} END"
     assert cols.columns == (
         "nullif(CASE _clause_ WHEN 0 THEN source_0 WHEN 1 THEN CAST(NULL AS INT) END, '') AS output_0",
         "CASE _clause_ WHEN 0 THEN source_1 WHEN 1 THEN source_0 END AS output_1",

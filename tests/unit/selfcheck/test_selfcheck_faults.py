@@ -113,8 +113,8 @@ def test_errors_are_compared_too() -> None:
         for name, error in errors.items()
     ]
     none = fault(Change(function=function, replace=f"[{key}]", by=f".get(({key}))"), name="none")
-    unknown: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.INSERT)
-    known: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.DELETE)
+    unknown: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.INSERT, generated_ids=())
+    known: Any = SimpleNamespace(kind=ClauseKind.MATCHED, action=ActionType.DELETE, generated_ids=())
     with watched([Mutant.of(one) for one in (*raising, none)]) as found:
         with pytest.raises(KeyError):
             output.row_action(unknown)
