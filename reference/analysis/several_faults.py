@@ -39,8 +39,11 @@ def classes_of_other_faults(
     others: set[str] = set()
     if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
         others.add("DELTA_DUPLICATE_COLUMNS_FOUND.DATA")  # evolution looks at the schema before at the names
-    if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
+    generates = any(column.generated is not None for column in target.columns)
+    if rejected.error_class.startswith(_CASTS) and generates:
         others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
+    if rejected.error_class == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES" and generates:
+        others.add("DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH")  # types that change are looked at before names
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)

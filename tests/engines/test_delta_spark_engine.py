@@ -148,6 +148,21 @@ def test_known_deviations_still_describe_this_release(engine: DeltaSparkEngine) 
     confirm(deviations, engine, pytest.fail)
 
 
+def test_a_lost_row_may_be_all_that_was_to_be_written(engine: DeltaSparkEngine) -> None:
+    """Then Delta adds no file, and the entry explains that as well."""
+    files = [[[1, "deleted"], [None, "lost"]]]
+    source = {"schema": "id INT", "rows": [[1], [None], [None], [1]]}
+    sql = (
+        "MERGE INTO target t USING source s ON t.id = s.id "
+        "WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.id > 0 THEN INSERT (id) VALUES (s.id)"
+    )
+    target = {"schema": "id INT, v STRING", "files": files, "properties": _FEED}
+    report = check_case(_case(sql, target=target, source=source), engine)
+    assert report.verdict is Verdict.MISMATCH
+    found = load_deviations().explain(report, engine.capabilities)
+    assert [entry.id for entry in found] == ["delta-spark-lost-row"]
+
+
 def test_exported_scripts_run_on_spark(engine: DeltaSparkEngine) -> None:
     """The statements of delta-sql, and the script for PySpark in the active session, come to the reference's rows."""
     case = _case(

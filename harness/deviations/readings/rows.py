@@ -12,7 +12,7 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.outcome import Bound, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
@@ -306,10 +306,11 @@ def _colliding_rows_lost(now: Judged) -> Judged | None:
         return None
     lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
     repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
-    if not found.num_records_added:  # then no file was written
-        low = {name: wanted.metrics[name].low for name in ("numTargetFilesAdded", "numTargetBytesAdded")}
-        repaired = replace(repaired, metrics={**found.metrics, **{n: low[n] for n in low if found.metrics.get(n) == 0}})
-    return replace(now, result=repaired)
+    now = replace(now, result=repaired)
+    if found.num_records_added:
+        return now
+    no_file = dict.fromkeys(("numTargetFilesAdded", "numTargetBytesAdded"), Bound(0, 0))
+    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics={**wanted.metrics, **no_file})))
 
 
 def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:
