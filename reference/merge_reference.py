@@ -280,6 +280,7 @@ def _resolver(
             widening=settings.widening,
             dependents=dependents_of(case.target),
             asks=asker.evaluator is not None,
+            is_replay=is_replay(case, settings),
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),

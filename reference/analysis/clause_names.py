@@ -46,6 +46,7 @@ class ClauseNames:
         widening: which types evolution widens (R-237).
         dependents: the expressions of the table, which need its columns' types (R-240).
         asks: whether another evaluator is asked what a name means that the reference cannot follow.
+        is_replay: whether the transaction was committed before; then the command ends before types change (R-715).
     """
 
     target: Relation
@@ -57,6 +58,7 @@ class ClauseNames:
     widening: WideningMode = WideningMode.NEVER
     dependents: Dependents = field(default_factory=Dependents)
     asks: bool = False
+    is_replay: bool = False
 
     def scope(self, kind: Kind, place: str) -> Scope:
         """Give the relations that a clause kind may use (R-115); ON sees what MATCHED sees."""
@@ -136,6 +138,8 @@ class ClauseNames:
             if self.drops_null_columns:
                 raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
             raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
+        if self.is_replay:
+            return
         self.dependents.check(self.target.schema, final, case_sensitive=self.case_sensitive)
         if _has_timestamp_ntz(final) and not _has_timestamp_ntz(self.target.schema):
             raise RejectedError(
