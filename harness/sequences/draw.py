@@ -42,6 +42,8 @@ _LEFT_OUT = (
 )
 _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
+_ALL_WRITERS = 0.25
+"""The share of sequences whose later merges every writer may do."""
 
 
 def sequences(
@@ -92,7 +94,7 @@ def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...
         return sequence
     merges = [step for step in sequence.steps if isinstance(step, Merge)]
     steps = [merges[0], merges[1], *sequence.steps[2:]]
-    later = writers if random.random() < 0.25 else pair  # noqa: PLR2004
+    later = writers if random.random() < _ALL_WRITERS else pair
     named = [*pair, *(random.choice(later) for _ in steps[2:])]
     turns = (
         replace(step, writer=writer) if isinstance(step, Merge) else step

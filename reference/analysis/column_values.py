@@ -45,10 +45,9 @@ def example_id(identity: Identity) -> Typed:
     Raises:
         UnsupportedByReferenceError: if BIGINT may end before the values do.
     """
-    base = identity.start if identity.mark is None else identity.mark + identity.step
-    if not _LEAST_BIGINT <= base + identity.step * _MANY_ROWS <= -_LEAST_BIGINT - 1:
+    if not _LEAST_BIGINT <= identity.first + identity.step * _MANY_ROWS <= -_LEAST_BIGINT - 1:
         raise UnsupportedByReferenceError("an identity column whose values come to the end of BIGINT")
-    return Typed(sql=f"({base}::BIGINT + {identity.step}::BIGINT * sid)", type=BIGINT)
+    return Typed(sql=f"({identity.first}::BIGINT + {identity.step}::BIGINT * sid)", type=BIGINT)
 
 
 def generated_value(

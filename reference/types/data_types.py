@@ -97,6 +97,11 @@ class Identity:
     by_default: bool = False
     mark: int | None = None
 
+    @property
+    def first(self) -> int:
+        """The next value that the table may generate."""
+        return self.start if self.mark is None else self.mark + self.step
+
     def ddl(self) -> str:
         """Spell it as Spark DDL, and the mark, which DDL cannot say, in the same brackets."""
         mark = "" if self.mark is None else f" HIGH WATER MARK {self.mark}"

@@ -50,7 +50,7 @@ def _names(target: Target, source: Source) -> tuple[str, ...]:
 
 
 def _stars_name_all_columns(statement: Statement) -> bool:
-    """Tell whether a star may stand for the columns of the target, which then need namesakes in the source."""
+    """Tell whether a star names every column of the target; then the source needs a column of each name."""
     return any(clause.star for clause in statement.clauses) and not statement.with_schema_evolution
 
 

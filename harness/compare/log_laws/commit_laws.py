@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.log_laws.identity_laws import MARK as IDENTITY_MARK
 from mergecheck.harness.compare.log_laws.mapping_laws import MAX_COLUMN_ID, mapping_faults
 from mergecheck.harness.compare.log_laws.row_tracking_laws import DOMAIN, file_id_faults
 from mergecheck.harness.compare.log_laws.widening_laws import TYPE_CHANGES, widening_faults
 from mergecheck.harness.core.formatting import fit
+from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.verdict import Check, Mismatch
 
 if TYPE_CHECKING:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import GeneratedIds, Outcome, Prediction
     from mergecheck.reference.types.data_types import Identity, Schema
 
-MARK = "delta.identity.highWaterMark"
-"""The key of a column's metadata that moves with the values."""
-
 
 @dataclass(frozen=True, slots=True)
 class SettledIds:
@@ -37,8 +34,8 @@ class SettledIds:
 def settle_ids(prediction: Prediction, outcome: Outcome) -> SettledIds:
     """Take over the values that an engine generated, and judge them.
 
-    A row of the prediction with such values stands for a row of the engine that is like it in all other columns, and
-    that is no row of the prediction as it is. It does not matter which of several: they are alike.
+    Each row with such values takes them from a row of the engine. That row has the same values in all other columns,
+    and it matches no other row of the prediction. If several do, any of them will do: they are alike.
 
     Args:
         prediction: what the reference predicts.
@@ -106,9 +103,8 @@ def _value_faults(identity: Identity, values: Sequence[Value]) -> Iterator[str]:
             yield f"{value} was generated {count} times"
         if (value - identity.start) % identity.step:
             yield f"{value} was generated, but it is not {identity.start} plus a multiple of {identity.step}"
-        first = identity.start if identity.mark is None else identity.mark + identity.step
-        if _beyond(first, value, identity):
-            yield f"{value} was generated, but the next value was {first}"
+        if _beyond(identity.first, value, identity):
+            yield f"{value} was generated, but the next value was {identity.first}"
 
 
 def next_mark(identity: Identity, written: Sequence[Value]) -> int | None:

@@ -9,10 +9,10 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.log_laws.identity_laws import MARK as IDENTITY_MARK
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark, settle_ids
 from mergecheck.harness.compare.rows import in_columns_of
 from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mergecheck.merge.executors.run import shuffle_partitions
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,6 @@ SMALL_BYTES = 16 * 2**20
 SPLIT_SETTING = "spark.sql.files.maxPartitionBytes"
 DEFAULT_SPLIT_BYTES = 128 * 2**20
 OPEN_COST_BYTES = 4 * 2**20
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 _BYTE_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _BYTES = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
@@ -63,7 +64,7 @@ class OneTaskJoins:
 
 def shuffles_to_one_task(spark: SparkSession) -> bool:
     """Tell whether the session sends every shuffle to one task."""
-    return spark.conf.get(_SHUFFLE_PARTITIONS, None) == "1"
+    return shuffle_partitions(spark) == 1
 
 
 def has_few_rows(source: PreparedSource) -> bool:
