@@ -106,7 +106,8 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
             draw, statement, merge.schemas, merge.tables, percent=profile.function_calls_percent
         )
         merge = replace(merge, statement=statement)
-    target, source, for_features = draw_table_features(draw, profile, target, source, statement)
+    evolves = statement.with_schema_evolution or auto_merges(conf)
+    target, source, for_features = draw_table_features(draw, profile, target, source, statement, evolves=evolves)
     conf = {**conf, **for_features}
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

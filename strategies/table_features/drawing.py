@@ -68,7 +68,7 @@ _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
 def draw_table_features(
-    draw: DrawFn, profile: Profile, target: Target, source: Source | None, statement: Statement
+    draw: DrawFn, profile: Profile, target: Target, source: Source | None, statement: Statement, *, evolves: bool
 ) -> tuple[Target, Source | None, dict[str, str]]:
     """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
@@ -78,6 +78,7 @@ def draw_table_features(
         target: the table without them.
         source: gives names for columns that were dropped. Its columns get wider types if the table widens its own.
         statement: what it assigns cannot become everything.
+        evolves: the statement or the session evolves the table's columns.
     """
     wanted = profile.table_features & profile.percent.keys()
     if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
@@ -117,9 +118,10 @@ def draw_table_features(
     of_columns = {each for each in TABLE_FEATURES if each in _COLUMNS and chance(draw, _percent(each, profile))}
     of_columns &= profile.table_features
     if Feature.IDENTITY_COLUMNS in of_columns:
-        target = draw_identity_column(draw, target, source, statement)
+        evolves = evolves or SESSION_EVOLUTION in conf
+        target = draw_identity_column(draw, target, source, statement, evolves=evolves)
     if Feature.COLUMN_INVARIANTS in of_columns:
-        target = draw_invariants(draw, target)
+        target = draw_invariants(draw, target, source)
     if Feature.TEXT_LENGTHS in of_columns:
         target = draw_text_limits(draw, target)
     return target, source, conf

@@ -27,20 +27,30 @@ _NOT_NULL_PERCENT = 30
 _REFUSED_PERCENT = 6
 
 
-def draw_identity_column(draw: DrawFn, target: Target, source: Source | None, statement: Statement) -> Target:
+def draw_identity_column(
+    draw: DrawFn, target: Target, source: Source | None, statement: Statement, *, evolves: bool
+) -> Target:
     """Draw an identity column, if the statement lets the table have one; shrinks to the table as it is.
 
     Most statements neither update the column nor give values to one that takes none. Some do, and must be refused.
+
+    Args:
+        draw: Hypothesis'.
+        target: the table without the column.
+        source: the rows that the statement reads.
+        statement: says what is assigned.
+        evolves: a star leaves out the columns that the source has not, by the statement or by the session.
     """
     if not target.schema.columns or source is None or statement.source_query is not None:
         return target  # a self-merge or a query would see a new column
     start, step = draw(_STARTS_AND_STEPS)
     identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
     refused = chance(draw, _REFUSED_PERCENT)
-    names = list(_that_can_become(target, source, statement, identity, refused=refused))
+    names = list(_that_can_become(target, source, statement, identity, evolves=evolves, refused=refused))
     if names and chance(draw, _BECOMES_PERCENT):
         return _turned(draw, target, identity, draw(st.sampled_from(names)))
-    if _stars_name_all_columns(statement) or NAME in {name.lower() for name in _names(target, source)}:
+    stars_name_all = any(clause.star for clause in statement.clauses) and not evolves
+    if stars_name_all or NAME in {name.lower() for name in _names(target, source)}:
         return target
     return _extended(draw, target, identity)
 
@@ -49,13 +59,8 @@ def _names(target: Target, source: Source) -> tuple[str, ...]:
     return (*target.schema.names, *source.schema.names, *target.layout.dropped_columns)
 
 
-def _stars_name_all_columns(statement: Statement) -> bool:
-    """Tell whether a star names every column of the target; then the source needs a column of each name."""
-    return any(clause.star for clause in statement.clauses) and not statement.with_schema_evolution
-
-
 def _that_can_become(
-    target: Target, source: Source, statement: Statement, identity: Identity, *, refused: bool
+    target: Target, source: Source, statement: Statement, identity: Identity, *, evolves: bool, refused: bool
 ) -> Iterator[str]:
     """Name the columns that can be identity columns; the statement is to be refused for them, or not."""
     texts = " ".join((*target.properties.values(), *(c.generated or "" for c in target.schema.columns))).lower()
@@ -64,15 +69,15 @@ def _that_can_become(
         plain = column.default is None and column.generated is None and column.name.lower() not in texts
         if column.type == BIGINT and plain and column.name not in kept:
             actions = (Action.UPDATE,) if identity.by_default else (Action.UPDATE, Action.INSERT)
-            if _is_assigned(column.name, source, statement, actions) is refused:
+            if _is_assigned(column.name, source, statement, actions, evolves=evolves) is refused:
                 yield column.name
 
 
-def _is_assigned(name: str, source: Source, statement: Statement, actions: Sequence[Action]) -> bool:
+def _is_assigned(name: str, source: Source, statement: Statement, actions: Sequence[Action], *, evolves: bool) -> bool:
     in_source = name.lower() in {each.lower() for each in source.schema.names}
     for clause in statement.clauses:
         if clause.action in actions:
-            star = clause.star and (in_source or not statement.with_schema_evolution)
+            star = clause.star and (in_source or not evolves)
             if star or any(a.column.lower() == name.lower() for a in clause.assignments):
                 return True
     return False
