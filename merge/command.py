@@ -53,8 +53,7 @@ from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
-from mergecheck.merge.table.commit.new_schema import check_new_schema, with_new_metadata
-from mergecheck.merge.table.log.column_mapping import MappingMode
+from mergecheck.merge.table.commit.new_schema import check_new_schema, check_void_columns, with_new_metadata
 from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
 from mergecheck.merge.table.reading.source_reads import reads_table
@@ -173,14 +172,11 @@ class _Command:
         snapshot = self.logs.snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
         check_properties(snapshot.properties)
         merge = self._resolve(snapshot)
+        if self.conf.drop_null_columns:
+            check_void_columns(merge.final_schema)
         if self._is_replay(snapshot):
             return MergeResult(version=None, path=None)
-        check_new_schema(
-            snapshot,
-            merge.final_schema,
-            drops_null_columns=self.conf.drop_null_columns,
-            case_sensitive=self.conf.case_sensitive,
-        )
+        check_new_schema(snapshot, merge.final_schema, case_sensitive=self.conf.case_sensitive)
         writer = TableWriter(
             snapshot=snapshot,
             schema=merge.final_schema,
@@ -215,7 +211,6 @@ class _Command:
             repeated=repeated_columns(self.source.frame, case_sensitive=self.conf.case_sensitive),
             conf=self.conf,
             types=SparkExpressionTypes(self.spark, target_schema=snapshot.schema, source_schema=source_schema),
-            any_names=snapshot.mapping is not MappingMode.NONE,
             widens=snapshot.widens_types,
         )
         return replace(merge, final_schema=with_new_metadata(snapshot, merge.final_schema))

@@ -11,7 +11,7 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
-from mergecheck.reference.analysis.dependents import dependents_of
+from mergecheck.reference.analysis.new_schema import check_new_schema
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
@@ -26,7 +26,6 @@ from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsup
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
 from mergecheck.reference.trace import Trace
-from mergecheck.reference.types.data_types import FLOAT
 from mergecheck.reference.types.typed import Side
 
 if TYPE_CHECKING:
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case, Target
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
-    from mergecheck.reference.types.data_types import Schema
 
 _TOO_DEEP = "a statement that is nested too deeply"
-_CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 class MergeReference:
@@ -161,8 +158,7 @@ class _Run:
         resolved = self.resolved()
         if is_replay(self.case, resolved.settings):
             return unchanged_table(self.case.target), None
-        _check_reserved_names(resolved.merge.final_schema, self.case)
-        _check_partitions(resolved.merge.final_schema, self.case.target)
+        check_new_schema(self.case.target, resolved.merge.final_schema, resolved.settings)
         self.evaluation = Evaluation(
             connection=self.connection,
             target=self.case.target,
@@ -220,24 +216,10 @@ class _Run:
         )
 
 
-def _check_reserved_names(schema: Schema, case: Case) -> None:
-    """Refuse to add a column that the change feed uses (R-632)."""
-    reserved = [name for name in schema.names if name in _CHANGE_FEED_COLUMNS]
-    if reserved and schema != case.target.schema and case.target.change_data_feed:
-        raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
-
-
 def _check_char(target: Target) -> None:
     """Give up on CHAR columns, which Delta pads in the rows that it reads (R-822)."""
     if any(column.limit is not None and column.limit.padded for column in target.schema.columns):
         raise UnsupportedByReferenceError("a CHAR column of the target (R-822)")
-
-
-def _check_partitions(schema: Schema, target: Target) -> None:
-    """Give up if the text of a partition value means another number once its column is DOUBLE (R-716)."""
-    for before, after in zip(target.schema.columns, schema.columns, strict=False):
-        if before.name in target.partition_by and before.type == FLOAT != after.type:
-            raise UnsupportedByReferenceError("a partition column of type FLOAT that is widened")
 
 
 def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:
@@ -276,11 +258,8 @@ def _resolver(
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
-            any_names=settings.maps_columns,
             widening=settings.widening,
-            dependents=dependents_of(case.target),
             asks=asker.evaluator is not None,
-            is_replay=is_replay(case, settings),
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),

@@ -13,7 +13,6 @@ from mergecheck.merge.resolution.delta_merge_into import DeltaMergeInto
 from mergecheck.merge.resolution.implicit_columns import implicit_columns
 from mergecheck.merge.resolution.preprocess import preprocess_table_merge
 from mergecheck.merge.resolution.references import resolve_references_and_schema
-from mergecheck.merge.resolution.schema_evolution import check_new_names
 from mergecheck.merge.syntax.dialect import parse_name
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ def resolve(
     conf: MergeConf,
     types: ExpressionTypes,
     clock: StatementClock | None = None,
-    any_names: bool = False,
     widens: bool = False,
 ) -> ResolvedMerge:
     """Resolve every name, type and value of a statement.
@@ -47,7 +45,6 @@ def resolve(
         conf: the session's settings.
         types: says which types expressions have.
         clock: the time of the statement (R-136); now, if left out.
-        any_names: new columns may have any names, because files do not have them (R-709).
         widens: evolution may widen the types of columns, because the table's property says so (R-237).
 
     Raises:
@@ -80,7 +77,7 @@ def resolve(
         by_field=not conf.preserve_null_source_structs_update_star,
         widening=conf.allow_automatic_widening if widens else AutomaticWidening.NEVER,
     )
-    resolved = preprocess_table_merge(
+    return preprocess_table_merge(
         bound,
         target_schema=target_schema,
         source_schema=source_schema,
@@ -89,9 +86,6 @@ def resolve(
         conf=conf,
         types=types,
     )
-    if not any_names:
-        check_new_names(target_schema, resolved.final_schema)
-    return resolved
 
 
 def _relation(side: Side, alias: str | None, name: str, schema: StructType) -> Relation:

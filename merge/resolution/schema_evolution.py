@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _DATETIMES: Final = (t.DateType, t.TimestampType, t.TimestampNTZType)
-_INVALID_CHARACTERS: Final = " ,;{}()\n\t="
 
 
 def filter_schema(
@@ -76,24 +75,6 @@ def merge_schemas(
     """
     _check_duplicates(source)
     return _merge_structs(target, source, widening)
-
-
-def check_new_names(target: t.StructType, final: t.StructType) -> None:
-    """Refuse column names that Parquet cannot hold, in a schema that differs from the table's.
-
-    Raises:
-        AnalysisError: ``DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES``.
-    """
-    if final == target:
-        return
-    names = [part.path[-1] for part in parts_of(final)]
-    invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
-    if invalid:
-        raise AnalysisError(
-            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
-            "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of the new schema. "
-            f"Invalid column names: {', '.join(dict.fromkeys(invalid))}. Give the column another name in the source.",
-        )
 
 
 def implicitly_castable(source: t.DataType, target: t.DataType) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.analysis.assignments import assigned_path
-from mergecheck.reference.analysis.dependents import Dependents
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.written_names import names_in
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import TIMESTAMP_NTZ, VOID, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import VOID
 from mergecheck.reference.types.widening import WideningMode
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.analysis.assignments import Path
     from mergecheck.reference.syntax.statement import Clause
-    from mergecheck.reference.types.data_types import DataType, Schema
+    from mergecheck.reference.types.data_types import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +41,8 @@ class ClauseNames:
     Attributes:
         evolution: whether schema evolution is on (part 2).
         drops_null_columns: ``createDataFrame.dropNullColumns`` (R-144).
-        any_names: whether new columns may have names that files cannot hold, because column mapping is on (R-709).
         widening: which types evolution widens (R-237).
-        dependents: the expressions of the table, which need its columns' types (R-240).
         asks: whether another evaluator is asked what a name means that the reference cannot follow.
-        is_replay: whether the transaction was committed before; then the command ends before types change (R-715).
     """
 
     target: Relation
@@ -54,11 +50,8 @@ class ClauseNames:
     case_sensitive: bool
     evolution: bool = False
     drops_null_columns: bool = False
-    any_names: bool = False
     widening: WideningMode = WideningMode.NEVER
-    dependents: Dependents = field(default_factory=Dependents)
     asks: bool = False
-    is_replay: bool = False
 
     def scope(self, kind: Kind, place: str) -> Scope:
         """Give the relations that a clause kind may use (R-115); ON sees what MATCHED sees."""
@@ -118,33 +111,19 @@ class ClauseNames:
             star=any(clause.star for clause, _ in adding),
             case_sensitive=self.case_sensitive,
         )
-        return evolved_schema(
-            self.target.schema, self.source.schema, wanted, any_names=self.any_names, widening=self.widening
-        )
+        return evolved_schema(self.target.schema, self.source.schema, wanted, widening=self.widening)
 
-    def check_new_types(self, final: Schema) -> None:
-        """Check types of new columns once the statement is resolved: Delta looks as it begins to run (R-144, R-704).
-
-        A table has the feature timestampNtz if it has such a column, as it is created with the features it needs.
+    def check_void(self, final: Schema) -> None:
+        """Check new columns for VOID once all else of the statement is resolved (R-144).
 
         Raises:
-            RejectedError: for a VOID column if the session takes none, another type of a column that others depend
-                on, and for the first TIMESTAMP_NTZ of a table.
-            UnsupportedByReferenceError: for a VOID column if the session does.
+            RejectedError: if the session takes no VOID column.
+            UnsupportedByReferenceError: if it does.
         """
-        if not self.evolution:
-            return
-        if any(column.type == VOID for column in final.columns):
+        if self.evolution and any(column.type == VOID for column in final.columns):
             if self.drops_null_columns:
                 raise RejectedError("DELTA_MERGE_ADD_VOID_COLUMN", "Cannot add a column with type VOID.")
             raise UnsupportedByReferenceError("a new column of type VOID (R-144)")
-        if self.is_replay:
-            return
-        self.dependents.check(self.target.schema, final, case_sensitive=self.case_sensitive)
-        if _has_timestamp_ntz(final) and not _has_timestamp_ntz(self.target.schema):
-            raise RejectedError(
-                "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "TIMESTAMP_NTZ needs the table feature timestampNtz."
-            )
 
     def check_names(self, node: exp.Expr, scope: Scope) -> None:
         """Resolve every name of an expression.
@@ -155,17 +134,3 @@ class ClauseNames:
         for name in names_in(node):
             with suppress(UnsupportedByReferenceError) if self.asks else nullcontext():
                 scope.resolve(name)
-
-
-def _has_timestamp_ntz(schema: Schema) -> bool:
-    return any(_holds_timestamp_ntz(column.type) for column in schema.columns)
-
-
-def _holds_timestamp_ntz(data_type: DataType) -> bool:
-    if isinstance(data_type, StructType):
-        return any(_holds_timestamp_ntz(field.type) for field in data_type.fields)
-    if isinstance(data_type, ArrayType):
-        return _holds_timestamp_ntz(data_type.element)
-    if isinstance(data_type, MapType):
-        return _holds_timestamp_ntz(data_type.key) or _holds_timestamp_ntz(data_type.value)
-    return data_type == TIMESTAMP_NTZ

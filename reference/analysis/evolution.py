@@ -23,8 +23,6 @@ from mergecheck.reference.types.widening import WideningMode, widens
 Path = tuple[str, ...]
 
 _WIDENING = (TINYINT, SMALLINT, INT)
-# Parquet columns cannot have these characters in their names as long as no column mapping gives them others.
-_INVALID_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,6 @@ def evolved_schema(
     source: Schema,
     wanted: SourceFilter,
     *,
-    any_names: bool = False,
     widening: WideningMode = WideningMode.NEVER,
 ) -> Schema:
     """Merge the filtered source schema into the target's (R-233, R-234).
@@ -81,11 +78,10 @@ def evolved_schema(
         target: the table's columns.
         source: the source's.
         wanted: which of them the clauses ask for.
-        any_names: files do not have the columns' names, because column mapping is on (R-709).
         widening: which types change to wider ones (R-237).
 
     Raises:
-        RejectedError: if a type does not fit (R-236), a name is there twice (R-238) or cannot be stored.
+        RejectedError: if a type does not fit (R-236), a name is there twice (R-238).
     """
     kept = wanted.filter_schema(source).columns
     _check_duplicates(kept)
@@ -101,10 +97,7 @@ def evolved_schema(
                 "DELTA_FAILED_TO_MERGE_FIELDS",
                 f"Failed to merge fields '{column.name}' and '{namesake.name if namesake else ''}': {error}",
             ) from error
-    schema = Schema((*merged, *_new_fields(target.columns, kept)))
-    if schema != target and not any_names:
-        _check_names(schema)
-    return schema
+    return Schema((*merged, *_new_fields(target.columns, kept)))
 
 
 class _IncompatibleTypesError(Exception):
@@ -166,30 +159,16 @@ def _check_duplicates(fields: tuple[Field, ...]) -> None:
             f"Found duplicate column(s): {', '.join(twice)}. The duplicate was found in the data being saved.",
         )
     for field in fields:
-        for inner in _structs(field.type):
+        for inner in outermost_structs(field.type):
             _check_duplicates(inner.fields)
 
 
-def _structs(data_type: DataType) -> tuple[StructType, ...]:
+def outermost_structs(data_type: DataType) -> tuple[StructType, ...]:
     """Find the outermost structs of a type."""
     if isinstance(data_type, StructType):
         return (data_type,)
     if isinstance(data_type, ArrayType):
-        return _structs(data_type.element)
+        return outermost_structs(data_type.element)
     if isinstance(data_type, MapType):
-        return (*_structs(data_type.key), *_structs(data_type.value))
+        return (*outermost_structs(data_type.key), *outermost_structs(data_type.value))
     return ()
-
-
-def _check_names(schema: Schema) -> None:
-    """Refuse to store names that need column mapping, which a changed schema is checked for."""
-    for name in _all_names(schema.columns):
-        if _INVALID_CHARACTERS.intersection(name):
-            raise RejectedError(
-                "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", f"Found invalid character(s) in the column name {name!r}."
-            )
-
-
-def _all_names(fields: tuple[Field, ...]) -> tuple[str, ...]:
-    inner = (name for field in fields for struct in _structs(field.type) for name in _all_names(struct.fields))
-    return (*(field.name for field in fields), *inner)

@@ -179,7 +179,7 @@ class Resolver:
             stored=self._old_row(final, preserve_null_structs=True),
             asked=tuple(asked),
         )
-        self.names.check_new_types(evolved)
+        self.names.check_void(evolved)
         return resolved
 
     @property

@@ -42,12 +42,6 @@ def classes_of_other_faults(
     generates = any(column.generated is not None for column in target.columns)
     if rejected.error_class.startswith(_CASTS) and generates:
         others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
-    if (
-        rejected.error_class == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
-        and generates
-        and _types_differ(target, source)
-    ):
-        others.add("DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH")  # types that change are looked at before names
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
@@ -78,12 +72,6 @@ def _has_twice_inserted(statement: Statement) -> bool:
         if clause.action is Action.INSERT
     ]
     return any(len(set(one)) < len(one) for one in names)
-
-
-def _types_differ(target: Schema, source: Schema) -> bool:
-    """Tell whether evolution may change a type: a column of the source has another type than its namesake."""
-    types = {column.name.lower(): column.type for column in target.columns}
-    return any(types.get(column.name.lower(), column.type) != column.type for column in source.columns)
 
 
 def _has_twins(schema: Schema) -> bool:

@@ -19,37 +19,50 @@ if TYPE_CHECKING:
     from mergecheck.merge.table.storage.log_store import Action
 
 CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
+_INVALID_CHARACTERS: Final = " ,;{}()\n\t="
 
 
-def check_new_schema(
-    snapshot: Snapshot, schema: StructType, *, drops_null_columns: bool = False, case_sensitive: bool = False
-) -> None:
+def check_void_columns(schema: StructType) -> None:
+    """Refuse VOID columns, which a session with ``createDataFrame.dropNullColumns`` does not add to a table (R-144).
+
+    Raises:
+        AnalysisError: ``DELTA_MERGE_ADD_VOID_COLUMN``.
+    """
+    for part in parts_of(schema):
+        if isinstance(part.type, NullType):
+            raise AnalysisError(
+                "DELTA_MERGE_ADD_VOID_COLUMN",
+                f"Cannot add column `{'.'.join(part.path)}` with type VOID. Please explicitly specify a non-void type.",
+            )
+
+
+def check_new_schema(snapshot: Snapshot, schema: StructType, *, case_sensitive: bool = False) -> None:
     """Refuse an evolved schema that the table cannot have; the update is made before any data is read (R-239).
 
     Args:
         snapshot: the table before the merge.
         schema: its columns after it.
-        drops_null_columns: ``createDataFrame.dropNullColumns``: no VOID column may be added (R-144).
         case_sensitive: the session's rule for names.
 
     Raises:
-        AnalysisError: names reserved by the change data feed (R-632), VOID columns that are not allowed (R-144),
-            another type for a column that others depend on (R-240), or a type that needs a table feature which the
-            table lacks (R-704).
+        AnalysisError: another type for a column that others depend on (R-240), a type that needs a table feature
+            which the table lacks (R-704), names that files cannot hold (R-709), and names reserved by the change data
+            feed (R-632).
         UnsupportedStatementError: a new column of a type that this package cannot write, or a partition column of
             another type.
     """
-    if drops_null_columns:
-        for part in parts_of(schema):
-            if isinstance(part.type, NullType):
-                raise AnalysisError(
-                    "DELTA_MERGE_ADD_VOID_COLUMN",
-                    f"Cannot add column `{'.'.join(part.path)}` with type VOID. "
-                    "Please explicitly specify a non-void type.",
-                )
     if schema == snapshot.schema:
         return
     check_dependents(snapshot, schema, case_sensitive=case_sensitive)
+    if snapshot.protocol.lacks_timestamp_ntz(schema):
+        raise AnalysisError(
+            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
+            "A new column of type TIMESTAMP_NTZ needs the table feature timestampNtz. Enable it by "
+            "ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported'), or cast the column in the "
+            "source.",
+        )
+    if snapshot.mapping is MappingMode.NONE:
+        _check_characters(schema)
     reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
     if reserved and snapshot.change_data_feed:
         raise AnalysisError(
@@ -68,12 +81,17 @@ def check_new_schema(
             raise UnsupportedStatementError(
                 f"another type of the partition column {name}", hint="Cast the column in the source."
             )
-    if snapshot.protocol.lacks_timestamp_ntz(schema):
+
+
+def _check_characters(schema: StructType) -> None:
+    """Refuse names that Parquet cannot hold."""
+    names = [part.path[-1] for part in parts_of(schema)]
+    invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
+    if invalid:
         raise AnalysisError(
-            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
-            "A new column of type TIMESTAMP_NTZ needs the table feature timestampNtz. Enable it by "
-            "ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported'), or cast the column in the "
-            "source.",
+            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
+            "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of the new schema. "
+            f"Invalid column names: {', '.join(dict.fromkeys(invalid))}. Give the column another name in the source.",
         )
 
 

@@ -15,7 +15,7 @@ from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.conditions import check_condition, check_subquery_tables, check_value
 from mergecheck.merge.expressions.functions import outside_subqueries, subqueries
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
-from mergecheck.merge.resolution.schema_evolution import check_new_names, filter_schema, merge_schemas
+from mergecheck.merge.resolution.schema_evolution import filter_schema, merge_schemas
 from mergecheck.merge.syntax.dialect import tokenize
 from mergecheck.merge.types.casts import cast_leaf
 from mergecheck.merge.types.fields import type_sql
@@ -103,13 +103,6 @@ def test_fields_that_no_clause_assigns_are_not_added() -> None:
     kept = filter_schema(source, {("a", "x")}, star=False, case_sensitive=True)
     assert kept == record(a=record(x=LONG))
     assert filter_schema(source, {("b", "x")}, star=False, case_sensitive=True) == record(b=record(x=LONG))
-
-
-def test_names_that_parquet_cannot_hold_are_refused_at_every_depth() -> None:
-    new = record(a=record(**{"x y": LONG}))
-    with pytest.raises(AnalysisError, match="x y"):
-        check_new_names(record(a=record()), new)
-    check_new_names(new, new)
 
 
 def test_types_of_other_kinds_do_not_merge() -> None:

@@ -152,15 +152,6 @@ def test_duplicate_source_columns_are_refused_where_they_are_used() -> None:
         run(EVOLVE + "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)", source=source)
 
 
-@pytest.mark.parametrize("name", ["a b", "a,b", "a=b"])
-def test_new_columns_need_names_that_parquet_can_hold(name: str) -> None:
-    """The final schema is checked where it differs from the table's."""
-    error = failure(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", source=schema_of("id INT").add(name, IntegerType()))
-    assert error.error_class == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
-    old = schema_of("id INT").add(name, IntegerType())
-    assert run(EVOLVE + "WHEN NOT MATCHED THEN INSERT *", target=old, source="id INT").final_schema is old
-
-
 def test_a_target_without_columns_takes_the_sources() -> None:
     """R-141 with evolution on."""
     sql = "MERGE WITH SCHEMA EVOLUTION INTO target t USING source s ON false WHEN NOT MATCHED THEN INSERT *"

@@ -13,7 +13,7 @@ from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError, Un
 from mergecheck.merge.expressions.resolved import ResolvedExpression, ResolvedMerge
 from mergecheck.merge.table.commit.commit import PendingCommit, commit
 from mergecheck.merge.table.commit.conflicts import ReadSet
-from mergecheck.merge.table.commit.new_schema import check_new_schema, schema_actions
+from mergecheck.merge.table.commit.new_schema import check_new_schema, check_void_columns, schema_actions
 from mergecheck.merge.table.log.columnless import read_columnless
 from mergecheck.merge.table.log.snapshot import Snapshot, read_snapshot
 from mergecheck.merge.table.storage.log_store import LogStore, log_file
@@ -157,7 +157,17 @@ def test_void_columns_can_be_forbidden(tmp_path: Path, field: t.StructField, pat
     """R-144, at every depth."""
     snapshot = table(tmp_path, KEY)
     with pytest.raises(AnalysisError, match=rf"DELTA_MERGE_ADD_VOID_COLUMN.*`{path}`"):
-        check_new_schema(snapshot, evolved(snapshot.schema, field), drops_null_columns=True)
+        check_void_columns(evolved(snapshot.schema, field))
+
+
+@pytest.mark.parametrize("name", ["a b", "a,b", "a=b"])
+def test_new_columns_need_names_that_parquet_can_hold(tmp_path: Path, name: str) -> None:
+    """R-709: at every depth."""
+    snapshot = table(tmp_path, KEY)
+    field = t.StructField(name, t.IntegerType())
+    for new in (field, t.StructField("s", t.StructType([field]))):
+        with pytest.raises(AnalysisError, match=rf"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES.*{name}"):
+            check_new_schema(snapshot, evolved(snapshot.schema, new))
 
 
 def test_void_columns_are_allowed_at_the_top(tmp_path: Path) -> None:
