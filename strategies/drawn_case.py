@@ -107,7 +107,15 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         )
         merge = replace(merge, statement=statement)
     evolves = statement.with_schema_evolution or auto_merges(conf)
-    target, source, for_features = draw_table_features(draw, profile, target, source, statement, evolves=evolves)
+    target, source, for_features = draw_table_features(
+        draw,
+        profile,
+        target,
+        source,
+        statement,
+        source_names=tuple(column.name for column in merge.schemas.source),
+        evolves=evolves,
+    )
     conf = {**conf, **for_features}
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

@@ -45,15 +45,16 @@ class Feature(Enum):
     PARTIAL_VALUES = "values-that-may-fail", 8
     KEY_UPDATE = "key-updates", 30
     LONE_DELETE = "sole-unconditional-delete", 12
+    NEVER_TRUE = "clauses-that-never-apply", 7
     # keys and rows
     NULL_KEYS = "null-keys", 45
     NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 16
+    AMBIGUOUS = "ambiguous-matches", 26
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
     EMPTY_TARGET = "empty-target", 7
-    EMPTY_SOURCE = "empty-source", 8
+    EMPTY_SOURCE = "empty-source", 10
     ALL_MATCHED = "all-rows-match", 5
     # ON
     SEVERAL_KEYS = "several-keys", 25
@@ -109,9 +110,9 @@ class Feature(Enum):
     CHECKS = "check-constraints", 36
     COLUMN_DEFAULTS = "column-defaults", 23
     GENERATED_COLUMNS = "generated-columns", 20
-    VIOLATIONS = "constraint-violations", 48
+    VIOLATIONS = "constraint-violations", 50
     # the statement as a whole
-    SUBQUERY_SOURCE = "subquery-source", 32
+    SUBQUERY_SOURCE = "subquery-source", 36
     INVALID = "invalid-statements", 4
     INTERLEAVED = "interleaved-clause-kinds", 14
     STATEMENT_TIME = "statement-time", 5
@@ -133,12 +134,12 @@ class Feature(Enum):
     CHECKPOINTS = "checkpoints", 25
     NAMED_TABLE_FEATURES = "named-table-features", 15
     COLUMN_MAPPING = "column-mapping", 45
-    DELETION_VECTORS = "deletion-vectors", 50
+    DELETION_VECTORS = "deletion-vectors", 60
     TYPE_WIDENING = "type-widening", 50
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 20
-    COLUMN_INVARIANTS = "column-invariants", 10
-    TEXT_LENGTHS = "text-lengths", 12
+    COLUMN_INVARIANTS = "column-invariants", 20
+    TEXT_LENGTHS = "text-lengths", 45
 
 
 TABLE_FEATURES = (
@@ -158,6 +159,7 @@ NEEDS = MappingProxyType(
         _F.LONE_DELETE: (_F.MATCHED_DELETE, _F.DUPLICATE_SOURCE_KEYS),
         _F.AMBIGUOUS: (_F.DUPLICATE_SOURCE_KEYS, _F.CONDITIONS, _F.SEVERAL_CLAUSES),
         _F.FILE_PRUNING: (_F.CONDITIONS, _F.SEVERAL_FILES, _F.NULL_VALUES),
+        _F.NEVER_TRUE: (_F.CONDITIONS,),
         _F.LONG_TEXTS: (_F.FILE_PRUNING,),
         _F.KEY_RANGES: (_F.SEVERAL_FILES, _F.NULL_KEYS),
         _F.PARTIAL_VALUES: (_F.EXPLICIT,),
@@ -180,6 +182,7 @@ CONFLICTS = MappingProxyType(
         ),
         # a sole unconditional DELETE allows several matches
         _F.AMBIGUOUS: (_F.LONE_DELETE,),
+        _F.NEVER_TRUE: (_F.LONE_DELETE, _F.LAYOUT_AMBIGUITY),
         _F.AMBIGUOUS_UNMATCHED: (
             *(_F.LAYOUT_AMBIGUITY, _F.LONE_DELETE, _F.FILE_PRUNING, _F.MATCHED_UPDATE, _F.MATCHED_DELETE),
         ),

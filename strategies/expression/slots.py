@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.table.nested import Leaf
 
 _ZERO = e.Literal(0, INT)
+_NULLS_PERCENT = 50
 _DIVIDENDS = st.sampled_from((12, 7))
 
 
@@ -53,10 +54,14 @@ class Slot:
 
 def draw_slot(draw: DrawFn, scope: Scope, schemas: Schemas, column: Column) -> Slot:
     """Draw the slot of a target column, or of a source column that evolution adds."""
-    required = column.required and not (Feature.VIOLATIONS in scope.features and chance(draw, 65))
+    may_violate = Feature.VIOLATIONS in scope.features and chance(draw, 65)
+    required = column.required and not may_violate
     if required:
         full = tuple(found for found in scope.candidates if None not in found.cells)
         scope = replace(scope, candidates=full)
+    elif column.required and chance(draw, _NULLS_PERCENT):
+        with_nulls = tuple(found for found in scope.candidates if None in found.cells)
+        scope = replace(scope, candidates=with_nulls or scope.candidates)
     to_partition = column.name in schemas.partition_by
     fitting = tuple(found for found in scope.candidates if _fits(found.column, column, scope, to_partition))
     meant = schemas.namesake(column.name) or column

@@ -121,7 +121,7 @@ def draw_merge(
         tables = disambiguated(condition, schemas, tables)
     if Feature.ALL_MATCHED in features:
         tables = only_matched(condition, schemas, tables)
-    if Feature.LAYOUT_AMBIGUITY not in features:
+    if features.isdisjoint((Feature.LAYOUT_AMBIGUITY, Feature.NEVER_TRUE)):
         statement = roused(draw, statement, schemas, target=tables.target, source=visible_source(schemas, tables))
     query = draw_source_query(draw, features, schemas, tables, max_rows=profile.max_rows)
     if query is not None:
@@ -152,7 +152,7 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
 
 
 def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
-    if Feature.LAYOUT_AMBIGUITY in features:
+    if not features.isdisjoint((Feature.LAYOUT_AMBIGUITY, Feature.NEVER_TRUE)):
         return 0
     if _only_inserts(features):
         return _SELDOM_UNCONDITIONAL_PERCENT
@@ -181,6 +181,8 @@ def _clauses(draw: DrawFn, kind: ClauseKind, actions: tuple[Action, ...], scope:
 
 
 def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
+    if Feature.NEVER_TRUE in scope.features:
+        return draw(_never_true(scope))
     # files are skipped only if every clause allows it (R-322)
     by_layout = Feature.LAYOUT_AMBIGUITY in scope.features
     percent = 100 if by_layout else 60
@@ -199,7 +201,7 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
 
 
 def _never_true(scope: Scope) -> st.SearchStrategy[Expression]:
-    """Conditions that are FALSE or NULL: no clause fires on an ambiguous row, and the merge is refused even so."""
+    """Conditions that are FALSE or NULL: nothing changes, and a merge with an ambiguous row is refused even so."""
     mixed = conditions_over(scope).map(lambda each: And(each, UNKNOWN))
     return weighted((3, st.just(FALSE)), (2, st.just(UNKNOWN)), (2, mixed))
 

@@ -26,7 +26,7 @@ from mergecheck.strategies.choices import chance, draw_some
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
 from mergecheck.strategies.table_features.column_conditions import draw_invariants, draw_text_limits
 from mergecheck.strategies.table_features.identity_columns import draw_identity_column
-from mergecheck.strategies.table_features.widening import draw_earlier_types, with_wider_columns
+from mergecheck.strategies.table_features.widening import draw_earlier_types, with_narrower_columns, with_wider_columns
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -68,7 +68,14 @@ _NAMED = st.sampled_from(("vacuumProtocolCheck", "domainMetadata"))
 
 
 def draw_table_features(
-    draw: DrawFn, profile: Profile, target: Target, source: Source | None, statement: Statement, *, evolves: bool
+    draw: DrawFn,
+    profile: Profile,
+    target: Target,
+    source: Source | None,
+    statement: Statement,
+    *,
+    source_names: tuple[str, ...],
+    evolves: bool,
 ) -> tuple[Target, Source | None, dict[str, str]]:
     """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
@@ -78,6 +85,7 @@ def draw_table_features(
         target: the table without them.
         source: gives names for columns that were dropped. Its columns get wider types if the table widens its own.
         statement: what it assigns cannot become everything.
+        source_names: the columns that the statement sees of its source.
         evolves: the statement or the session evolves the table's columns.
     """
     wanted = profile.table_features & profile.percent.keys()
@@ -109,7 +117,10 @@ def draw_table_features(
             properties[TYPE_WIDENING] = "true"
             conf = {**conf, AUTOMATIC_WIDENING: draw(_WIDENINGS)} if chance(draw, 20) else conf
             conf = {**conf, SESSION_EVOLUTION: "true"} if chance(draw, _EVOLVES_PERCENT) else conf
-            source = with_wider_columns(draw, target, source)
+            if statement.source_query is not None and source is not None and not source.rows:
+                target = with_narrower_columns(draw, target, source)  # the query has the rows, with their types
+            else:
+                source = with_wider_columns(draw, target, source)
         layout = replace(layout, widened_columns=draw_earlier_types(draw, target))
     if Feature.ROW_TRACKING in drawn:
         properties |= draw(_ROW_TRACKING)
@@ -119,11 +130,11 @@ def draw_table_features(
     of_columns &= profile.table_features
     if Feature.IDENTITY_COLUMNS in of_columns:
         evolves = evolves or SESSION_EVOLUTION in conf
-        target = draw_identity_column(draw, target, source, statement, evolves=evolves)
+        target = draw_identity_column(draw, target, source_names, statement, evolves=evolves)
     if Feature.COLUMN_INVARIANTS in of_columns:
         target = draw_invariants(draw, target, source)
     if Feature.TEXT_LENGTHS in of_columns:
-        target = draw_text_limits(draw, target)
+        target = draw_text_limits(draw, target, source)
     return target, source, conf
 
 

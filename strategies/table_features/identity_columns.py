@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-    from mergecheck.reference.case.model import Row, Source, Target
+    from mergecheck.reference.case.model import Row, Target
     from mergecheck.strategies.syntax.statement import Statement
 
 NAME = "row_no"
@@ -28,7 +28,7 @@ _REFUSED_PERCENT = 6
 
 
 def draw_identity_column(
-    draw: DrawFn, target: Target, source: Source | None, statement: Statement, *, evolves: bool
+    draw: DrawFn, target: Target, source_names: Sequence[str], statement: Statement, *, evolves: bool
 ) -> Target:
     """Draw an identity column, if the statement lets the table have one; shrinks to the table as it is.
 
@@ -37,30 +37,34 @@ def draw_identity_column(
     Args:
         draw: Hypothesis'.
         target: the table without the column.
-        source: the rows that the statement reads.
+        source_names: the columns that the statement sees of its source.
         statement: says what is assigned.
         evolves: a star leaves out the columns that the source has not, by the statement or by the session.
     """
-    if not target.schema.columns or source is None or statement.source_query is not None:
-        return target  # a self-merge or a query would see a new column
+    if not target.schema.columns:
+        return target
     start, step = draw(_STARTS_AND_STEPS)
     identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
     refused = chance(draw, _REFUSED_PERCENT)
-    names = list(_that_can_become(target, source, statement, identity, evolves=evolves, refused=refused))
+    names = list(_that_can_become(target, source_names, statement, identity, evolves=evolves, refused=refused))
     if names and chance(draw, _BECOMES_PERCENT):
         return _turned(draw, target, identity, draw(st.sampled_from(names)))
-    stars_name_all = any(clause.star for clause in statement.clauses) and not evolves
-    if stars_name_all or NAME in {name.lower() for name in _names(target, source)}:
+    # a star names all columns, unless the table evolves; one of a self-merge would always assign the new column
+    stars_name_it = any(clause.star for clause in statement.clauses) and (statement.self_merge or not evolves)
+    known = (*target.schema.names, *source_names, *target.layout.dropped_columns)
+    if stars_name_it or NAME in {name.lower() for name in known}:
         return target
     return _extended(draw, target, identity)
 
 
-def _names(target: Target, source: Source) -> tuple[str, ...]:
-    return (*target.schema.names, *source.schema.names, *target.layout.dropped_columns)
-
-
 def _that_can_become(
-    target: Target, source: Source, statement: Statement, identity: Identity, *, evolves: bool, refused: bool
+    target: Target,
+    source_names: Sequence[str],
+    statement: Statement,
+    identity: Identity,
+    *,
+    evolves: bool,
+    refused: bool,
 ) -> Iterator[str]:
     """Name the columns that can be identity columns; the statement is to be refused for them, or not."""
     texts = " ".join((*target.properties.values(), *(c.generated or "" for c in target.schema.columns))).lower()
@@ -69,12 +73,14 @@ def _that_can_become(
         plain = column.default is None and column.generated is None and column.name.lower() not in texts
         if column.type == BIGINT and plain and column.name not in kept:
             actions = (Action.UPDATE,) if identity.by_default else (Action.UPDATE, Action.INSERT)
-            if _is_assigned(column.name, source, statement, actions, evolves=evolves) is refused:
+            if _is_assigned(column.name, source_names, statement, actions, evolves=evolves) is refused:
                 yield column.name
 
 
-def _is_assigned(name: str, source: Source, statement: Statement, actions: Sequence[Action], *, evolves: bool) -> bool:
-    in_source = name.lower() in {each.lower() for each in source.schema.names}
+def _is_assigned(
+    name: str, source_names: Sequence[str], statement: Statement, actions: Sequence[Action], *, evolves: bool
+) -> bool:
+    in_source = name.lower() in {each.lower() for each in source_names}
     for clause in statement.clauses:
         if clause.action in actions:
             star = clause.star and (in_source or not evolves)

@@ -41,6 +41,8 @@ _EARLIER_TYPES: tuple[DataType, ...] = (INT, SMALLINT, TINYINT, BIGINT, FLOAT, D
 _LATER_TYPES: tuple[DataType, ...] = (
     *(BIGINT, INT, SMALLINT, DOUBLE, TIMESTAMP_NTZ, DecimalType(12, 2), DecimalType(22, 1)),
 )
+_NARROWER: dict[DataType, tuple[DataType, int]] = {BIGINT: (INT, 32), INT: (SMALLINT, 16), SMALLINT: (TINYINT, 8)}
+"""A narrower type of whole numbers, and its bits."""
 _MOST_DIGITS = 35
 _EXACT = Context(prec=38)
 _CONSTRAINT = "delta.constraints."
@@ -87,6 +89,26 @@ def with_wider_columns(draw: DrawFn, target: Target, source: Source | None) -> S
         tuple(_widened(value, column.type) for value, column in zip(row, columns, strict=True)) for row in source.rows
     )
     return replace(source, schema=Schema(tuple(columns)), rows=rows)
+
+
+def with_narrower_columns(draw: DrawFn, target: Target, source: Source) -> Target:
+    """Give some columns of the target narrower types than their namesakes in the source have; shrinks to the target.
+
+    For a source whose types are in its query. A column is left as it is if something of the table needs its type.
+    """
+    names = {column.name.lower() for column in source.schema.columns}
+    used = _used_names(target) | {name.lower() for name in (*target.partition_by, *target.layout.cluster_by)}
+    columns = list(target.schema.columns)
+    for i, column in enumerate(columns):
+        free = column.default is None and column.generated is None and column.name.lower() in names - used
+        if not free or column.type not in _NARROWER:
+            continue
+        narrower, bits = _NARROWER[column.type]
+        largest = 2 ** (bits - 1) - 1
+        fits = all(row[i] is None or -largest <= row[i] <= largest for row in target.rows)
+        if fits and chance(draw, _WIDER_PERCENT):
+            columns[i] = replace(column, type=narrower)
+    return replace(target, schema=Schema(tuple(columns)))
 
 
 def _used_names(target: Target) -> set[str]:

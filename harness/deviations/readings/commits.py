@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILES_ADDED, _SOURCE_ROWS = "numTargetFilesAdded", "numSourceRows"
 _DELETED = ("numTargetRowsDeleted", "numTargetRowsMatchedDeleted")
-_SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2}
+_SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
 _BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
 _MADE_ANEW, _FORGOTTEN = ("id", "createdTime"), ("name", "description")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -98,7 +98,7 @@ def _wrote(found: Outcome) -> bool:
 
 
 def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged | None]:
-    """Count the source's rows twice if files are rewritten, and never if rows are only inserted."""
+    """Count the source's rows twice if files are rewritten or rows marked, and never if rows are only inserted."""
 
     def apply(now: Judged) -> Judged | None:
         wanted, found = now.reference.answer, now.result
