@@ -45,16 +45,16 @@ class Feature(Enum):
     PARTIAL_VALUES = "values-that-may-fail", 8
     KEY_UPDATE = "key-updates", 30
     LONE_DELETE = "sole-unconditional-delete", 12
-    NEVER_TRUE = "clauses-that-never-apply", 7
+    NEVER_TRUE = "clauses-that-never-apply", 4
     # keys and rows
     NULL_KEYS = "null-keys", 45
     NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 26
+    AMBIGUOUS = "ambiguous-matches", 19
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
     EMPTY_TARGET = "empty-target", 7
-    EMPTY_SOURCE = "empty-source", 10
+    EMPTY_SOURCE = "empty-source", 9
     ALL_MATCHED = "all-rows-match", 5
     # ON
     SEVERAL_KEYS = "several-keys", 25
@@ -65,7 +65,7 @@ class Feature(Enum):
     SOURCE_ONLY_ON = "source-only-part-of-on", 18
     ONE_SIDED_ON = "one-sided-on", 8
     CONSTANT_ON = "constant-on", 5
-    FILE_PRUNING = "file-pruning", 42
+    FILE_PRUNING = "file-pruning", 45
     KEY_RANGES = "key-ranges", 14
     SELF_MERGE = "self-merge", 8
     # table

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Statement
     from mergecheck.strategies.table.rows import Tables
 
-_ROUSED_PERCENT = 88
+_MEETING_PERCENT = 88
 
 
 def match_matrix(
@@ -102,21 +102,17 @@ def meeting(
 ) -> Expression:
     """Remove the last conjuncts of an ON condition until rows match; mostly, and whether or not it helps."""
     # drawn before looking at the rows, so that shrinking rows moves no later choice
-    wanted = chance(draw, _ROUSED_PERCENT)
+    wanted = chance(draw, _MEETING_PERCENT)
     while wanted and isinstance(condition, And) and not any(match_matrix(condition, schemas, target, source)):
         condition = condition.left
     return condition
 
 
-def roused(
-    draw: DrawFn, statement: Statement, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]
-) -> Statement:
-    """Remove the condition of the last clause of each kind if no clause would fire; mostly.
+def roused(statement: Statement, schemas: Schemas, *, target: tuple[Row, ...], source: tuple[Row, ...]) -> Statement:
+    """Remove the condition of the last clause of each kind if no clause would fire.
 
-    A merge that changes nothing tests little, but a few cases are to be such merges.
+    A merge that changes nothing tests little; those that are to are drawn as such (``Feature.NEVER_TRUE``).
     """
-    if not chance(draw, _ROUSED_PERCENT):
-        return statement
     rows = units(target, source, match_matrix(statement.condition, schemas, target, source))
     found = places(schemas.target, schemas.source)
     for clause in statement.clauses:

@@ -122,7 +122,7 @@ def draw_merge(
     if Feature.ALL_MATCHED in features:
         tables = only_matched(condition, schemas, tables)
     if features.isdisjoint((Feature.LAYOUT_AMBIGUITY, Feature.NEVER_TRUE)):
-        statement = roused(draw, statement, schemas, target=tables.target, source=visible_source(schemas, tables))
+        statement = roused(statement, schemas, target=tables.target, source=visible_source(schemas, tables))
     query = draw_source_query(draw, features, schemas, tables, max_rows=profile.max_rows)
     if query is not None:
         # a query has no name of its own

@@ -184,13 +184,14 @@ def test_every_kind_of_clause_is_common(drawn: tuple[DrawnCase, ...]) -> None:
 
 
 def test_most_cases_change_a_row(drawn: tuple[DrawnCase, ...]) -> None:
-    """In at least 70 % some clause fires on some row and the statement is not rejected."""
+    """In at least 70 % some clause fires on some row and the statement is not rejected; idle cases do not count."""
+    may_change = [each for each in drawn if Feature.NEVER_TRUE not in each.enabled]
     changed = [
         any(label.startswith("fires:") for label in each.features)
-        for each in drawn
+        for each in may_change
         if "outcome:ambiguous" not in each.features
     ]
-    assert sum(changed) / NUM_CASES > 0.7
+    assert sum(changed) / len(may_change) > 0.7
 
 
 def test_cases_are_distinct(drawn: tuple[DrawnCase, ...]) -> None:
