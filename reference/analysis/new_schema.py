@@ -28,9 +28,9 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
         settings: say how names are compared, and whether the table maps its columns' names.
 
     Raises:
-        RejectedError: another type of a column that others depend on (R-240), the first TIMESTAMP_NTZ of the table
-            (R-704; a table that is created with one has the feature), names that files cannot hold (R-709), and a new
-            column that the change feed uses (R-632).
+        RejectedError: another type of a column that others depend on or that is generated (R-240), the first
+            TIMESTAMP_NTZ of the table (R-704; a table that is created with one has the feature), names that files
+            cannot hold (R-709), and a new column that the change feed uses (R-632).
         UnsupportedByReferenceError: the text of a partition value means another number in the new type (R-716).
     """
     before = target.schema
@@ -43,6 +43,11 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
         )
     if not settings.maps_columns:
         _check_characters(final)
+    for old, new in zip(before.columns, final.columns, strict=False):
+        if old.generated is not None and old.type != new.type:
+            raise RejectedError(
+                "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", f"{old.name} is no longer what its expression gives."
+            )
     reserved = [name for name in final.names if name in _CHANGE_FEED_COLUMNS]
     if reserved and target.change_data_feed:
         raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")

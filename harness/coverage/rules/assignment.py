@@ -22,7 +22,11 @@ from mergecheck.reference.analysis.alignment import same_type
 from mergecheck.reference.analysis.dependents import changed_fields
 from mergecheck.reference.syntax.statement import Action, Kind
 
-_DEPENDENT = ("DELTA_CONSTRAINT_DATA_TYPE_MISMATCH", "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH")
+_DEPENDENT = (
+    "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH",
+    "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH",
+    "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
+)
 
 
 def _widens(e: Evidence) -> bool:

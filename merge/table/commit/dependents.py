@@ -1,4 +1,4 @@
-"""Columns that CHECK constraints and generated columns depend on keep their types (R-240)."""
+"""Columns that CHECK constraints and generated columns depend on keep their types, and so do the latter (R-240)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.table.writing.checks import CONSTRAINT_PREFIX, GENERATION_EXPRESSION
-from mergecheck.merge.types.fields import type_sql
+from mergecheck.merge.types.fields import same_type, type_sql
 from mergecheck.merge.types.widening import changes
 
 if TYPE_CHECKING:
@@ -53,6 +53,21 @@ def check_dependents(snapshot: Snapshot, schema: StructType, *, case_sensitive: 
                     f"Column {'.'.join(path)} has type {type_sql(old)} and cannot become {type_sql(new)}, because the "
                     f"{what} {name.removeprefix(CONSTRAINT_PREFIX)} uses it. Cast the column in the source.",
                 )
+
+
+def check_generated(snapshot: Snapshot, schema: StructType) -> None:
+    """Refuse another type for a generated column: its expression gives the type that it had.
+
+    Raises:
+        AnalysisError: ``DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH``.
+    """
+    for old, new in zip(snapshot.schema.fields, schema.fields, strict=False):
+        if GENERATION_EXPRESSION in (old.metadata or {}) and not same_type(old.dataType, new.dataType):
+            raise AnalysisError(
+                "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
+                f"The generated column {old.name} has the type of its expression, {type_sql(old.dataType)}, and cannot "
+                f"become {type_sql(new.dataType)}. Cast the column in the source.",
+            )
 
 
 def _depending(texts: Mapping[str, str], path: Path, schema: StructType, *, case_sensitive: bool) -> Iterator[str]:

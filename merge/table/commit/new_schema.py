@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.types import NullType, StructType
 
 from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
-from mergecheck.merge.table.commit.dependents import check_dependents
+from mergecheck.merge.table.commit.dependents import check_dependents, check_generated
 from mergecheck.merge.table.log.column_mapping import MAX_COLUMN_ID, MappingMode, max_column_id, with_new_ids
 from mergecheck.merge.table.log.features import features_of_schema
 from mergecheck.merge.table.row_ids.tracking import COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
@@ -45,9 +45,9 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, case_sensitive: 
         case_sensitive: the session's rule for names.
 
     Raises:
-        AnalysisError: another type for a column that others depend on (R-240), a type that needs a table feature
-            which the table lacks (R-704), names that files cannot hold (R-709), and names reserved by the change data
-            feed (R-632).
+        AnalysisError: another type for a column that others depend on or that is generated (R-240), a type that needs
+            a table feature which the table lacks (R-704), names that files cannot hold (R-709), and names reserved by
+            the change data feed (R-632).
         UnsupportedStatementError: a new column of a type that this package cannot write, or a partition column of
             another type.
     """
@@ -63,6 +63,7 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, case_sensitive: 
         )
     if snapshot.mapping is MappingMode.NONE:
         _check_characters(schema)
+    check_generated(snapshot, schema)
     reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
     if reserved and snapshot.change_data_feed:
         raise AnalysisError(
