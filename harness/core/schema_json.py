@@ -239,6 +239,8 @@ def _type_from_json(spelled: str | dict[str, Any]) -> DataType:
     if isinstance(spelled, str):
         return _atomic_from_word(spelled)
     if spelled["type"] == "struct":
+        if any(INVARIANT_KEY in f.get("metadata", {}) for f in spelled["fields"]):
+            raise ValueError("the table has an invariant of a field inside a column, which a case cannot hold")
         return StructType(_fields_from_json(spelled))
     if spelled["type"] == "array":
         return ArrayType(_type_from_json(spelled["elementType"]))

@@ -43,7 +43,9 @@ _KEPT_FEATURES = frozenset(
         "deletionVectors",
         "domainMetadata",
         "generatedColumns",
+        "identityColumns",
         "inCommitTimestamp",
+        "invariants",
         "rowTracking",
         "timestampNtz",
         "typeWidening",
@@ -63,13 +65,6 @@ _OF_THIS_LOG = (
     "delta.rowTracking.materialized",
     "delta.setTransactionRetentionDuration",
 )
-# Features that a protocol may name, or imply by its version, without any use: only their traces tell.
-_TRACES_IN_FIELDS = {
-    "delta.identity.": "identityColumns",
-    "delta.invariants": "invariants",
-    "__CHAR_VARCHAR_TYPE_STRING": "CHAR or VARCHAR lengths",
-}
-_TRACED_FEATURES = frozenset(_TRACES_IN_FIELDS.values())
 _LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7  # of the protocol; what a later one asks for is unknown
 
 
@@ -148,7 +143,7 @@ def open_table(path: Path, *, option: str, version: int | None = None) -> DeltaT
 
 
 def _files_of(table: DeltaTable, path: Path) -> tuple[Schema, tuple[tuple[Row, ...], ...]]:
-    """Read the schema, with NOT NULL, defaults and generated columns, and the live rows, file by file."""
+    """Read the schema, with all that it says of its columns, and the live rows, file by file."""
     try:
         schema = schema_from_json(table.schema().to_json())
     except ValueError as error:
@@ -186,18 +181,12 @@ def _refuse_features(table: DeltaTable, path: Path) -> None:
         ("writer", protocol.min_writer_version, _LAST_WRITER_VERSION),
     )
     later = {f"{kind} version {version}" for kind, version, last in versions if version > last}
-    used = sorted((named - _KEPT_FEATURES - _TRACED_FEATURES) | _traces(table) | later)
+    used = sorted((named - _KEPT_FEATURES) | later)
     if used:
         raise UserInputError(
             f"--target {path} uses {', '.join(used)}, which a copy would lose. "
             "Give a table without these features, for example a copy made with CREATE TABLE ... AS SELECT."
         )
-
-
-def _traces(table: DeltaTable) -> set[str]:
-    """Find the features in use by what they leave in columns."""
-    keys = [key for field in table.schema().fields for key in field.metadata]
-    return {name for trace, name in _TRACES_IN_FIELDS.items() if any(key.startswith(trace) for key in keys)}
 
 
 def _read_source(path: Path, target: Schema) -> Source:

@@ -123,7 +123,12 @@ class Anonymiser:
         def said(text: str | None) -> str | None:
             return None if text is None else self.sql(text, numbers=numbers)
 
-        return Schema(tuple(replace(c, default=said(c.default), generated=said(c.generated)) for c in schema.columns))
+        return Schema(
+            tuple(
+                replace(c, default=said(c.default), generated=said(c.generated), invariant=said(c.invariant))
+                for c in schema.columns
+            )
+        )
 
 
 def anonymiser(

@@ -123,6 +123,7 @@ def imported(case: Case, schema: Schema, after: Sequence[Row], *, keep: frozense
     Raises:
         UserInputError: the reference cannot judge the merge, or no small or anonymous case behaves like it.
     """
+    _require_kept(case.target.schema, keep)
     reference = MergeReference()
     answer, effects = _evaluated(reference, case)
     if [c.name.lower() for c in answer.schema.columns] != [c.name.lower() for c in schema.columns]:
@@ -142,6 +143,21 @@ def imported(case: Case, schema: Schema, after: Sequence[Row], *, keep: frozense
     expect = Expectation(rows=final.rows, schema=None if final.schema == anonymous.target.schema else final.schema)
     named = with_content_id(replace(anonymous, expect=expect))
     return Imported(named, compared.mismatches, len(found.missing), len(found.extra))
+
+
+def _require_kept(schema: Schema, keep: frozenset[str]) -> None:
+    """Refuse to replace values that the table's own numbers are about.
+
+    Raises:
+        UserInputError: an identity column has a start, a step and a mark, and a text a length; others would not fit.
+    """
+    bound = [c.name for c in schema.columns if c.identity is not None or c.limit is not None]
+    missing = [name for name in bound if name.lower() not in keep]
+    if missing:
+        raise UserInputError(
+            f"the values of {', '.join(missing)} cannot be replaced, because an identity column has a high-water mark "
+            f"and a CHAR or VARCHAR column a length. Keep them: {' '.join(f'--keep {name}' for name in missing)}"
+        )
 
 
 def _evaluated(reference: MergeReference, case: Case) -> tuple[Prediction, Effects]:
@@ -256,7 +272,8 @@ def _require_anonymous(before: Case, after: Case, keep: frozenset[str]) -> None:
 
 
 def _sql_of(case: Case) -> list[str]:
-    own = [text for c in case.target.schema.columns for text in (c.default, c.generated) if text is not None]
+    columns = case.target.schema.columns
+    own = [text for c in columns for text in (c.default, c.generated, c.invariant) if text is not None]
     return [case.sql, *own, *check_constraints(case.target.properties).values()]
 
 
