@@ -35,7 +35,7 @@ class Feature(Enum):
     INSERT = "insert", 70
     BY_SOURCE_UPDATE = "not-matched-by-source-update", 50
     BY_SOURCE_DELETE = "not-matched-by-source-delete", 44
-    BY_SOURCE_ALONE = "by-source-clauses-alone", 4
+    BY_SOURCE_ALONE = "by-source-clauses-alone", 5
     SEVERAL_CLAUSES = "several-clauses-of-a-kind", 40
     CONDITIONS = "conditions", 62
     STAR = "star-actions", 50
@@ -44,8 +44,8 @@ class Feature(Enum):
     PARTIAL_INSERT = "partial-insert-lists", 38
     PARTIAL_VALUES = "values-that-may-fail", 8
     KEY_UPDATE = "key-updates", 30
-    LONE_DELETE = "sole-unconditional-delete", 12
-    NEVER_TRUE = "clauses-that-never-apply", 4
+    LONE_DELETE = "sole-unconditional-delete", 16
+    NEVER_TRUE = "clauses-that-never-apply", 6
     # keys and rows
     NULL_KEYS = "null-keys", 45
     NULL_VALUES = "null-values", 72
@@ -65,7 +65,7 @@ class Feature(Enum):
     SOURCE_ONLY_ON = "source-only-part-of-on", 18
     ONE_SIDED_ON = "one-sided-on", 8
     CONSTANT_ON = "constant-on", 5
-    FILE_PRUNING = "file-pruning", 45
+    FILE_PRUNING = "file-pruning", 49
     KEY_RANGES = "key-ranges", 14
     SELF_MERGE = "self-merge", 8
     # table
@@ -114,7 +114,7 @@ class Feature(Enum):
     # the statement as a whole
     SUBQUERY_SOURCE = "subquery-source", 36
     INVALID = "invalid-statements", 4
-    INTERLEAVED = "interleaved-clause-kinds", 14
+    INTERLEAVED = "interleaved-clause-kinds", 20
     STATEMENT_TIME = "statement-time", 5
     LAYOUT_AMBIGUITY = "ambiguity-in-pruned-files", 2
     # session
@@ -138,8 +138,8 @@ class Feature(Enum):
     TYPE_WIDENING = "type-widening", 50
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 20
-    COLUMN_INVARIANTS = "column-invariants", 20
-    TEXT_LENGTHS = "text-lengths", 45
+    COLUMN_INVARIANTS = "column-invariants", 24
+    TEXT_LENGTHS = "text-lengths", 60
 
 
 TABLE_FEATURES = (

@@ -37,6 +37,7 @@ def main() -> int:
         parser.error(f"no check of {', '.join(given.rule)}; there are checks of {known}")
     engine = DeltaSparkEngine()
     spark = engine.session()  # with the settings that keep small tables cheap
+    spark.conf.set("spark.sql.runSQLOnFiles", "true")  # a case may not name tables by their paths; the checks do
     num_other = 0
     with tempfile.TemporaryDirectory(prefix="mergecheck-rules-") as folder:
         for number, check in enumerate(chosen):

@@ -203,7 +203,7 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
 def _never_true(scope: Scope) -> st.SearchStrategy[Expression]:
     """Conditions that are FALSE or NULL: nothing changes, and a merge with an ambiguous row is refused even so."""
     mixed = conditions_over(scope).map(lambda each: And(each, UNKNOWN))
-    return weighted((3, st.just(FALSE)), (2, st.just(UNKNOWN)), (2, mixed))
+    return weighted((5, st.just(FALSE)), (2, st.just(UNKNOWN)), (1, mixed))
 
 
 def _null_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:

@@ -16,19 +16,17 @@ from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction
+from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mergecheck.reference.case.model import Target, Value
-    from mergecheck.reference.trace import Trace
     from mergecheck.reference.types.data_types import DataType, Field
 
-_FILES_ADDED, _SOURCE_ROWS = "numTargetFilesAdded", "numSourceRows"
+_FILES_ADDED = "numTargetFilesAdded"
 _DELETED = ("numTargetRowsDeleted", "numTargetRowsMatchedDeleted")
-_SOURCE_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
 _BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
 _MADE_ANEW, _FORGOTTEN = ("id", "createdTime"), ("name", "description")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -97,21 +95,6 @@ def _wrote(found: Outcome) -> bool:
     return isinstance(found, TableOutcome) and bool(found.num_records_added or found.num_records_removed)
 
 
-def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged | None]:
-    """Count the source's rows twice if files are rewritten or rows marked, and never if rows are only inserted."""
-
-    def apply(now: Judged) -> Judged | None:
-        wanted, found = now.reference.answer, now.result
-        if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not happens(now.reference.trace):
-            return None
-        bound, factor = wanted.metrics[_SOURCE_ROWS], _SOURCE_FACTORS.get(wanted.path)
-        if factor is None or not bound.low or found.metrics.get(_SOURCE_ROWS) != factor * bound.low:
-            return None
-        return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
-
-    return apply
-
-
 def _deletes_per_match(now: Judged) -> Judged | None:
     """A row that a MATCHED clause deletes counts once for every source row that matches it."""
     found, trace = now.result, now.reference.trace
@@ -126,14 +109,6 @@ def _deletes_per_match(now: Judged) -> Judged | None:
     consequence = f"{right[_DELETED[0]]} row ids are gone, but {_DELETED[0]} {wrong[_DELETED[0]]}"
     faults = tuple(fault for fault in found.row_id_faults if fault != consequence)
     return replace(now, result=replace(found, metrics={**found.metrics, **right}, row_id_faults=faults))
-
-
-def _has_no_keys(trace: Trace) -> bool:
-    return trace.merge is not None and not trace.merge.on_is_equality
-
-
-def _matches_nothing(trace: Trace) -> bool:
-    return trace.matches is not None and not trace.matches.pairs
 
 
 def _without_faults(
@@ -247,16 +222,6 @@ READINGS = (
         apply=_deletes_per_match,
     ),
     Reading(name="partition columns stand last, new ones in any order", phase=Phase.REPAIR, apply=_columns_moved),
-    Reading(
-        name="without keys to join by source rows count twice, or never",
-        phase=Phase.REPAIR,
-        apply=_source_rows(_has_no_keys),
-    ),
-    Reading(
-        name="if no row matches source rows count twice, or never",
-        phase=Phase.REPAIR,
-        apply=_source_rows(_matches_nothing),
-    ),
     Reading(
         name="bounds of decimals are 64-bit integers or binary fractions",
         phase=Phase.REPAIR,

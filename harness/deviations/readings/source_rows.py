@@ -1,0 +1,94 @@
+"""Repairs of the number of source rows, which Delta Lake counts as they stream through a plan (R-504)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.reference.outcome import MergePath, Outcome, Prediction
+from mergecheck.reference.syntax.statement import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mergecheck.reference.trace import Trace
+
+_SOURCE_ROWS = "numSourceRows"
+_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
+
+
+def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged | None]:
+    """Count the source's rows twice if files are rewritten or rows marked, and never if rows are only inserted."""
+
+    def apply(now: Judged) -> Judged | None:
+        wanted, found = now.reference.answer, now.result
+        if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not happens(now.reference.trace):
+            return None
+        bound, factor = wanted.metrics[_SOURCE_ROWS], _FACTORS.get(wanted.path)
+        if factor is None or not bound.low or found.metrics.get(_SOURCE_ROWS) != factor * bound.low:
+            return None
+        return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
+
+    return apply
+
+
+def _has_no_keys(trace: Trace) -> bool:
+    return trace.merge is not None and not trace.merge.on_is_equality
+
+
+def _matches_nothing(trace: Trace) -> bool:
+    return trace.matches is not None and not trace.matches.pairs
+
+
+def _inserts_nothing(trace: Trace) -> bool:
+    """Tell whether a merge that only inserts has no clause that can apply, whatever its columns hold."""
+    if trace.statement is None:
+        return False
+    return all(
+        clause.action is Action.INSERT and clause.condition is not None and True not in _values(clause.condition)
+        for clause in trace.statement.clauses
+    )
+
+
+def _values(condition: exp.Expr) -> frozenset[bool | None]:
+    """List what a condition may be, if all is known of its constants and nothing of its columns."""
+    match condition:
+        case exp.Paren(this=inner) | exp.Cast(this=exp.Null() as inner):
+            return _values(inner)
+        case exp.Boolean(this=value):
+            return frozenset({bool(value)})
+        case exp.Null():
+            return frozenset({None})
+        case exp.Not(this=inner):
+            return frozenset(None if value is None else not value for value in _values(inner))
+        case exp.And(this=left, expression=right):
+            pairs = product(_values(left), _values(right))
+            return frozenset(False if False in pair else None if None in pair else True for pair in pairs)
+        case exp.Or(this=left, expression=right):
+            pairs = product(_values(left), _values(right))
+            return frozenset(True if True in pair else None if None in pair else False for pair in pairs)
+        case _:
+            return frozenset({True, False, None})
+
+
+READINGS = (
+    Reading(
+        name="without keys to join by source rows count twice, or never",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_has_no_keys),
+    ),
+    Reading(
+        name="if no row matches source rows count twice, or never",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_matches_nothing),
+    ),
+    Reading(
+        name="if no INSERT can apply source rows never count",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_inserts_nothing),
+    ),
+)
