@@ -42,7 +42,7 @@ class Feature(Enum):
     EXPLICIT = "explicit-actions", 70
     EXPRESSIONS = "assigned-expressions", 50
     PARTIAL_INSERT = "partial-insert-lists", 38
-    PARTIAL_VALUES = "values-that-may-fail", 8
+    PARTIAL_VALUES = "values-that-may-fail", 9
     KEY_UPDATE = "key-updates", 30
     LONE_DELETE = "sole-unconditional-delete", 16
     NEVER_TRUE = "clauses-that-never-apply", 6
@@ -64,7 +64,7 @@ class Feature(Enum):
     TARGET_ONLY_ON = "target-only-part-of-on", 20
     SOURCE_ONLY_ON = "source-only-part-of-on", 18
     ONE_SIDED_ON = "one-sided-on", 8
-    CONSTANT_ON = "constant-on", 5
+    CONSTANT_ON = "constant-on", 6
     FILE_PRUNING = "file-pruning", 49
     KEY_RANGES = "key-ranges", 14
     SELF_MERGE = "self-merge", 8

@@ -62,7 +62,8 @@ def actions_changed(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
     if record is None or not record.actions:
         return
     yield _with_record(outcome, replace(record, num_commits=2))
-    yield _with_record(outcome, replace(record, actions=record.actions[::-1]))
+    if (turned := record.actions[::-1]) != record.actions:
+        yield _with_record(outcome, replace(record, actions=turned))
     for kind in ("metaData", "protocol"):
         yield _with_record(outcome, replace(record, actions=(*record.actions, *[LoggedAction(kind=kind)] * 2)))
     for place, action in enumerate(record.actions):

@@ -73,22 +73,22 @@ def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
     """Check the paths of one UPDATE.
 
     Raises:
-        RejectedError: for identity columns (R-226), for conflicts (R-210) and for columns that the final schema does
-            not have (R-216).
+        RejectedError: for identity columns (R-226), for columns that the final schema does not have (R-216), and then
+            for conflicts (R-210).
     """
     for column in schema.columns:
         if column.identity is not None and _is_given(column, assigned, case_sensitive=case_sensitive):
             text = f"Updating IDENTITY columns is not supported: {column.name}."
             raise RejectedError("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", text)
     paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
-    if conflict := first_conflict(paths):
-        written = ", ".join(".".join(path) for path in conflict)
-        raise RejectedError("DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}].")
     known = [_folded(name, case_sensitive=case_sensitive) for name in schema.names]
     for path in paths:
         if path[0] not in known:
             text = f"SET column {path[0]} not found given columns: [{', '.join(known)}]."
             raise RejectedError("DELTA_MISSING_SET_COLUMN", text)
+    if conflict := first_conflict(paths):
+        written = ", ".join(".".join(path) for path in conflict)
+        raise RejectedError("DELTA_CONFLICT_SET_COLUMN", f"There is a conflict from these SET columns: [{written}].")
 
 
 def first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:

@@ -51,7 +51,7 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
 # case shows neither.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
 _AMBIGUOUS_UNCONDITIONAL_PERCENT = 45
-_NEVER_TRUE_PERCENT = 45
+_NEVER_TRUE_PERCENT = 60
 _OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
 
 

@@ -12,6 +12,7 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.evaluation.written_rows import num_partition_tuples
 from mergecheck.reference.outcome import Bound, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
@@ -307,10 +308,14 @@ def _colliding_rows_lost(now: Judged) -> Judged | None:
     lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
     repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
     now = replace(now, result=repaired)
-    if found.num_records_added:
-        return now
-    no_file = dict.fromkeys(("numTargetFilesAdded", "numTargetBytesAdded"), Bound(0, 0))
-    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics={**wanted.metrics, **no_file})))
+    files = wanted.metrics["numTargetFilesAdded"]
+    metrics = {}
+    if not found.num_records_added:
+        metrics = dict.fromkeys(("numTargetFilesAdded", "numTargetBytesAdded"), Bound(0, 0))
+    elif now.given.target.partition_by and files.high is not None:  # a file per partition
+        written = rows_without([*of_table, *effects.inserted.values()], lost, wanted.schema)
+        metrics = {"numTargetFilesAdded": num_partition_tuples(written, now.given.target)}
+    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics={**wanted.metrics, **metrics})))
 
 
 def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:
