@@ -11,7 +11,7 @@ from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
 from mergecheck.harness.search.batching import batch_of
-from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite, Sequence
+from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Merge, Restore, Rewrite, Sequence
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.types import data_types as types
@@ -42,6 +42,7 @@ _LEFT_OUT = (
 )
 _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
+_MOST_BACK = 3
 _ALL_WRITERS = 0.25
 """The share of sequences whose later merges every writer may do."""
 
@@ -113,13 +114,17 @@ def _sequence(name: str, cases: tuple[Case, ...], random: Random, *, num_steps: 
 
 
 def _other(first: Case, case: Case, random: Random, *, is_widened: bool) -> Step:
-    kind = random.choice(("merge", "merge", "append", "delete", "rewrite", "add column"))
+    kind = random.choice(("merge", "merge", "append", "delete", "rewrite", "add column", "checkpoint", "restore"))
     if kind == "append" and not is_widened and case.target.rows:
         return Append(tuple(random.choice(case.target.rows) for _ in range(random.randint(1, _MOST_APPENDED))))
     if kind == "delete" and (step := _delete(first, random)) is not None:
         return step
     if kind == "rewrite":
         return Rewrite()
+    if kind == "checkpoint":
+        return Checkpoint()
+    if kind == "restore" and not is_widened:
+        return Restore(random.randint(1, _MOST_BACK))
     if kind == "add column" and not is_widened and _ADDED.name not in first.target.schema.names:
         return AddColumn(_ADDED)
     return _merge(case, random)

@@ -9,19 +9,20 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake import Field as DeltaField
 from deltalake.schema import PrimitiveType
 
-from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Rewrite
+from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Restore, Rewrite
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.case.model import Case, Source
 from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mergecheck.reference import MergeReference
     from mergecheck.reference.case.model import Row, Target
 
-OtherStep: TypeAlias = Append | Delete | Rewrite | AddColumn
+OtherStep: TypeAlias = Append | Delete | Rewrite | AddColumn | Checkpoint | Restore
 
 _DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
 
@@ -30,24 +31,40 @@ class UnpredictableStepError(Exception):
     """The reference does not say what a step leaves; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a table: its columns and rows."""
+
+    schema: Schema
+    rows: tuple[Row, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
     """What a step must leave.
 
     Attributes:
-        changes: its change rows, each a row followed by the type of change.
+        changes: its change rows, each a row followed by the type of change; None if they are not known.
     """
 
     schema: Schema
     rows: tuple[Row, ...]
-    changes: tuple[Row, ...] = ()
+    changes: tuple[Row, ...] | None = ()
 
 
-def expected(step: OtherStep, target: Target, reference: MergeReference) -> Expected:
+def expected(
+    step: OtherStep, target: Target, reference: MergeReference, *, versions: Sequence[Version] = ()
+) -> Expected:
     """Say what a table must hold after a step.
 
+    Args:
+        step: what is done.
+        target: the table before.
+        reference: says what a DELETE does.
+        versions: all versions of the table, the newest one last; a restore asks for them.
+
     Raises:
-        UnpredictableStepError: the reference does not know.
+        UnpredictableStepError: nobody knows.
     """
     schema, rows = target.schema, target.rows
     if isinstance(step, Append):
@@ -59,6 +76,11 @@ def expected(step: OtherStep, target: Target, reference: MergeReference) -> Expe
         if not isinstance(answer, Prediction):
             raise UnpredictableStepError(f"delete: the reference says {answer}")
         return Expected(schema=schema, rows=answer.rows, changes=answer.cdf or ())
+    if isinstance(step, Restore):
+        earlier = versions[max(len(versions) - 1 - step.back, 0)]
+        if earlier.schema != schema:
+            raise UnpredictableStepError("restore: the table had other columns then")
+        return Expected(schema=schema, rows=earlier.rows, changes=None)  # they depend on which files come back
     if isinstance(step, AddColumn):
         schema = Schema((*schema.columns, step.column))
         return Expected(schema=schema, rows=tuple(widened(row, schema) for row in rows))
@@ -79,6 +101,10 @@ def write(step: OtherStep, path: Path, schema: Schema) -> None:
     elif isinstance(step, AddColumn):
         kind = PrimitiveType(_DELTA_TYPES[step.column.type.ddl()])
         table.alter.add_columns(DeltaField(step.column.name, kind, nullable=True))
+    elif isinstance(step, Checkpoint):
+        table.create_checkpoint()
+    elif isinstance(step, Restore):
+        table.restore(max(table.version() - step.back, 0))
     else:
         table.optimize.compact()
 

@@ -15,7 +15,7 @@ from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import LivingEngine, ReadingEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.bound_engine import BoundEngine
-from mergecheck.harness.sequences.other_writers import UnpredictableStepError, expected, widened, write
+from mergecheck.harness.sequences.other_writers import UnpredictableStepError, Version, expected, widened, write
 from mergecheck.harness.sequences.steps import Merge
 from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, misread
 from mergecheck.harness.spark.config import table_folder
@@ -90,7 +90,7 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
 
     Args:
         sequence: what to do.
-        engine: does the merges, see ``LivingEngine``; appends, deletes, rewrites and new columns are delta-rs's.
+        engine: does the merges, see ``LivingEngine``; all else is delta-rs's.
         writers: the engines that merges name, by their names; those that can read read the table after every step.
 
     Returns:
@@ -136,6 +136,7 @@ class _Run:
         self._path = path
         self._target = target
         self._feed: list[Row] = []
+        self._versions: list[Version] = []
         self._reference = MergeReference()
 
     def create(self) -> None:
@@ -153,7 +154,7 @@ class _Run:
             return
         version = newest_version(self._path)
         try:
-            left = expected(step, self._target, self._reference)
+            left = expected(step, self._target, self._reference, versions=self._versions)
             write(step, self._path, self._target.schema)
         except UnpredictableStepError as error:
             raise _StopError(Ending.UNSUPPORTED, reason=str(error)) from error
@@ -164,7 +165,8 @@ class _Run:
             reason = f"delta-rs left other rows behind than {type(step).__name__.lower()} should"
             raise _StopError(Ending.UNSUPPORTED, reason=reason)
         if state.version > version:
-            self._feed += left.changes
+            self._feed += left.changes or ()
+            self._is_feed_known = self._is_feed_known and left.changes is not None
             self._written(DELTA_RS, state)
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
@@ -253,6 +255,8 @@ class _Run:
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open
         layout = replace(self._target.layout, statistics=Statistics.ALL)
         self._target = replace(self._target, schema=state.schema, files=files, layout=layout)
+        new = state.version + 1 - len(self._versions)
+        self._versions += [Version(state.schema, state.rows)] * new
         return state
 
 

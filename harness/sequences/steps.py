@@ -66,7 +66,23 @@ class AddColumn:
     column: Field
 
 
-Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The newest version of the log written as a checkpoint; it makes no version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """The table as it was some versions ago, as a new version.
+
+    Attributes:
+        back: how many versions; more than there are lead to the first one.
+    """
+
+    back: int
+
+
+Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | Checkpoint | Restore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +166,9 @@ def _step_json(step: Step, target: Target) -> dict[str, Any]:
         return {"delete": {"column": step.column, "value": step.value}}
     if isinstance(step, AddColumn):
         return {"add_column": f"`{step.column.name}` {step.column.type.ddl()}"}
-    return {"rewrite": True}
+    if isinstance(step, Restore):
+        return {"restore": step.back}
+    return {"checkpoint": True} if isinstance(step, Checkpoint) else {"rewrite": True}
 
 
 def _step(document: Any, target: Target, where: str) -> Step:  # noqa: ANN401 - parsed JSON
@@ -199,9 +217,24 @@ def _add_column(given: Any, _target: Target, where: str) -> AddColumn:  # noqa: 
 
 
 def _rewrite(given: Any, _target: Target, where: str) -> Rewrite:  # noqa: ANN401 - parsed JSON
-    if given is not True:
-        raise CaseFormatError(f"{where}: rewrite is true")
+    _require_true(given, f"{where}: rewrite")
     return Rewrite()
+
+
+def _checkpoint(given: Any, _target: Target, where: str) -> Checkpoint:  # noqa: ANN401 - parsed JSON
+    _require_true(given, f"{where}: checkpoint")
+    return Checkpoint()
+
+
+def _require_true(given: object, what: str) -> None:
+    if given is not True:
+        raise CaseFormatError(f"{what} is true")
+
+
+def _restore(given: Any, _target: Target, where: str) -> Restore:  # noqa: ANN401 - parsed JSON
+    if type(given) is not int or given < 1:
+        raise CaseFormatError(f"{where}: restore is the number of versions to go back, at least 1")
+    return Restore(given)
 
 
 _READERS: dict[str, Callable[[Any, Target, str], Step]] = {
@@ -210,6 +243,8 @@ _READERS: dict[str, Callable[[Any, Target, str], Step]] = {
     "delete": _delete,
     "add_column": _add_column,
     "rewrite": _rewrite,
+    "checkpoint": _checkpoint,
+    "restore": _restore,
 }
 
 

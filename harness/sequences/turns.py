@@ -23,7 +23,7 @@ Pair: TypeAlias = tuple[str, str]
 HARNESS = "the harness"
 """Who writes a table at version 0."""
 DELTA_RS = "delta-rs"
-"""Who does appends, deletes, rewrites and new columns."""
+"""Who does all that is no merge."""
 
 
 @dataclass(slots=True)

@@ -60,6 +60,11 @@ def test_a_file_that_is_no_sequence(mergecheck: Mergecheck, tmp_path: Path) -> N
         ([], "exactly the keys"),
         ({"format_version": 1, "id": "x", "target": target, "steps": [{"vacuum": True}]}, "'vacuum' is no step"),
         ({"format_version": 1, "id": "x", "target": target, "steps": [{"rewrite": 1}]}, "rewrite is true"),
+        ({"format_version": 1, "id": "x", "target": target, "steps": [{"checkpoint": 1}]}, "checkpoint is true"),
+        (
+            {"format_version": 1, "id": "x", "target": target, "steps": [{"restore": 0}]},
+            "versions to go back, at least 1",
+        ),
         (
             {"format_version": 1, "id": "x", "target": target, "steps": [{"delete": {"column": "n", "value": 1}}]},
             "a column of the target",

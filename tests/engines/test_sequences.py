@@ -16,8 +16,10 @@ from mergecheck.harness.sequences.run import Ending, run_sequence
 from mergecheck.harness.sequences.steps import (
     AddColumn,
     Append,
+    Checkpoint,
     Delete,
     Merge,
+    Restore,
     Rewrite,
     Sequence,
     dump_sequence,
@@ -61,6 +63,7 @@ EVERY_STEP = Sequence(
         Append(((20, "appended"),)),
         Delete("id", 2),
         Rewrite(),
+        Checkpoint(),
         AddColumn(Field("more", types.INT)),
         merging((20, "z"), (30, None)),
     ),
@@ -71,6 +74,22 @@ def test_every_kind_of_step(engine: PySparkEngine) -> None:
     """And the whole feed at the end."""
     report = run_sequence(EVERY_STEP, engine)
     assert (report.ending, report.reason, report.num_steps) == (Ending.AGREES, "", len(EVERY_STEP.steps))
+
+
+@pytest.mark.parametrize("back", [1, 2, 9])
+def test_a_merge_after_a_restore(engine: PySparkEngine, back: int) -> None:
+    """More versions than there are lead to the first one."""
+    steps = (merging((1, "x"), (9, "y")), Delete("id", 2), Restore(back), Checkpoint(), merging((2, "z"), (9, "again")))
+    sequence = replace(EVERY_STEP, id="restored", steps=steps)
+    assert parse_sequence(dump_sequence(sequence), name="test") == sequence
+    report = run_sequence(sequence, engine)
+    assert (report.ending, report.reason, report.num_steps) == (Ending.AGREES, "", len(steps))
+
+
+def test_no_columns_come_back(engine: PySparkEngine) -> None:
+    steps = (merging((1, "x")), AddColumn(Field("more", types.INT)), Restore(1), merging((2, "z")))
+    report = run_sequence(replace(EVERY_STEP, steps=steps), engine)
+    assert (report.ending, report.reason) == (Ending.UNSUPPORTED, "restore: the table had other columns then")
 
 
 def test_the_merge_reads_what_was_written(engine: PySparkEngine) -> None:
