@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 COLUMN_MAPPING = "delta.columnMapping.mode"
+_UNFIT = frozenset(" ,;{}()\n\t=")
+"""Characters that a name may have with column mapping only."""
 DELETION_VECTORS = "delta.enableDeletionVectors"
 TYPE_WIDENING = "delta.enableTypeWidening"
 SESSION_EVOLUTION = "spark.databricks.delta.schema.autoMerge.enabled"
@@ -128,7 +130,11 @@ def draw_table_features(
     target = replace(target, properties=properties, layout=layout)
     of_columns = {each for each in TABLE_FEATURES if each in _COLUMNS and chance(draw, _percent(each, profile))}
     of_columns &= profile.table_features
-    if Feature.IDENTITY_COLUMNS in of_columns:
+    # a new high-water mark is new metadata, which such names do not pass
+    has_unfit_name = COLUMN_MAPPING not in properties and any(
+        not _UNFIT.isdisjoint(name) for name in target.schema.names
+    )
+    if Feature.IDENTITY_COLUMNS in of_columns and not has_unfit_name:
         evolves = evolves or SESSION_EVOLUTION in conf
         target = draw_identity_column(draw, target, source_names, statement, evolves=evolves)
     if Feature.COLUMN_INVARIANTS in of_columns:
