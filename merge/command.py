@@ -53,6 +53,7 @@ from mergecheck.merge.syntax.source_query import repeated_columns
 from mergecheck.merge.table.commit.actions import Transaction
 from mergecheck.merge.table.commit.commit import PendingCommit, commit, validate_record_counts
 from mergecheck.merge.table.commit.conflicts import ReadSet
+from mergecheck.merge.table.commit.dependents import check_unpadded
 from mergecheck.merge.table.commit.new_schema import check_new_schema, check_void_columns, with_new_metadata
 from mergecheck.merge.table.log.properties import AUTO_OPTIMIZE_WRITE, check_properties
 from mergecheck.merge.table.log.table_logs import DELTA_LOGS, TableLogs
@@ -60,6 +61,7 @@ from mergecheck.merge.table.reading.source_reads import reads_table
 from mergecheck.merge.table.storage.paths import table_location
 from mergecheck.merge.table.writing.checks import table_checks
 from mergecheck.merge.table.writing.write import TableWriter
+from mergecheck.merge.types.text_limits import padded_columns
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JError
@@ -171,6 +173,8 @@ class _Command:
         known = self.source.version_read(table_location(self.path))  # R-750: all reads of the table are at one version
         snapshot = self.logs.snapshot(self.spark, self.path, version=known, app_id=self.conf.txn_app_id)
         check_properties(snapshot.properties)
+        padded = padded_columns(snapshot.schema, padding=self.conf.read_side_char_padding)
+        check_unpadded(snapshot, padded, case_sensitive=self.conf.case_sensitive)
         merge = self._resolve(snapshot)
         if self.conf.drop_null_columns:
             check_void_columns(merge.final_schema)
@@ -190,6 +194,7 @@ class _Command:
         try:
             seen = [reads_table(frame, snapshot) for frame in (self.source.frame, *self.source.named)]
             reads_target = any(seen) or known is not None
+            _check_unpadded_source(padded, reads_target=reads_target)
             run = self._prepare(snapshot, merge, writer, stopwatch, attempt)
             result = execute(run)
             check_source_is_stable(self.conf, result)
@@ -282,6 +287,15 @@ class _Command:
         if self.conf.txn_app_id is None or self.conf.txn_version is None:
             return None
         return Transaction(app_id=self.conf.txn_app_id, version=self.conf.txn_version)
+
+
+def _check_unpadded_source(padded: Mapping[int, int], *, reads_target: bool) -> None:
+    """Refuse a source that reads CHAR columns of the target: it is read without their padding (R-822)."""
+    if padded and reads_target:
+        raise UnsupportedStatementError(
+            "a source that reads the target, which has CHAR columns",
+            hint="Set spark.sql.readSideCharPadding to false, so that they are read as they are stored.",
+        )
 
 
 def _check_ids_are_unchecked(merge: ResolvedMerge, writer: TableWriter) -> None:

@@ -121,6 +121,7 @@ class MergeConf:
         drop_null_columns: no VOID column may be in the final schema (R-144).
         allow_automatic_widening: obeyed in tables with type widening switched on.
         optimize_write: None if the session does not say, so that the table property decides (R-425).
+        read_side_char_padding: CHAR columns get spaces where they are read (R-822).
         user_metadata: a text for the commit, which the history shows (R-714).
         txn_app_id: with ``txn_version`` makes the merge idempotent (R-715); both or none are set.
         single_scan: a merge that fits into one task finds the touched files and rewrites them in one query.
@@ -169,6 +170,7 @@ class MergeConf:
     txn_app_id: str | None = _setting(_TXN_APP_ID, None, str)
     txn_version: int | None = _setting(_TXN_VERSION, None, int, allowed="an integer")
     case_sensitive: bool = _setting("spark.sql.caseSensitive", default=False)
+    read_side_char_padding: bool = _setting("spark.sql.readSideCharPadding", default=True)
     store_assignment_policy: StoreAssignmentPolicy = _setting(  # noqa: RUF009 - a field
         "spark.sql.storeAssignmentPolicy",
         StoreAssignmentPolicy.ANSI,

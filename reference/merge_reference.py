@@ -11,17 +11,18 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
+from mergecheck.reference.analysis.dependents import dependents_of
 from mergecheck.reference.analysis.new_schema import check_new_schema
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
 from mergecheck.reference.asked.asker import Asker
-from mergecheck.reference.asked.tables import find_source, known_tables
+from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
-from mergecheck.reference.expressions.names import Relation
+from mergecheck.reference.expressions.names import Relation, padded_columns
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.asked.evaluator import Evaluator
-    from mergecheck.reference.case.model import Case, Target
+    from mergecheck.reference.case.model import Case
     from mergecheck.reference.queries.source_query import SourceRelation
     from mergecheck.reference.syntax.statement import Statement
 
@@ -178,7 +179,8 @@ class _Run:
         self.asker.is_utc = settings.is_utc
         self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
-        _check_char(case.target)
+        if settings.pads_char:
+            _check_char(case, statement, case_sensitive=settings.case_sensitive)
         source = self.source = find_source(
             case, statement, self.connection, self.asker, case_sensitive=settings.case_sensitive
         )
@@ -216,10 +218,19 @@ class _Run:
         )
 
 
-def _check_char(target: Target) -> None:
-    """Give up on CHAR columns, which Delta pads in the rows that it reads (R-822)."""
-    if any(column.limit is not None and column.limit.padded for column in target.schema.columns):
-        raise UnsupportedByReferenceError("a CHAR column of the target (R-822)")
+def _check_char(case: Case, statement: Statement, *, case_sensitive: bool) -> None:
+    """Give up if something else than the merge itself reads a CHAR column, which is padded there (R-822).
+
+    Raises:
+        UnsupportedByReferenceError: a partition, an expression of the table, or a source that reads the table.
+    """
+    padded = [column.name for column in case.target.schema.columns if column.limit is not None and column.limit.padded]
+    dependents = dependents_of(case.target)
+    for name in padded:
+        if name in case.target.partition_by or dependents.use(name, case_sensitive=case_sensitive):
+            raise UnsupportedByReferenceError("a CHAR column that partitions, or that an expression of the table uses")
+    if padded and (statement.source_query is not None or statement.source.lower() == TARGET_NAME):
+        raise UnsupportedByReferenceError("a source query, or the target as source, of a table with a CHAR column")
 
 
 def _rejection(rejected: RejectedError, *, also: frozenset[str] = frozenset()) -> Rejection:
@@ -243,10 +254,16 @@ def _resolver(
 ) -> Resolver:
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
+    padded = padded_columns(case.target.schema) if settings.pads_char else {}
     has_name = bool(source_name)  # else it is a query without an alias, whose columns keep their qualifiers
     return Resolver(
         names=ClauseNames(
-            target=Relation(side=Side.TARGET, qualifier=target_name, schema=case.target.schema),
+            target=Relation(
+                side=Side.TARGET,
+                qualifier=target_name,
+                schema=case.target.schema,
+                padded=padded,
+            ),
             source=Relation(
                 side=Side.SOURCE,
                 qualifier=source_name,
@@ -259,7 +276,7 @@ def _resolver(
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
             widening=settings.widening,
-            asks=asker.evaluator is not None,
+            asks=asker.evaluator is not None and not padded,  # another evaluator would see them without their spaces
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case, Row, Target
     from mergecheck.reference.outcome import Outcome
+    from mergecheck.reference.types.data_types import Schema
 
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
@@ -230,10 +231,14 @@ def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mi
 
 
 def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]:
-    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after."""
+    """P-12, P-14: the table before in the new schema, less the old images, plus the new ones, is the table after.
+
+    Texts of CHAR columns count as padded, since old images and copied rows are, and rows in files need not be (R-822).
+    """
     changes = [row[:-1] for row in outcome.cdf or ()]
     of_before, of_after, of_changes = (
-        [row_identity(row, outcome.schema) for row in rows] for rows in (before, outcome.rows, changes)
+        [row_identity(_padded(row, outcome.schema), outcome.schema) for row in rows]
+        for rows in (before, outcome.rows, changes)
     )
     held = Counter(of_before)
     balance = held.copy()
@@ -256,6 +261,11 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         yield broken_law(
             "P-12", "table before and change feed do not give the table after; off by", *lines, check=Check.CDF
         )
+
+
+def _padded(row: Row, schema: Schema) -> Row:
+    lengths = (c.limit.length if c.limit is not None and c.limit.padded else 0 for c in schema.columns)
+    return tuple(cell.ljust(n) if n and cell is not None else cell for cell, n in zip(row, lengths, strict=True))
 
 
 def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
+_CHAR_PADDING = "spark.sql.readSideCharPadding"
 _NO_PATH = "the path shows in the commit only, and there is none"
 
 
@@ -211,11 +212,12 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
     if isinstance(seen, Rejection):
         return seen
     try:
-        if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
-            return other
-        if not seen.committed:
-            return seen
-        changes = _change_feed(spark, seen, place, version=staged.since + 1)
+        with _read_as_stored(spark):
+            if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
+                return other
+            if not seen.committed:
+                return seen
+            changes = _change_feed(spark, seen, place, version=staged.since + 1)
         metrics = _history_metrics(spark, place)
         return replace(
             seen,
@@ -253,6 +255,17 @@ def path_taken(
     if marks_rows:  # without a new vector, E ends all rows of files, or only inserts, as B does
         return MergePath.E if record.count("remove") else None
     return MergePath.D if record.count("remove") else MergePath.B
+
+
+@contextmanager
+def _read_as_stored(spark: SparkSession) -> Iterator[None]:
+    """Read CHAR columns without the spaces that Spark would give them (R-822)."""
+    before = str(spark.conf.get(_CHAR_PADDING, "true"))
+    spark.conf.set(_CHAR_PADDING, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CHAR_PADDING, before)
 
 
 def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:

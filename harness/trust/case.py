@@ -47,6 +47,7 @@ _SETTINGS: Final = frozenset(
         "spark.sql.caseSensitive",
         "spark.sql.execution.arrow.maxRecordsPerBatch",
         "spark.sql.leafNodeDefaultParallelism",
+        "spark.sql.readSideCharPadding",
         "spark.sql.session.timeZone",
         "spark.sql.shuffle.partitions",
         "spark.sql.storeAssignmentPolicy",

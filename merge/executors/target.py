@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.merge.executors.output import TARGET_ROW_PRESENT
 from mergecheck.merge.table.reading.scan import scan_files
+from mergecheck.merge.types.text_limits import padded_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,4 +32,5 @@ def scan_target(run: MergeRun, files: Sequence[DataFile], *, with_row_identity: 
         with_row_identity=with_row_identity,
         with_row_ids=run.snapshot.tracks_rows,
         constants=(f"TRUE AS {TARGET_ROW_PRESENT}",),
+        padded=padded_columns(run.snapshot.schema, padding=run.conf.read_side_char_padding),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.resolved import ResolvedExpression
 from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
 from mergecheck.merge.syntax.dialect import without_final_comment
@@ -101,6 +101,11 @@ def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | No
             f"Invalid usage of '*' in {where}: {text}. Name the columns instead.",
         )
     match = scope.find(chain.names)
+    if match is not None and match.column.is_padded:
+        raise UnsupportedStatementError(
+            f"an expression over the CHAR column {match.column.name} of the target (in {where})",
+            hint="Set spark.sql.readSideCharPadding to false, so that the column is read as it is stored.",
+        )
     if match is not None:
         return match
     if len(chain.names) == 1 and chain.names[0].lower() in _LITERAL_FUNCTIONS:

@@ -32,12 +32,14 @@ class Relation:
         qualifier: the alias, or the parts of the table's name, or nothing if it has neither.
         repeated: names, as names are compared, of columns that a query lists several times; they are one column
             (R-118).
+        padded: positions of CHAR columns that Spark pads where it reads them; no expression may be over them (R-822).
     """
 
     side: Side
     qualifier: tuple[str, ...]
     schema: StructType
     repeated: frozenset[str] = frozenset()
+    padded: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class Column:
     type: DataType
     qualifier: tuple[str, ...]
     is_repeated: bool = False
+    is_padded: bool = False
 
     @property
     def positional(self) -> str:
@@ -134,6 +137,7 @@ class Scope:
                     type=column.dataType,
                     qualifier=relation.qualifier,
                     is_repeated=self.fold(column.name) in relation.repeated,
+                    is_padded=index in relation.padded,
                 )
 
 

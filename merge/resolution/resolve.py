@@ -14,6 +14,7 @@ from mergecheck.merge.resolution.implicit_columns import implicit_columns
 from mergecheck.merge.resolution.preprocess import preprocess_table_merge
 from mergecheck.merge.resolution.references import resolve_references_and_schema
 from mergecheck.merge.syntax.dialect import parse_name
+from mergecheck.merge.types.text_limits import padded_columns
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -59,7 +60,10 @@ def resolve(
             "or schema evolution must be enabled.",
         )
     merge = DeltaMergeInto.apply(
-        target=_relation(Side.TARGET, statement.target_alias, statement.target, target_schema),
+        target=replace(
+            _relation(Side.TARGET, statement.target_alias, statement.target, target_schema),
+            padded=frozenset(padded_columns(target_schema, padding=conf.read_side_char_padding)),
+        ),
         source=replace(
             _relation(Side.SOURCE, statement.source_alias, statement.source, source_schema),
             repeated=repeated,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from pyspark.sql.types import StructType
+
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata of a column whose type has such texts: the type as it was declared."""
 
@@ -59,12 +61,28 @@ def _is_whole(kind: exp.DataType) -> bool:
     return kind.this not in _NESTED or bool(kind.expressions)
 
 
-def has_char(metadata: Mapping[str, Any] | None) -> bool:
-    """Tell whether a column was declared as CHAR, or has one inside: Spark pads it where it is read."""
+def padded_columns(schema: StructType, *, padding: bool) -> dict[int, int]:
+    """Give the lengths of CHAR columns by position: Spark pads them where it reads them (R-822).
+
+    Args:
+        schema: the table's columns.
+        padding: whether the session pads at all; if not, there are none.
+    """
+    found: dict[int, int] = {}
+    for position, field in enumerate(schema.fields if padding else ()):
+        declared = (field.metadata or {}).get(DECLARED_TYPE)
+        if declared is not None and (kind := read_declared(declared)).this is exp.DType.CHAR:
+            found[position] = int(kind.expressions[0].name)
+    return found
+
+
+def has_char_inside(metadata: Mapping[str, Any] | None) -> bool:
+    """Tell whether a column has a CHAR inside of it."""
     declared = (metadata or {}).get(DECLARED_TYPE)
-    return declared is not None and any(
-        kind.this is exp.DType.CHAR for kind in read_declared(declared).find_all(exp.DataType)
-    )
+    if declared is None:
+        return False
+    whole = read_declared(declared)
+    return any(kind.this is exp.DType.CHAR for kind in whole.find_all(exp.DataType) if kind is not whole)
 
 
 def _conditions(kind: exp.DataType, value: str, *, depth: int) -> Iterator[str]:

@@ -176,7 +176,7 @@ class Resolver:
             clauses=clauses,
             final_schema=final,
             old=old,
-            stored=self._old_row(final, preserve_null_structs=True),
+            stored=self._old_row(final, preserve_null_structs=True, as_read=False),
             asked=tuple(asked),
         )
         self.names.check_void(evolved)
@@ -187,10 +187,17 @@ class Resolver:
         """The table names that a subquery may mention."""
         return tuple(self.subqueries.tables)
 
-    def _old_row(self, final: Schema, *, preserve_null_structs: bool) -> tuple[Typed, ...]:
-        """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241, R-244)."""
+    def _old_row(self, final: Schema, *, preserve_null_structs: bool, as_read: bool = True) -> tuple[Typed, ...]:
+        """Convert the row before the merge to the final schema: new columns and fields are NULL (R-241, R-244).
+
+        Args:
+            final: the columns after the merge.
+            preserve_null_structs: a NULL struct stays NULL.
+            as_read: as the merge reads the row; else as its file has it (R-822).
+        """
         target = self.names.target
-        present = [target.typed(index) for index in range(len(target.schema.columns))]
+        places = range(len(target.schema.columns))
+        present = [target.read(place) if as_read else target.typed(place) for place in places]
         convert = Aligner(evolution=True, preserve_null_structs=preserve_null_structs)
         existing = [convert.align(old, c.type) for old, c in zip(present, final.columns, strict=False)]
         new = [Typed(sql=typed_null(c.type), type=c.type) for c in final.columns[len(present) :]]

@@ -42,6 +42,7 @@ _OPTIMIZE_WRITE = f"{_DELTA}optimizeWrite.enabled"
 _AUTOMATIC_WIDENING = f"{_DELTA}typeWidening.allowAutomaticWidening"
 _HISTORY_METRICS = f"{_DELTA}history.metricsEnabled"
 _STATISTICS = f"{_DELTA}stats.collect"
+_CHAR_PADDING = "spark.sql.readSideCharPadding"
 _READ = frozenset(
     {
         _HISTORY_METRICS,
@@ -60,6 +61,7 @@ _READ = frozenset(
         f"{_DELTA}resolveMergeUpdateStructsByName.enabled",
         _NULL_STRUCTS,
         f"{_NULL_STRUCTS}.updateStar",
+        _CHAR_PADDING,
         "spark.sql.caseSensitive",
         "spark.sql.storeAssignmentPolicy",
         "spark.sql.ansi.enabled",
@@ -104,6 +106,7 @@ class Settings:
         tracks_rows: whether rows keep their ids (R-705).
         gives_row_ids: whether the rows of new files get ids (R-724).
         collects_statistics: whether new files have statistics.
+        pads_char: whether CHAR columns get spaces where they are read (R-822).
         transaction: the application and its number of this merge, which make it idempotent (R-715).
     """
 
@@ -125,6 +128,7 @@ class Settings:
     preserve_null_structs: bool
     preserve_null_structs_of_star: bool
     drops_null_columns: bool
+    pads_char: bool
     is_ansi: bool
     is_utc: bool
     transaction: tuple[str, int] | None = None
@@ -180,6 +184,7 @@ def read_settings(case: Case, *, asks: bool = False) -> Settings:
         collects_statistics=_flag(case, _STATISTICS, default=True),
         maps_columns=case.target.properties.get(COLUMN_MAPPING, "none").lower() != "none",
         drops_null_columns=_flag(case, f"{_DELTA}createDataFrame.dropNullColumns", default=False),
+        pads_char=_flag(case, _CHAR_PADDING, default=True),
         is_ansi=is_ansi,
         is_utc=is_utc,
         preserve_null_structs=preserve_null_structs,

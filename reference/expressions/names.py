@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.types.data_types import STRING, ArrayType, DataType, MapType, Schema, StructType
 from mergecheck.reference.types.typed import Side, Typed, identifier, string_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What Spark reads as a function or as a hidden column if no column has the name.
 _NO_COLUMNS = frozenset(
@@ -44,6 +48,7 @@ class Relation:
         qualifiers: a qualifier for each column instead, if the relation is a query without an alias: then the columns
             of its FROM keep theirs; empty for a column that is computed.
         hides_qualifiers: whether the columns have such qualifiers, and nobody knows which.
+        padded: lengths of CHAR columns, by position: a shorter text is read with spaces behind it (R-822).
     """
 
     side: Side
@@ -53,6 +58,7 @@ class Relation:
     origins: tuple[int, ...] | None = None
     qualifiers: tuple[str, ...] | None = None
     hides_qualifiers: bool = False
+    padded: Mapping[int, int] = field(default_factory=dict)
 
     def qualifier_of(self, index: int) -> str:
         """Give the qualifier of a column, empty if it has none."""
@@ -71,11 +77,26 @@ class Relation:
         columns = self.schema.columns
         return [i for i, column in enumerate(columns) if _same(column.name, name, case_sensitive=case_sensitive)]
 
+    def read(self, index: int) -> Typed:
+        """Give a column as a merge reads it from a file."""
+        found = self.typed(index)
+        if index not in self.padded:
+            return found
+        length = self.padded[index]
+        sql = f"CASE WHEN length({found.sql}) < {length} THEN rpad({found.sql}, {length}, ' ') ELSE {found.sql} END"
+        return replace(found, sql=sql, stored=False)
+
     def typed(self, index: int) -> Typed:
         """Give a column as an expression."""
         return Typed(
             sql=self.value(index), type=self.schema.columns[index].type, sides=frozenset({self.side}), stored=True
         )
+
+
+def padded_columns(schema: Schema) -> dict[int, int]:
+    """Give the lengths of CHAR columns, by position."""
+    limits = ((place, column.limit) for place, column in enumerate(schema.columns))
+    return {place: limit.length for place, limit in limits if limit is not None and limit.padded}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +120,11 @@ class Scope:
 
         Raises:
             RejectedError: if it means nothing (R-117) or more than one thing (R-118).
+            UnsupportedByReferenceError: a CHAR column that is padded: Delta Lake fails on such expressions.
         """
         relation, index, rest = self.column(parts)
+        if index in relation.padded:
+            raise UnsupportedByReferenceError("an expression over a CHAR column of the target (R-822)")
         sql, data_type = relation.value(index), relation.schema.columns[index].type
         for name in rest:
             sql, data_type = self.extract(sql, data_type, name)

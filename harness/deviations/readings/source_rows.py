@@ -13,22 +13,30 @@ from mergecheck.reference.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mergecheck.reference.trace import Trace
 
 _SOURCE_ROWS = "numSourceRows"
-_FACTORS = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
+_FACTORS: Mapping[MergePath, int] = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
 
 
-def _source_rows(happens: Callable[[Trace], bool]) -> Callable[[Judged], Judged | None]:
-    """Count the source's rows twice if files are rewritten or rows marked, and never if rows are only inserted."""
+def _source_rows(
+    happens: Callable[[Trace], bool], factors: Mapping[MergePath, int] = _FACTORS
+) -> Callable[[Judged], Judged | None]:
+    """Count the source's rows twice or never, as the path says.
+
+    Args:
+        happens: whether the merge is one of those that are counted so.
+        factors: how often, by path. Rows count twice if files are rewritten or rows marked, and never if rows are only
+            inserted.
+    """
 
     def apply(now: Judged) -> Judged | None:
         wanted, found = now.reference.answer, now.result
         if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not happens(now.reference.trace):
             return None
-        bound, factor = wanted.metrics[_SOURCE_ROWS], _FACTORS.get(wanted.path)
+        bound, factor = wanted.metrics[_SOURCE_ROWS], factors.get(wanted.path)
         if factor is None or not bound.low or found.metrics.get(_SOURCE_ROWS) != factor * bound.low:
             return None
         return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
@@ -89,6 +97,6 @@ READINGS = (
     Reading(
         name="if no INSERT can apply source rows never count",
         phase=Phase.REPAIR,
-        apply=_source_rows(_inserts_nothing),
+        apply=_source_rows(_inserts_nothing, dict.fromkeys(MergePath, 0)),
     ),
 )

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.merge.errors import AnalysisError
+from mergecheck.merge.errors import AnalysisError, UnsupportedStatementError
 from mergecheck.merge.expressions.binding import bind
 from mergecheck.merge.expressions.clock import StatementClock
 from mergecheck.merge.expressions.resolved import target_column
 from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.table.writing.checks import CONSTRAINT_PREFIX, GENERATION_EXPRESSION
 from mergecheck.merge.types.fields import same_type, type_sql
+from mergecheck.merge.types.invariants import INVARIANT, expression_of
 from mergecheck.merge.types.widening import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from pyspark.sql.types import StructType
 
@@ -67,6 +68,33 @@ def check_generated(snapshot: Snapshot, schema: StructType) -> None:
                 "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
                 f"The generated column {old.name} has the type of its expression, {type_sql(old.dataType)}, and cannot "
                 f"become {type_sql(new.dataType)}. Cast the column in the source.",
+            )
+
+
+def check_unpadded(snapshot: Snapshot, positions: Collection[int], *, case_sensitive: bool) -> None:
+    """Refuse expressions of the table over CHAR columns that Spark pads where it reads them (R-822).
+
+    Args:
+        snapshot: the table before the merge.
+        positions: those of the columns.
+        case_sensitive: the session's rule for names.
+
+    Raises:
+        UnsupportedStatementError: there is such an expression.
+    """
+    fields = [snapshot.schema.fields[position] for position in positions]
+    texts = {name: text for name, text in snapshot.properties.items() if name.startswith(CONSTRAINT_PREFIX)}
+    for field in snapshot.schema.fields:
+        metadata = field.metadata or {}
+        if GENERATION_EXPRESSION in metadata:
+            texts[field.name] = metadata[GENERATION_EXPRESSION]
+        if INVARIANT in metadata:
+            texts[f"the invariant of {field.name}"] = expression_of(metadata[INVARIANT])
+    for padded in fields:
+        for name in _depending(texts, (padded.name,), snapshot.schema, case_sensitive=case_sensitive):
+            raise UnsupportedStatementError(
+                f"an expression over the CHAR column {padded.name}: {name.removeprefix(CONSTRAINT_PREFIX)}",
+                hint="Set spark.sql.readSideCharPadding to false, so that the column is read as it is stored.",
             )
 
 

@@ -12,7 +12,7 @@ from mergecheck.merge.types.fields import parts_of
 from mergecheck.merge.types.identity import PREFIX as IDENTITY_PREFIX
 from mergecheck.merge.types.identity import has_whole_identity
 from mergecheck.merge.types.invariants import INVARIANT, expression_of
-from mergecheck.merge.types.text_limits import has_char, length_condition
+from mergecheck.merge.types.text_limits import DECLARED_TYPE, has_char_inside, length_condition
 from mergecheck.merge.types.widening import unknown_changes
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ def check_features(
     found |= {
         "binary partition columns" for name in partition_columns if isinstance(schema[name].dataType, t.BinaryType)
     }
+    found |= {
+        "CHAR partition columns"
+        for name in partition_columns
+        if str((schema[name].metadata or {}).get(DECLARED_TYPE, "")).lower().startswith("char")
+    }
     if found:
         raise UnsupportedTableError(found, where=where)
 
@@ -106,8 +111,8 @@ def _unreadable_conditions(metadata: Mapping[str, Any]) -> Iterator[str]:
     """Name invariants and lengths of texts that cannot be read, and so not be checked."""
     try:
         length_condition(metadata, "")
-        if has_char(metadata):
-            yield "CHAR columns"
+        if has_char_inside(metadata):
+            yield "CHAR inside of columns"
     except ValueError as error:
         yield str(error)
     if INVARIANT in metadata:

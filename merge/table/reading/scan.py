@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -54,6 +55,7 @@ def scan_files(
     with_row_identity: bool = True,
     with_row_ids: bool = False,
     constants: Sequence[str] = (),
+    padded: Mapping[int, int] = MappingProxyType({}),
 ) -> DataFrame:
     """Read the live rows of data files as positional columns, after ``_file_name_`` and ``_row_index_`` if wanted.
 
@@ -68,6 +70,7 @@ def scan_files(
         with_row_identity: give file name and row index; without them Spark can read faster.
         with_row_ids: give ``_row_id_`` and ``_row_commit_version_`` of a table that tracks its rows (R-705).
         constants: further columns, each the text of a constant and its name.
+        padded: lengths of CHAR columns, by position: shorter texts get spaces (R-822).
 
     Raises:
         ExecutionError: a file is not as the log says.
@@ -95,7 +98,9 @@ def scan_files(
         raw = raw.selectExpr("*", f"{path} AS {_PATH}", f"{row} AS {_ROW}")
         path, row = _PATH, _ROW
         raw = without_deleted_rows(spark, raw, snapshot, files, file=_decoded(path), row=row)
-    columns = [f"{_column(by_file[i], snapshot.schema.fields[i])} AS {target_column(i)}" for i in read]
+    columns = [
+        f"{_padded(_column(by_file[i], snapshot.schema.fields[i]), padded.get(i))} AS {target_column(i)}" for i in read
+    ]
     if with_row_identity:
         columns = [f"{path} AS {FILE_NAME}", f"{row} AS {ROW_INDEX}", *columns]
     by_value = {target_column(i): _partition_values(snapshot, files, i) for i in partitions}
@@ -167,6 +172,13 @@ def _column(stored: t.StructField, field: t.StructField) -> str:
     column = not_pushed_down(quote_name(stored.name), stored.dataType)
     same = stored.dataType.simpleString() == field.dataType.simpleString()
     return column if same else f"CAST({column} AS {type_sql(field.dataType)})"
+
+
+def _padded(column: str, length: int | None) -> str:
+    """Write a text with spaces up to a length; a longer one stays as it is."""
+    if length is None:
+        return column
+    return f"CASE WHEN char_length({column}) < {length} THEN rpad({column}, {length}) ELSE {column} END"
 
 
 def _read_parquet(

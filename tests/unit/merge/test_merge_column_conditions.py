@@ -7,7 +7,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from mergecheck.merge.table.writing.checks import TOO_LONG, VIOLATED, table_checks
 from mergecheck.merge.types.invariants import INVARIANT, invariants
-from mergecheck.merge.types.text_limits import DECLARED_TYPE, has_char, length_condition
+from mergecheck.merge.types.text_limits import DECLARED_TYPE, has_char_inside, length_condition, padded_columns
 
 OF_ONE = "(element_0 IS NULL OR length(element_0) <= 1)"
 
@@ -50,7 +50,10 @@ def test_lengths_are_checked_at_every_depth(declared: str, condition: str | None
 
 
 def test_only_char_is_padded() -> None:
-    """R-822: Spark pads it where it reads a column."""
-    declared = ("char(2)", "struct<a:char(2)>", "varchar(2)")
-    assert [has_char({DECLARED_TYPE: kind}) for kind in declared] == [True, True, False]
-    assert not has_char(None)
+    """R-822: Spark pads it where it reads a column; inside of columns it is refused."""
+    declared = ("char(2)", "struct<a:char(3)>", "varchar(2)", "char(4)")
+    fields = [StructField(f"c{i}", StringType(), metadata={DECLARED_TYPE: kind}) for i, kind in enumerate(declared)]
+    schema = StructType([StructField("k", StringType()), *fields])
+    assert padded_columns(schema, padding=True) == {1: 2, 4: 4}
+    assert padded_columns(schema, padding=False) == {}
+    assert [has_char_inside(field.metadata) for field in schema.fields] == [False, False, True, False, False]

@@ -111,7 +111,7 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
             "a change of type from long to integer",
         ),
         ({}, {"delta.identity.start": 1}, "identity columns with incomplete metadata"),
-        ({}, {"__CHAR_VARCHAR_TYPE_STRING": "array<char(3)>"}, "CHAR columns"),
+        ({}, {"__CHAR_VARCHAR_TYPE_STRING": "array<char(3)>"}, "CHAR inside of columns"),
         ({}, {"__CHAR_VARCHAR_TYPE_STRING": "struct<a"}, "the declared type struct<a"),
         ({}, {"delta.invariants": '{"other": 1}'}, 'the invariant {"other": 1}'),
     ],
