@@ -45,6 +45,8 @@ def classes_of_other_faults(
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
+    if rejected.error_class == "DELTA_UNSUPPORTED_SUBQUERY" and statement.source_query is not None:
+        others.add("UNRESOLVED_COLUMN.WITH_SUGGESTION")  # the tables behind the query have other columns
     if rejected.error_class.startswith(_CASTS) and _has_conflict(statement):
         others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
     if rejected.error_class.startswith("DATATYPE_MISMATCH") and _has_twice_inserted(statement):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import Schema, StructType
 
 if TYPE_CHECKING:
@@ -28,6 +30,28 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
         return replace(now, reference=found, several_matches=several_matches)
 
     return apply
+
+
+def _null_hides_matches(now: Judged) -> Judged | None:
+    """Count the matches of a row without those whose conditions give NULL, together as by OR.
+
+    A row with several matches is written once for each of them if its file is rewritten; then the number of records is
+    wrong, and the merge fails by that.
+    """
+    found = asked(now.case, SeveralMatches.ONE_MAY_ACT)
+    effects, files = found.trace.effects, found.trace.files
+    if not isinstance(found.answer, Prediction) or effects is None:
+        return None
+    pairs = effects.candidates[Kind.MATCHED]
+    counted = Counter(pair.rid for pair in pairs if True in pair.conditions or None not in pair.conditions)
+    several = {rid for rid, number in Counter(pair.rid for pair in pairs).items() if number > 1}
+    if any(number > 1 for number in counted.values()):
+        return None
+    rewritten = {files[pair.rid] for pair in pairs if pair.rid is not None and True in pair.conditions}
+    if any(rid is not None and files[rid] in rewritten for rid in several):
+        refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
+        found = replace(found, answer=refused)
+    return replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:
@@ -105,6 +129,7 @@ READINGS = (
         phase=Phase.REWRITE,
         apply=_may_act(SeveralMatches.ONE_MAY_UPDATE),
     ),
+    Reading(name="a match whose conditions give NULL does not count", phase=Phase.REWRITE, apply=_null_hides_matches),
     Reading(name="columns of the source are not NOT NULL any more", phase=Phase.REWRITE, apply=_forgets_not_null),
     Reading(
         name="a merge that changes no row may rewrite files of a table that takes appends only",
