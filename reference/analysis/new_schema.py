@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mergecheck.reference.analysis.dependents import dependents_of
 from mergecheck.reference.analysis.evolution import outermost_structs
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
-from mergecheck.reference.types.data_types import FLOAT, TIMESTAMP_NTZ, ArrayType, MapType, StructType
+from mergecheck.reference.types.data_types import FLOAT, TIMESTAMP_NTZ, ArrayType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
     from mergecheck.reference.analysis.settings import Settings
@@ -31,7 +31,8 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
         RejectedError: another type of a column that others depend on or that is generated (R-240), the first
             TIMESTAMP_NTZ of the table (R-704; a table that is created with one has the feature), names that files
             cannot hold (R-709), and a new column that the change feed uses (R-632).
-        UnsupportedByReferenceError: the text of a partition value means another number in the new type (R-716).
+        UnsupportedByReferenceError: the text of a partition value means another number in the new type, or is
+            none that every reader takes for one (R-716).
     """
     before = target.schema
     if final == before:
@@ -52,8 +53,9 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
     if reserved and target.change_data_feed:
         raise RejectedError("RESERVED_CDC_COLUMNS_ON_WRITE", f"The write contains reserved columns {reserved}.")
     for old, new in zip(before.columns, final.columns, strict=False):
-        if old.name in target.partition_by and old.type == FLOAT != new.type:
-            raise UnsupportedByReferenceError("a partition column of type FLOAT that is widened")
+        changes = old.name in target.partition_by and old.type != new.type
+        if changes and (old.type == FLOAT or isinstance(new.type, DecimalType)):
+            raise UnsupportedByReferenceError("a partition column that is widened from FLOAT, or to a DECIMAL")
 
 
 def _check_characters(schema: Schema) -> None:

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from mergecheck.reference.trace import Trace
 
 _SOURCE_ROWS = "numSourceRows"
-_FACTORS: Mapping[MergePath, int] = {MergePath.A: 0, MergePath.B: 0, MergePath.D: 2, MergePath.E: 2}
+_FACTORS: Mapping[MergePath, tuple[int, ...]] = {
+    MergePath.A: (0,),
+    MergePath.B: (0,),
+    MergePath.D: (2,),
+    MergePath.E: (2,),
+}
 
 
 def _source_rows(
-    happens: Callable[[Trace], bool], factors: Mapping[MergePath, int] = _FACTORS
+    happens: Callable[[Trace], bool], factors: Mapping[MergePath, tuple[int, ...]] = _FACTORS
 ) -> Callable[[Judged], Judged | None]:
     """Count the source's rows twice or never, as the path says.
 
@@ -36,8 +41,8 @@ def _source_rows(
         wanted, found = now.reference.answer, now.result
         if not isinstance(wanted, Prediction) or not isinstance(found, Outcome) or not happens(now.reference.trace):
             return None
-        bound, factor = wanted.metrics[_SOURCE_ROWS], factors.get(wanted.path)
-        if factor is None or not bound.low or found.metrics.get(_SOURCE_ROWS) != factor * bound.low:
+        bound, known = wanted.metrics[_SOURCE_ROWS], factors.get(wanted.path, ())
+        if not bound.low or found.metrics.get(_SOURCE_ROWS) not in [factor * bound.low for factor in known]:
             return None
         return replace(now, result=replace(found, metrics={**found.metrics, _SOURCE_ROWS: bound.low}))
 
@@ -92,11 +97,11 @@ READINGS = (
     Reading(
         name="if no row matches source rows count twice, or never",
         phase=Phase.REPAIR,
-        apply=_source_rows(_matches_nothing),
+        apply=_source_rows(_matches_nothing, {**_FACTORS, MergePath.E: (0, 2)}),
     ),
     Reading(
         name="if no INSERT can apply source rows never count",
         phase=Phase.REPAIR,
-        apply=_source_rows(_inserts_nothing, dict.fromkeys(MergePath, 0)),
+        apply=_source_rows(_inserts_nothing, dict.fromkeys(MergePath, (0,))),
     ),
 )
