@@ -11,8 +11,7 @@ import duckdb
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
-from mergecheck.reference.analysis.dependents import dependents_of
-from mergecheck.reference.analysis.new_schema import check_new_schema
+from mergecheck.reference.analysis.new_schema import check_new_schema, dependents_of
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults

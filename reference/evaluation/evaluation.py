@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from mergecheck.reference.analysis.constraints import row_checks
-from mergecheck.reference.analysis.dependents import dependents_of
+from mergecheck.reference.analysis.new_schema import dependents_of
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.case.layout import has_vector, physical_files
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError

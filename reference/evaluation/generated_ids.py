@@ -9,7 +9,7 @@ from mergecheck.reference.outcome import GeneratedIds, MergePath
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from mergecheck.reference.analysis.dependents import Dependents
+    from mergecheck.reference.analysis.new_schema import Dependents
     from mergecheck.reference.analysis.resolution import Resolved
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.trace import Effects

@@ -37,7 +37,7 @@ _OF_TWO_ARRAYS = ("array_union", "array_except", "array_intersect")
 def draw_value(draw: DrawFn, slot: Slot) -> e.Expression:
     """Draw a value that is assigned to a slot; it shrinks to the column meant for it."""
     forms = [*[_namesake] * 4, *[_constant] * 2, _null]
-    forms += [_null] * 7 if slot.column.required and slot.nullable else []  # breaks a constraint
+    forms += [_null] * 2 if slot.column.required and slot.nullable else []  # breaks a constraint
     if Feature.EXPRESSIONS in slot.scope.features:
         forms += [_column, _column, _sum, _sum, _case, _coalesce, _cast]
         forms += [_field] * 4 if any(True for _ in fitting_fields(slot)) else []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.table.nested import Leaf
 
 _ZERO = e.Literal(0, INT)
-_NULLS_PERCENT = 70
+_NULLS_PERCENT = 40
 _DIVIDENDS = st.sampled_from((12, 7))
 
 

@@ -68,7 +68,7 @@ def test_run_on_several_engines(mergecheck: Mergecheck, folder: Path, case_file:
 
 
 def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
-    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "10", "--html", "report.html")
+    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "30", "--html", "report.html")
     ended = mergecheck("matrix", *arguments, "--json")
     page = page_of(folder)
     (table,) = (one for one in page.all("table") if one.children[0].text.startswith("Features by engines"))
@@ -79,10 +79,10 @@ def test_matrix(mergecheck: Mergecheck, folder: Path) -> None:
 
 def test_scoreboard(mergecheck: Mergecheck, folder: Path) -> None:
     """The figures of stored runs; a cell with a difference leads to its case."""
-    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "4", "--max-cases", "6", "--json")
+    arguments = ("--engine", ECHO, "--engine", FAULTY, "--seed", "6", "--max-cases", "6", "--json")
     ended = mergecheck("matrix", *arguments)
     (folder / "matrix.json").write_text(ended.out, encoding="utf-8")
-    fuzz = mergecheck("fuzz", "--engine", FAULTY, "--seed", "4", "--max-cases", "3", "--quiet", "--json")
+    fuzz = mergecheck("fuzz", "--engine", FAULTY, "--seed", "6", "--max-cases", "3", "--quiet", "--json")
     (folder / "fuzz.json").write_text(fuzz.out, encoding="utf-8")
     board = mergecheck("scoreboard", "matrix.json", "fuzz.json", "--html", "report.html", "--json")
     echo, faulty = board.json["engines"]

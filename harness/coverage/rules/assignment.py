@@ -19,7 +19,7 @@ from mergecheck.harness.coverage.rules.assigned import (
 )
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.analysis.alignment import same_type
-from mergecheck.reference.analysis.dependents import changed_fields
+from mergecheck.reference.analysis.new_schema import changed_fields
 from mergecheck.reference.syntax.statement import Action, Kind
 
 _DEPENDENT = (
