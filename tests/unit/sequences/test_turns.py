@@ -173,7 +173,7 @@ def test_a_merge_that_its_writer_does_not_take_is_skipped() -> None:
 def test_every_ordered_pair_is_drawn() -> None:
     """In the first two steps; a number gives the same sequence wherever the stream begins, and a file gives it back."""
     writers = {name: Capabilities(cdf=name != "c") for name in "abc"}
-    numbered = list(itertools.islice(sequences(1, num_steps=3, writers=writers), 14))
+    numbered = list(itertools.islice(sequences(1, num_steps=3, writers=writers), 30))
     drawn = [one for _, one in numbered]
     first = [tuple(step.writer for step in one.steps[:2] if isinstance(step, Merge)) for one in drawn]
     assert set(first) == set(itertools.permutations("abc", 2))
