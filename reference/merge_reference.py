@@ -198,6 +198,7 @@ class _Run:
             self.statement,
             target=self.case.target.schema,
             source=self.source.schema,
+            tables={name: schema for name, (schema, _) in known_tables(self.case).items()},
             evolution=self._trace().evolution,
             strict=self.settings.policy is StoreAssignmentPolicy.STRICT,
         )

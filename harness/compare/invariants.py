@@ -20,6 +20,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.expressions.names import padded_columns
 from mergecheck.reference.outcome import Feed, MergePath
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Case, Row, Target
     from mergecheck.reference.outcome import Outcome
-    from mergecheck.reference.types.data_types import Schema
 
 PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 
@@ -236,8 +236,9 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
     Texts of CHAR columns count as padded, since old images and copied rows are, and rows in files need not be (R-822).
     """
     changes = [row[:-1] for row in outcome.cdf or ()]
+    lengths = padded_columns(outcome.schema)
     of_before, of_after, of_changes = (
-        [row_identity(_padded(row, outcome.schema), outcome.schema) for row in rows]
+        [row_identity(_padded(row, lengths), outcome.schema) for row in rows]
         for rows in (before, outcome.rows, changes)
     )
     held = Counter(of_before)
@@ -263,9 +264,8 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
         )
 
 
-def _padded(row: Row, schema: Schema) -> Row:
-    lengths = (c.limit.length if c.limit is not None and c.limit.padded else 0 for c in schema.columns)
-    return tuple(cell.ljust(n) if n and cell is not None else cell for cell, n in zip(row, lengths, strict=True))
+def _padded(row: Row, lengths: Mapping[int, int]) -> Row:
+    return tuple(cell.ljust(lengths[i]) if i in lengths and cell is not None else cell for i, cell in enumerate(row))
 
 
 def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:

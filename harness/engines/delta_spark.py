@@ -32,7 +32,7 @@ from mergecheck.harness.spark.delta_jars import (
 )
 from mergecheck.harness.spark.java_home import diagnose_java
 from mergecheck.harness.spark.packages import has_delta, request_delta
-from mergecheck.harness.spark.session import another_session
+from mergecheck.harness.spark.session import another_session, settings_of
 from mergecheck.harness.spark_values.error_classes import class_of, error_class_of, error_message
 from mergecheck.reference.analysis.settings import marks_rows
 from mergecheck.reference.case.arrow import table_to_rows
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
-_CHAR_PADDING = "spark.sql.readSideCharPadding"
+_AS_STORED = {"spark.sql.readSideCharPadding": "false"}
+"""CHAR columns are read without the spaces that Spark would give them (R-822)."""
 _NO_PATH = "the path shows in the commit only, and there is none"
 
 
@@ -212,7 +213,7 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
     if isinstance(seen, Rejection):
         return seen
     try:
-        with _read_as_stored(spark):
+        with settings_of(spark, _AS_STORED):
             if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
                 return other
             if not seen.committed:
@@ -255,17 +256,6 @@ def path_taken(
     if marks_rows:  # without a new vector, E ends all rows of files, or only inserts, as B does
         return MergePath.E if record.count("remove") else None
     return MergePath.D if record.count("remove") else MergePath.B
-
-
-@contextmanager
-def _read_as_stored(spark: SparkSession) -> Iterator[None]:
-    """Read CHAR columns without the spaces that Spark would give them (R-822)."""
-    before = str(spark.conf.get(_CHAR_PADDING, "true"))
-    spark.conf.set(_CHAR_PADDING, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(_CHAR_PADDING, before)
 
 
 def _other_rows(spark: SparkSession, seen: Outcome, place: str) -> Rejection | None:

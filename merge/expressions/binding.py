@@ -13,6 +13,7 @@ from mergecheck.merge.expressions.scope import Match, Scope, Side, unresolved
 from mergecheck.merge.syntax.dialect import without_final_comment
 from mergecheck.merge.syntax.expression_reader import parse_expression, span
 from mergecheck.merge.types.fields import field_type
+from mergecheck.merge.types.text_limits import AS_STORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,12 +102,11 @@ def _lookup(chain: _Chain, scope: Scope, *, text: str, where: str) -> Match | No
             f"Invalid usage of '*' in {where}: {text}. Name the columns instead.",
         )
     match = scope.find(chain.names)
-    if match is not None and match.column.is_padded:
-        raise UnsupportedStatementError(
-            f"an expression over the CHAR column {match.column.name} of the target (in {where})",
-            hint="Set spark.sql.readSideCharPadding to false, so that the column is read as it is stored.",
-        )
     if match is not None:
+        if match.column.is_padded:
+            raise UnsupportedStatementError(
+                f"an expression over the CHAR column {match.column.name} of the target (in {where})", hint=AS_STORED
+            )
         return match
     if len(chain.names) == 1 and chain.names[0].lower() in _LITERAL_FUNCTIONS:
         return None

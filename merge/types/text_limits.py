@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata of a column whose type has such texts: the type as it was declared."""
 
+AS_STORED: Final = "Set spark.sql.readSideCharPadding to false, so that the column is read as it is stored."
+"""What to do about a CHAR column that would be read with spaces."""
 _NESTED = (exp.DType.STRUCT, exp.DType.ARRAY, exp.DType.MAP)
 _TEXTS = (exp.DType.CHAR, exp.DType.VARCHAR)
 

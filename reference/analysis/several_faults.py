@@ -15,6 +15,8 @@ from mergecheck.reference.syntax.statement import Action
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mergecheck.reference.errors import RejectedError
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
@@ -24,7 +26,14 @@ _NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
 
 
 def classes_of_other_faults(
-    rejected: RejectedError, statement: Statement, *, target: Schema, source: Schema, evolution: bool, strict: bool
+    rejected: RejectedError,
+    statement: Statement,
+    *,
+    target: Schema,
+    source: Schema,
+    tables: Mapping[str, Schema],
+    evolution: bool,
+    strict: bool,
 ) -> frozenset[str]:
     """Name the classes by which Delta may refuse a statement instead of the one that the reference met.
 
@@ -33,25 +42,38 @@ def classes_of_other_faults(
         statement: what was refused.
         target: the target's columns.
         source: the source's columns.
+        tables: the columns of the tables that a subquery may name; behind a source query they are others.
         evolution: whether the statement or the session asks for schema evolution.
         strict: whether the store assignment policy is STRICT.
     """
     others: set[str] = set()
     if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
         others.add("DELTA_DUPLICATE_COLUMNS_FOUND.DATA")  # evolution looks at the schema before at the names
-    generates = any(column.generated is not None for column in target.columns)
-    if rejected.error_class.startswith(_CASTS) and generates:
+    if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
         others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
-    if rejected.error_class == "DELTA_UNSUPPORTED_SUBQUERY" and statement.source_query is not None:
-        others.add("UNRESOLVED_COLUMN.WITH_SUGGESTION")  # the tables behind the query have other columns
+    if rejected.error_class == "DELTA_UNSUPPORTED_SUBQUERY" and _asks_for_what_is_not_there(statement, tables):
+        others.add("UNRESOLVED_COLUMN.WITH_SUGGESTION")  # the names of a subquery are met first
     if rejected.error_class.startswith(_CASTS) and _has_conflict(statement):
         others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
     if rejected.error_class.startswith("DATATYPE_MISMATCH") and _has_twice_inserted(statement):
         others.add("DELTA_DUPLICATE_COLUMNS_ON_INSERT")  # Delta aligns all clauses before Spark checks their casts
     return frozenset(others)
+
+
+def _asks_for_what_is_not_there(statement: Statement, tables: Mapping[str, Schema]) -> bool:
+    """Tell whether a subquery of a condition names a column that none of its tables has."""
+    conditions = (statement.on, *(clause.condition for clause in statement.clauses))
+    for query in (
+        found for condition in conditions if condition is not None for found in condition.find_all(exp.Query)
+    ):
+        schemas = [tables[table.name.lower()] for table in query.find_all(exp.Table) if table.name.lower() in tables]
+        known = {name.lower() for schema in schemas for name in schema.names}
+        if any(column.name.lower() not in known for column in query.find_all(exp.Column)):
+            return True
+    return False
 
 
 def _has_conflict(statement: Statement) -> bool:

@@ -63,7 +63,7 @@ def test_an_adapter_that_exits_in_a_case(mergecheck: Mergecheck, case_file: str)
 
 def test_prints_of_an_engine_stay_out_of_the_document(mergecheck: Mergecheck, caplog: pytest.LogCaptureFixture) -> None:
     """With --json stdout has one document, and an engine that does not close costs no result."""
-    ended = mergecheck(*FUZZ, "echo_engine:PrintsAndFailsToClose", "--json", "--floor", "0")
+    ended = mergecheck(*FUZZ, "echo_engine:PrintsAndFailsToClose", "--json")
     assert json.loads(ended.out)["exit_code"] == ended.code == 0
     assert "not a part of the document" in ended.err
     assert "did not close: OSError: the connection was lost" in caplog.text

@@ -284,10 +284,8 @@ def test_random_cases_agree_on_tables_in_a_store(
     """The harness copies each case's tables into the store, and compares what is there afterwards."""
     monkeypatch.setattr("mergecheck.harness.spark.config._Chosen.place", _place(bucket, "cases"))
     engine = PySparkEngine(spark)
-    verdicts = Counter(check_case(drawn.case, engine).verdict for drawn in islice(samples(6), NUM_CASES))
-    assert verdicts.total() == NUM_CASES
-    assert verdicts.keys() <= {Verdict.AGREE, Verdict.BOTH_REJECTED, Verdict.UNSUPPORTED}
-    assert verdicts[Verdict.AGREE] > NUM_CASES / 2
+    verdicts = Counter(check_case(drawn.case, engine).verdict for drawn in islice(samples(8), NUM_CASES))
+    assert verdicts.total() == verdicts[Verdict.AGREE] + verdicts[Verdict.BOTH_REJECTED] == NUM_CASES
     assert bucket.keys("cases") == []
 
 

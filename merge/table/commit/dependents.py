@@ -14,6 +14,7 @@ from mergecheck.merge.expressions.scope import Relation, Scope, Side
 from mergecheck.merge.table.writing.checks import CONSTRAINT_PREFIX, GENERATION_EXPRESSION
 from mergecheck.merge.types.fields import same_type, type_sql
 from mergecheck.merge.types.invariants import INVARIANT, expression_of
+from mergecheck.merge.types.text_limits import AS_STORED
 from mergecheck.merge.types.widening import changes
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def check_unpadded(snapshot: Snapshot, positions: Collection[int], *, case_sensi
         for name in _depending(texts, (padded.name,), snapshot.schema, case_sensitive=case_sensitive):
             raise UnsupportedStatementError(
                 f"an expression over the CHAR column {padded.name}: {name.removeprefix(CONSTRAINT_PREFIX)}",
-                hint="Set spark.sql.readSideCharPadding to false, so that the column is read as it is stored.",
+                hint=AS_STORED,
             )
 
 
