@@ -1,10 +1,12 @@
 """How readable minimal cases are: the tokens behind USING of the case that each planted fault is shrunk to.
 
-    python -m benchmarks.minimal_cases --fault null-condition-taken-as-true --out after.jsonl --before before.jsonl
+    mergecheck selfcheck --seeds 1 --results results.jsonl
+    python -m benchmarks.minimal_cases --results results.jsonl --out after.jsonl --before before.jsonl
 
 Every fault is planted, found by the fuzz loop and shrunk as in ``mergecheck fuzz``, but the limit on time is longer, so
 that a busy machine shrinks as far as an idle one. The output file has a line per fault. Faults in it are not run again.
-With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
+With ``--results``, each fault begins at the case by which ``mergecheck selfcheck`` found it, so that rare faults are
+found, too. With ``--before``, the same faults begin with the same drawn cases as there, and both are compared.
 """
 
 from __future__ import annotations
@@ -31,21 +33,28 @@ _MOST = 0.9
 @click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; may be repeated.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The seed whose cases are drawn.")
 @click.option(
+    "--results",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Results of `mergecheck selfcheck`, which say by which case a fault was found.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A line of JSON per fault is added."
 )
 @click.option(
     "--before", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="The output of an earlier version."
 )
-def minimal_cases(*, names: tuple[str, ...], seed: int, out: Path, before: Path | None) -> None:
+def minimal_cases(*, names: tuple[str, ...], seed: int, results: Path | None, out: Path, before: Path | None) -> None:
     """Shrink a case of every planted fault, and count the tokens of what is left."""
     earlier = {} if before is None else _read(before)
+    begin = {name: line["index"] for name, line in earlier.items()}
+    if results is not None:
+        begin = {**_found_by(results, seed), **begin}
     done = _read(out) if out.exists() else {}
     faults = [fault for fault in chosen(names) if fault.id not in done and (before is None or fault.id in earlier)]
     if faults:
         with open_engine("pyspark") as engine, out.open("a", encoding="utf-8") as file:
             for fault in faults:
-                first = earlier[fault.id]["index"] if earlier else 0
-                found = shrink_fault(fault, engine, seed=seed, first=first, limits=_LIMITS)
+                found = shrink_fault(fault, engine, seed=seed, first=begin.get(fault.id, 0), limits=_LIMITS)
                 if found is None:
                     click.echo(f"{fault.id}: not found")
                     continue
@@ -81,6 +90,13 @@ def _told(line: dict[str, Any]) -> str:
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     return {line["fault"]: line for line in lines}
+
+
+def _found_by(results: Path, seed: int) -> dict[str, int]:
+    """Give the number of the case by which the seed found each fault."""
+    lines = [json.loads(line)["result"] for line in results.read_text(encoding="utf-8").splitlines()]
+    kills = (line["kills"].items() for line in lines if line["seed"] == seed)
+    return {fault: kill["num_cases"] - 1 for found in kills for fault, kill in found}
 
 
 def _summary(statements: list[str]) -> str:

@@ -29,6 +29,7 @@ _PREFIXES: Final = (
     "spark.databricks.delta.schema.",
     "spark.databricks.delta.schemaEvolution.",
     "spark.databricks.delta.stats.",
+    "spark.databricks.delta.typeWidening.",
     "spark.databricks.delta.write.",
     "spark.sql.adaptive.",
     "spark.sql.codegen.",

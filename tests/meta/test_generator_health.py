@@ -16,6 +16,7 @@ import pytest
 import sqlglot
 from hypothesis import given, settings
 
+from mergecheck.harness.trust.case import require_harmless
 from mergecheck.reference.types.ddl import parse_schema
 from mergecheck.strategies import TABLE_FEATURES, Feature, cases, drawn_cases, samples
 
@@ -114,6 +115,12 @@ def drawn(default_stream: DrawnOnDemand) -> tuple[DrawnCase, ...]:
 def shares(drawn: tuple[DrawnCase, ...]) -> dict[str, float]:
     counted = Counter(label for each in drawn for label in each.features)
     return {label: number / NUM_CASES for label, number in counted.items()}
+
+
+def test_a_drawn_case_can_be_replayed(drawn: tuple[DrawnCase, ...]) -> None:
+    """A finding that another person replays is read as a stranger's case."""
+    for each in drawn:
+        require_harmless(each.case, "a drawn case")
 
 
 @pytest.mark.parametrize("label", sorted(set(REACHED)))
