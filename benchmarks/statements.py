@@ -39,6 +39,7 @@ from mergecheck.reference.outcome import Rejection, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mergecheck.harness.engine import Engine
     from mergecheck.harness.oracles.prepared_case import PreparedCase
     from mergecheck.harness.verdict import CaseReport
     from mergecheck.reference.case.model import Case
@@ -129,9 +130,8 @@ def _origins(answered: Iterable[Answered]) -> list[str]:
     return [one.origin for one in answered]
 
 
-def run_engine(name: str, answered: Iterable[Answered]) -> list[CaseReport]:
-    """Check on an engine what the reference judges."""
-    engine = load_engine(name)
+def run_engine(engine: Engine, answered: Iterable[Answered]) -> list[CaseReport]:
+    """Check on an engine what the reference judges; the engine is closed then."""
     checker = Checker(engine=engine, deviations=load_deviations())
     try:
         return [checker.check(one.prepared) for one in answered if one.is_judged]
@@ -148,7 +148,8 @@ def _print_engine(name: str, reports: list[CaseReport]) -> bool:
             click.echo(f"\n{report.case.id}{known}\n{mismatch_report(report)}")
         elif report.verdict not in (Verdict.AGREE, Verdict.BOTH_REJECTED):
             click.echo(f"  {report.case.id}: {report.verdict.value}: {report.reason}")
-    return any(report.verdict is Verdict.MISMATCH and not report.deviations for report in reports)
+    wrong = (Verdict.MISMATCH, Verdict.ENGINE_ERROR)
+    return any(report.verdict in wrong and not report.deviations for report in reports)
 
 
 @click.command()
@@ -164,6 +165,8 @@ def _print_engine(name: str, reports: list[CaseReport]) -> bool:
 @click.option("--record", is_flag=True, help="Write the kinds of the answers for the tests.")
 def main(*, engines: tuple[str, ...], expressions: str, origins: tuple[str, ...], record: bool) -> None:
     """Say how many statements are judged, why the rest are not, and what engines make of them."""
+    # before the reference asks for the values of expressions: an engine decides what the Spark session has
+    loaded = [load_engine(name) for name in engines]
     reference = MergeReference(SparkEvaluator() if expressions == "auto" else None)
     answered = [one for one in answers(reference.evaluate) if not origins or one.origin in origins]
     click.echo(table(answered))
@@ -177,7 +180,7 @@ def main(*, engines: tuple[str, ...], expressions: str, origins: tuple[str, ...]
     for kind, number in reasons.most_common():
         ids = ", ".join(one.case.id for one in answered if one.kind == kind)
         click.echo(f"{number} {kind.removeprefix('unsupported: ')}: {ids}")
-    found = [_print_engine(name, run_engine(name, answered)) for name in engines]
+    found = [_print_engine(engine.name, run_engine(engine, answered)) for engine in loaded]
     sys.exit(any(found))
 
 

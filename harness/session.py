@@ -268,7 +268,7 @@ def cases_for(
     percent = _FUNCTION_CALLS_PERCENT if _asks_spark(engine, expressions) else 0
     off = frozenset(known[name] for name in engine.capabilities.features_off | features_off)
     tables = frozenset(strategies.TABLE_FEATURES) - off if engine.capabilities.table_features else frozenset()
-    profile = strategies.Profile(function_calls_percent=percent, table_features=tables)
+    profile = replace(strategies.FULL_PROFILE, function_calls_percent=percent, table_features=tables)
     profile = profile.without(*sorted(off, key=lambda feature: feature.value))
     profile = profile.favouring(*(known[name] for name in sorted(focus)))
     if boundary is not None:

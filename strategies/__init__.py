@@ -10,7 +10,7 @@ from mergecheck.strategies.drawn_case import DrawnCase, cases, drawn_cases
 from mergecheck.strategies.engine_settings import with_settings
 from mergecheck.strategies.expression.conditions import conditions
 from mergecheck.strategies.features import TABLE_FEATURES, Feature
-from mergecheck.strategies.profile import DEFAULT_PROFILE, Profile, feature_sets
+from mergecheck.strategies.profile import DEFAULT_PROFILE, FULL_PROFILE, Profile, feature_sets
 from mergecheck.strategies.statement.merges import merges, statements
 from mergecheck.strategies.stream import Stream, sample, samples, shrink
 from mergecheck.strategies.table.rows import tables
@@ -19,6 +19,7 @@ from mergecheck.strategies.table.values import values
 
 __all__ = [
     "DEFAULT_PROFILE",
+    "FULL_PROFILE",
     "TABLE_FEATURES",
     "DrawnCase",
     "Feature",

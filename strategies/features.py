@@ -51,7 +51,7 @@ class Feature(Enum):
     NULL_VALUES = "null-values", 72
     DUPLICATE_SOURCE_KEYS = "duplicate-source-keys", 40
     DUPLICATE_TARGET_ROWS = "duplicate-target-rows", 30
-    AMBIGUOUS = "ambiguous-matches", 17
+    AMBIGUOUS = "ambiguous-matches", 16
     AMBIGUOUS_UNMATCHED = "ambiguous-matches-without-matched-clauses", 2
     EMPTY_TARGET = "empty-target", 7
     EMPTY_SOURCE = "empty-source", 9
@@ -110,7 +110,7 @@ class Feature(Enum):
     CHECKS = "check-constraints", 36
     COLUMN_DEFAULTS = "column-defaults", 23
     GENERATED_COLUMNS = "generated-columns", 20
-    VIOLATIONS = "constraint-violations", 41
+    VIOLATIONS = "constraint-violations", 39
     # the statement as a whole
     SUBQUERY_SOURCE = "subquery-source", 36
     INVALID = "invalid-statements", 4

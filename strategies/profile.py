@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from mergecheck.strategies.choices import chance
+from mergecheck.strategies.combinations import RARELY_TOGETHER
 from mergecheck.strategies.features import CLAUSE_FEATURES, CONFLICTS, NEEDS, TABLE_FEATURES, Feature
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _DENSITIES = st.sampled_from((0.6, 1.0, 1.0, 1.5))
 _MAX_PERCENT = 97
+_COMBINATIONS = st.sampled_from([each for each in RARELY_TOGETHER for _ in range(each.weight)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,8 @@ class Profile:
         disabled: features that no case uses, for an engine that lacks them.
         percent: how many of a hundred cases may use a feature, in place of its ``probability_percent``.
         function_calls_percent: how many of a hundred cases may call functions that only Spark can evaluate.
+        combinations_percent: how many of a hundred cases have features that are ``RARELY_TOGETHER``; more of them are
+            refused than of others.
         table_features: those of ``TABLE_FEATURES`` that a case may use.
         boundary: large tables have this number of rows, or one row more or less; None for the sizes of batches that
             engines are known to have.
@@ -42,6 +46,7 @@ class Profile:
     disabled: frozenset[Feature] = frozenset()
     percent: Mapping[Feature, float] = field(default_factory=lambda: MappingProxyType({}))
     function_calls_percent: float = 0
+    combinations_percent: float = 0
     table_features: frozenset[Feature] = frozenset()
     boundary: int | None = None
 
@@ -70,6 +75,8 @@ class Profile:
 
 
 DEFAULT_PROFILE = Profile()
+FULL_PROFILE = Profile(combinations_percent=24, table_features=frozenset(TABLE_FEATURES))
+"""What a fuzz run draws for an engine that takes every feature, but calls of functions that only Spark can evaluate."""
 
 
 @st.composite
@@ -82,6 +89,7 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     # drawn for disabled features too, so that disabling a feature changes no other one
     drawn_here = [feature for feature in Feature if feature not in TABLE_FEATURES]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
+    enabled = _brought_together(draw, enabled, profile)
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
     if not enabled.intersection(CLAUSE_FEATURES):
         enabled.add(draw(st.sampled_from([each for each in CLAUSE_FEATURES if each not in profile.disabled])))
@@ -89,6 +97,14 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
         if feature in enabled:
             enabled.update(each for each in needed if each not in profile.disabled)
     return frozenset(enabled)
+
+
+def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile) -> set[Feature]:
+    """Draw, for a part of the cases, features that hardly meet by chance."""
+    if not profile.combinations_percent or not chance(draw, profile.combinations_percent):
+        return enabled
+    chosen = draw(_COMBINATIONS)
+    return enabled if chosen.on & profile.disabled else (enabled | chosen.on) - chosen.off
 
 
 def _percent(feature: Feature, profile: Profile, density: float) -> float:

@@ -25,7 +25,7 @@ from mergecheck.harness.coverage.nway.counting import pairs_together, threes_tog
 from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS, grouped
 from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES
 from mergecheck.reference import MergeReference
-from mergecheck.strategies import TABLE_FEATURES, Profile, Stream, drawn_cases
+from mergecheck.strategies import FULL_PROFILE, Stream, drawn_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ def main() -> int:
 def _draw(directory: Path, seed: int, *, start: int, end: int) -> None:
     """Draw the portions from a case on that are missing."""
     directory.mkdir(parents=True, exist_ok=True)
-    stream = Stream(drawn_cases(profile=Profile(table_features=frozenset(TABLE_FEATURES))))
+    stream = Stream(drawn_cases(profile=FULL_PROFILE))
     reference = MergeReference()
     for first in range(start - start % _PORTION, end, _PORTION):
         file = _file(directory, seed, first)

@@ -6,12 +6,15 @@ on the order within each kind only, so an engine that takes SQL text gets the sa
 
 from __future__ import annotations
 
+import itertools
+
 from sqlglot import TokenType
 
 from mergecheck.reference.syntax.dialect import SparkDialect
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END})
+_AFTER_WHEN = frozenset({"MATCHED", "NOT"})
 
 
 def in_sql_order(sql: str) -> str:
@@ -33,12 +36,14 @@ def in_sql_order(sql: str) -> str:
 
 def _clause_starts(sql: str) -> list[int]:
     depth, starts = 0, []
-    for token in SparkDialect().tokenize(sql):
+    tokens = SparkDialect().tokenize(sql)
+    for token, following in itertools.pairwise(tokens):
         if token.token_type in _OPENING:
             depth += 1
         elif token.token_type in _CLOSING:
             depth -= 1
-        elif token.token_type is TokenType.WHEN and depth == 0:
+        # a table may be called WHEN
+        elif token.token_type is TokenType.WHEN and depth == 0 and following.text.upper() in _AFTER_WHEN:
             starts.append(token.start)
     return starts
 

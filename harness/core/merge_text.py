@@ -69,7 +69,13 @@ def cut_merge(sql: str) -> MergeText:
 
     A text that is no MERGE, or that cannot be read as tokens, comes back as a head alone.
     """
-    words = [(word, start) for word, start in _outer_words(sql) if word in {"ON", "WHEN", "THEN"}]
+    outer = [*_outer_words(sql), ("", len(sql))]
+    words = [
+        (word, start)
+        for (word, start), (following, _) in itertools.pairwise(outer)
+        # a table may be called WHEN
+        if word in {"ON", "THEN"} or (word == "WHEN" and following in {"MATCHED", "NOT"})
+    ]
     starts = [index for index, (word, _) in enumerate(words) if word == "WHEN"]
     if not starts:
         return MergeText(head=_one_line(sql), condition=None, clauses=())

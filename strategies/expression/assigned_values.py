@@ -21,6 +21,7 @@ from mergecheck.strategies.features import Feature
 from mergecheck.strategies.syntax import expressions as e
 from mergecheck.strategies.syntax.columns import Column, Domain
 from mergecheck.strategies.syntax.literals import writable
+from mergecheck.strategies.table.constraints import BOUND
 from mergecheck.strategies.table.domains import domain
 from mergecheck.strategies.table.nested import has_constants
 
@@ -37,7 +38,9 @@ _OF_TWO_ARRAYS = ("array_union", "array_except", "array_intersect")
 def draw_value(draw: DrawFn, slot: Slot) -> e.Expression:
     """Draw a value that is assigned to a slot; it shrinks to the column meant for it."""
     forms = [*[_namesake] * 4, *[_constant] * 2, _null]
-    forms += [_null] * 2 if slot.column.required and slot.nullable else []  # breaks a constraint
+    forms += [_null] * 8 if slot.column.required and slot.nullable else []  # breaks a constraint
+    if Feature.VIOLATIONS in slot.scope.features and slot.column.bounded and slot.column.summable:
+        forms += [_beyond_bound] * 4
     if Feature.EXPRESSIONS in slot.scope.features:
         forms += [_column, _column, _sum, _sum, _case, _coalesce, _cast]
         forms += [_field] * 4 if any(True for _ in fitting_fields(slot)) else []
@@ -53,6 +56,11 @@ def _namesake(draw: DrawFn, slot: Slot) -> e.Expression:
 
 def _null(draw: DrawFn, slot: Slot) -> e.Expression:
     return e.NULL if slot.nullable else _constant(draw, slot)
+
+
+def _beyond_bound(draw: DrawFn, slot: Slot) -> e.Expression:
+    """Draw a number that half of the CHECK constraints refuse, and that no drawn row has."""
+    return e.Literal(draw(st.sampled_from((BOUND + 1, -BOUND - 1))), slot.column.type)
 
 
 def _case(draw: DrawFn, slot: Slot) -> e.Expression:

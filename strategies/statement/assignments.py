@@ -47,6 +47,8 @@ def draw_set_list(draw: DrawFn, scope: Scope, schemas: Schemas) -> tuple[Assignm
     nested = [column for column in columns if isinstance(column.type, StructType) and column not in chosen]
     if Feature.NESTED_UPDATE in features and nested and chance(draw, _PATHS_PERCENT):
         chosen += nested
+    if Feature.VIOLATIONS in features and chance(draw, 60):
+        chosen += [column for column in columns if (column.required or column.bounded) and column not in chosen]
     assigned = [
         assignment
         for column in in_some_order(draw, tuple(chosen), features)
@@ -147,7 +149,7 @@ def _generated(
 ) -> list[Assignment]:
     """Draw whether a generated column is listed: with the value that it must have, or by a feature without (R-222)."""
     found = [column for column in schemas.target if column.computed is not None]
-    if not found or not chance(draw, 25):
+    if not found or not chance(draw, 32):
         return []
     column = found[0]
     if Feature.VIOLATIONS in scope.features and chance(draw, 50):

@@ -50,8 +50,9 @@ _ACTIONS: dict[ClauseKind, tuple[tuple[Feature, Action], ...]] = {
 # Conditions do not make a match unambiguous (R-321), and they allow files to be skipped (R-421): without conditions a
 # case shows neither.
 _SELDOM_UNCONDITIONAL_PERCENT = 30
-_AMBIGUOUS_UNCONDITIONAL_PERCENT = 45
-_NEVER_TRUE_PERCENT = 60
+_AMBIGUOUS_UNCONDITIONAL_PERCENT = 35
+_NEVER_TRUE_PERCENT = 55
+_FALSE_FIRST_PERCENT = 25
 _OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
 
 
@@ -141,6 +142,8 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
     clause = _clauses(kind, actions, clause_scope(scope, kind), schemas)
     most = profile.max_clauses if Feature.SEVERAL_CLAUSES in features else 1
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
+    if _is_refused(kind, features) and chance(draw, _FALSE_FIRST_PERCENT) and len(clauses) < most:
+        clauses = [replace(draw(clause), condition=FALSE), *clauses]
     clauses = [guarded(clause) for clause in clauses]
     last = clauses[-1]
     # only the last clause of a kind may have no condition (R-107)
@@ -161,6 +164,11 @@ def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> fl
     if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features:
         return _AMBIGUOUS_UNCONDITIONAL_PERCENT
     return 68
+
+
+def _is_refused(kind: ClauseKind, features: frozenset[Feature]) -> bool:
+    """Tell whether the merge is refused for its ambiguous rows, whatever the conditions of the clauses are (R-320)."""
+    return kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features and Feature.LAYOUT_AMBIGUITY not in features
 
 
 def _only_inserts(features: frozenset[Feature]) -> bool:
@@ -186,10 +194,9 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it (R-322)
     by_layout = Feature.LAYOUT_AMBIGUITY in scope.features
     percent = 100 if by_layout else 60
-    may_be_idle = kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in scope.features and not by_layout
-    if may_be_idle and chance(draw, _NEVER_TRUE_PERCENT):
+    if _is_refused(kind, scope.features) and chance(draw, _NEVER_TRUE_PERCENT):
         return draw(_never_true(scope))
-    seeks_null = chance(draw, _null_percent(kind, scope.features))
+    seeks_null = chance(draw, _null_percent(scope.features))
     if seeks_null and not by_layout:
         # a NULL condition is not TRUE (R-301), on the path of insert-only merges neither
         unknown = tuple(found for found in scope.candidates if None in found.cells)
@@ -203,13 +210,11 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
 def _never_true(scope: Scope) -> st.SearchStrategy[Expression]:
     """Conditions that are FALSE or NULL: nothing changes, and a merge with an ambiguous row is refused even so."""
     mixed = conditions_over(scope).map(lambda each: And(each, UNKNOWN))
-    return weighted((5, st.just(FALSE)), (2, st.just(UNKNOWN)), (1, mixed))
+    return weighted((4, st.just(FALSE)), (3, st.just(UNKNOWN)), (1, mixed))
 
 
-def _null_percent(kind: ClauseKind, features: frozenset[Feature]) -> float:
-    if _only_inserts(features):
-        return 60
-    return 60 if kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features else 20
+def _null_percent(features: frozenset[Feature]) -> float:
+    return 60 if _only_inserts(features) else 20
 
 
 def _draws_star(draw: DrawFn, kind: ClauseKind, features: frozenset[Feature], schemas: Schemas) -> bool:

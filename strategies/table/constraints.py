@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.columns import Schemas
 
 # beyond every sum of two small numbers
-_BOUND = 100
+BOUND = 100
 _DEFAULTABLE = (INT, BIGINT, STRING, BOOLEAN, DATE)
 _CHECK_FORMS = st.sampled_from(("guarded", "plain", "plain", "coalesce"))
 _TIGHT_BOUNDS = st.sampled_from((2, 3, 1))
@@ -103,7 +103,7 @@ def _check(draw: DrawFn, column: Column, *, violated: bool, by_null: bool) -> tu
     Rows of the source break it if ``violated``, and only a NULL does if ``by_null``: a CHECK must be TRUE (R-742).
     """
     reference = _own(column)
-    bound = draw(_TIGHT_BOUNDS) if violated and not by_null else _BOUND
+    bound = draw(_TIGHT_BOUNDS) if violated and not by_null else BOUND
     limit = e.Literal(-bound, column.type), e.Literal(bound, column.type)
     operator, constant = draw(st.sampled_from(((e.Operator.GREATER, limit[0]), (e.Operator.LESS_OR_EQUAL, limit[1]))))
     comparison = e.Comparison(operator, reference, constant)

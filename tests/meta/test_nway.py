@@ -14,18 +14,17 @@ from mergecheck.harness.coverage.nway.counting import pairs_together, threes_tog
 from mergecheck.harness.coverage.nway.dimensions import DIMENSIONS, grouped
 from mergecheck.harness.coverage.nway.impossible import PAIRS, THREES
 from mergecheck.reference.merge_reference import MergeReference
-from mergecheck.strategies import TABLE_FEATURES, Profile, samples
+from mergecheck.strategies import FULL_PROFILE, samples
 
 NUM_CASES = 400
 SEED = 27
-PROFILE = Profile(table_features=frozenset(TABLE_FEATURES))
 
 
 @pytest.fixture(scope="module")
 def cases() -> tuple[frozenset[str], ...]:
     """What the cases have that the reference can judge."""
     reference = MergeReference()
-    found = (values_of(drawn.case, reference) for drawn in islice(samples(SEED, profile=PROFILE), NUM_CASES))
+    found = (values_of(drawn.case, reference) for drawn in islice(samples(SEED, profile=FULL_PROFILE), NUM_CASES))
     return tuple(values for values in found if values is not None)
 
 
