@@ -50,7 +50,7 @@ RARELY_TOGETHER = (
         weight=2,
     ),
     _together(
-        *(Feature.INSERT, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS), off=_NOT_NULL_FIELDS, weight=4
+        *(Feature.INSERT, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS), off=_NOT_NULL_FIELDS, weight=6
     ),
     # other failures
     _together(Feature.EMPTY_TARGET, Feature.INSERT, Feature.PARTIAL_VALUES, off=(Feature.CHECKS, Feature.NOT_NULL)),
@@ -60,8 +60,13 @@ RARELY_TOGETHER = (
         off=(*_MATCHED, *_BY_SOURCE, Feature.AMBIGUOUS),
         weight=2,
     ),
+    _together(
+        *(Feature.INSERT, Feature.OLDER_FILES, Feature.SETTINGS),
+        off=(*_MATCHED, *_BY_SOURCE, Feature.AMBIGUOUS),
+        weight=2,
+    ),
     # ambiguous rows, refused
-    _together(Feature.AMBIGUOUS, Feature.NESTED_TYPES, off=_NOT_NULL_FIELDS, weight=5),
+    _together(Feature.AMBIGUOUS, Feature.NESTED_TYPES, off=_NOT_NULL_FIELDS, weight=7),
     _together(Feature.AMBIGUOUS, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),
     _together(Feature.AMBIGUOUS, *_MATCHED, off=(Feature.SELF_MERGE,), weight=7),
     _together(Feature.AMBIGUOUS, Feature.NO_STATISTICS),

@@ -135,7 +135,7 @@ class Feature(Enum):
     NAMED_TABLE_FEATURES = "named-table-features", 15
     COLUMN_MAPPING = "column-mapping", 45
     DELETION_VECTORS = "deletion-vectors", 60
-    TYPE_WIDENING = "type-widening", 50
+    TYPE_WIDENING = "type-widening", 56
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 20
     COLUMN_INVARIANTS = "column-invariants", 20

@@ -139,15 +139,19 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
         return ()
     if kind is ClauseKind.MATCHED and Feature.LONE_DELETE in features and Action.DELETE in actions:
         return (Clause(kind=kind, action=Action.DELETE),)
-    clause = _clauses(kind, actions, clause_scope(scope, kind), schemas)
+    # only the last clause of a kind may have no condition
+    ends_bare = Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features))
+    if ends_bare:
+        # an ambiguous row comes to the last clause, and others apply to other rows
+        features -= {Feature.AMBIGUOUS}
+    clause = _clauses(kind, actions, clause_scope(replace(scope, features=features), kind), schemas)
     most = profile.max_clauses if Feature.SEVERAL_CLAUSES in features else 1
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
     if _is_refused(kind, features) and chance(draw, _FALSE_FIRST_PERCENT) and len(clauses) < most:
         clauses = [replace(draw(clause), condition=FALSE), *clauses]
     clauses = [guarded(clause) for clause in clauses]
     last = clauses[-1]
-    # only the last clause of a kind may have no condition
-    if Feature.CONDITIONS not in features or chance(draw, _unconditional_percent(kind, features)):
+    if ends_bare:
         bare = replace(last, condition=None)
         # now and then a quotient divides by zero, and the merge fails
         last = bare if chance(draw, 25) else guarded(bare)
