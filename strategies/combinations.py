@@ -38,7 +38,7 @@ def _together(*on: Feature, off: tuple[Feature, ...] = (), weight: int = 1) -> C
 
 RARELY_TOGETHER = (
     # rows that break a constraint
-    _together(Feature.BY_SOURCE_ALONE, *_CONSTRAINTS),
+    _together(Feature.BY_SOURCE_ALONE, *_CONSTRAINTS, weight=2),
     _together(Feature.EMPTY_SOURCE, Feature.BY_SOURCE_UPDATE, *_CONSTRAINTS, weight=2),
     _together(Feature.ALL_MATCHED, Feature.MATCHED_UPDATE, *_CONSTRAINTS),
     _together(Feature.MATCHED_UPDATE, *_CONSTRAINTS, off=(*_BY_SOURCE, Feature.INSERT)),
@@ -50,7 +50,9 @@ RARELY_TOGETHER = (
         weight=2,
     ),
     _together(
-        *(Feature.INSERT, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS), off=_NOT_NULL_FIELDS, weight=6
+        *(Feature.INSERT, Feature.EMPTY_TARGET, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS),
+        off=_NOT_NULL_FIELDS,
+        weight=6,
     ),
     # other failures
     _together(Feature.EMPTY_TARGET, Feature.INSERT, Feature.PARTIAL_VALUES, off=(Feature.CHECKS, Feature.NOT_NULL)),
@@ -66,7 +68,7 @@ RARELY_TOGETHER = (
         weight=2,
     ),
     # ambiguous rows, refused
-    _together(Feature.AMBIGUOUS, Feature.NESTED_TYPES, off=_NOT_NULL_FIELDS, weight=7),
+    _together(Feature.AMBIGUOUS, Feature.NESTED_TYPES, off=_NOT_NULL_FIELDS, weight=9),
     _together(Feature.AMBIGUOUS, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),
     _together(Feature.AMBIGUOUS, *_MATCHED, off=(Feature.SELF_MERGE,), weight=7),
     _together(Feature.AMBIGUOUS, Feature.NO_STATISTICS),

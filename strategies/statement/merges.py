@@ -53,6 +53,7 @@ _SELDOM_UNCONDITIONAL_PERCENT = 30
 _AMBIGUOUS_UNCONDITIONAL_PERCENT = 35
 _NEVER_TRUE_PERCENT = 55
 _FALSE_FIRST_PERCENT = 25
+_ONE_PERCENT = 20
 _OTHER_CLAUSES = frozenset(CLAUSE_FEATURES) - {Feature.INSERT}
 
 
@@ -145,7 +146,8 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
         # an ambiguous row comes to the last clause, and others apply to other rows
         features -= {Feature.AMBIGUOUS}
     clause = _clauses(kind, actions, clause_scope(replace(scope, features=features), kind), schemas)
-    most = profile.max_clauses if Feature.SEVERAL_CLAUSES in features else 1
+    is_one = Feature.SEVERAL_CLAUSES not in features or (_is_refused(kind, features) and chance(draw, _ONE_PERCENT))
+    most = 1 if is_one else profile.max_clauses
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
     if _is_refused(kind, features) and chance(draw, _FALSE_FIRST_PERCENT) and len(clauses) < most:
         clauses = [replace(draw(clause), condition=FALSE), *clauses]
