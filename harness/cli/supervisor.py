@@ -115,6 +115,9 @@ def _be_parent(child: int, read_end: int) -> int:
             signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     _, status = os.waitpid(child, 0)
+    with contextlib.suppress(ProcessLookupError):
+        # a JVM whose start was interrupted waits for ever: the file is gone in which it says where it listens
+        os.killpg(child, signal.SIGTERM)
     os.set_blocking(read_end, False)  # a process that the engine has forked may hold the other end
     try:
         word = os.read(read_end, 1)

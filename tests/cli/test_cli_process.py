@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +73,11 @@ class Running:
             assert time.monotonic() < ends, self.err
             time.sleep(0.02)
 
+    def child(self) -> int:
+        """Return the process of the run, which leads a group of its own."""
+        (child,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return int(child)
+
     def press_ctrl_c(self) -> None:
         """Interrupt the command and its children, as a terminal does."""
         os.killpg(self.process.pid, signal.SIGINT)
@@ -91,6 +97,16 @@ def wait_until(happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < ends
         time.sleep(0.02)
+
+
+def has_ended(group: int) -> bool:
+    """Tell whether no process of a group runs; one that nobody waits for does not."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            state, _, its_group, *_ = stat.read_text().rpartition(")")[2].split()
+            if int(its_group) == group and state != "Z":
+                return False
+    return True
 
 
 def undocumented(lines: list[str]) -> list[str]:
@@ -134,8 +150,10 @@ def test_ctrl_c_while_an_engine_starts_ends_in_one_line(engine: str, seconds: fl
     running = fuzz(engine, 100_000, tmp_path)
     running.wait_for("starting engine")
     time.sleep(seconds)
+    group = running.child()
     running.press_ctrl_c()
     assert running.end() == 130
+    wait_until(lambda: has_ended(group))
     # the empty line ends that of the terminal's ^C
     assert [line for line in undocumented(running.err) if line] in ([], ["error: interrupted"])
 
@@ -160,7 +178,7 @@ def test_a_killed_run_leaves_no_process_and_its_directory_is_cleared(tmp_path: P
     """The process that is killed is the parent, in the middle of a case."""
     running = fuzz(own_engine("Hangs", tmp_path), 100, tmp_path)
     wait_until((tmp_path / "hangs").exists)
-    (child,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+    child = running.child()
     running.process.kill()
     running.end()
     wait_until(lambda: not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_text())
