@@ -21,6 +21,7 @@ import click
 
 from mergecheck.harness.core.merge_text import num_tokens_behind_using
 from mergecheck.harness.selfcheck.catalogue import chosen
+from mergecheck.harness.selfcheck.results import KeptResults
 from mergecheck.harness.selfcheck.shrinking import Shrunk, shrink_fault
 from mergecheck.harness.session import open_engine
 from mergecheck.harness.shrink.shrinker import ShrinkLimits
@@ -35,20 +36,24 @@ _MOST = 0.9
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Results of `mergecheck selfcheck`, which say by which case a fault was found.",
+    help="Results of `mergecheck selfcheck` with the same faults, which say by which case each was found.",
 )
+@click.option("--max-cases", type=int, default=1000, show_default=True, help="As it was given to selfcheck.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A line of JSON per fault is added."
 )
 @click.option(
     "--before", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="The output of an earlier version."
 )
-def minimal_cases(*, names: tuple[str, ...], seed: int, results: Path | None, out: Path, before: Path | None) -> None:
+def minimal_cases(
+    *, names: tuple[str, ...], seed: int, results: Path | None, max_cases: int, out: Path, before: Path | None
+) -> None:
     """Shrink a case of every planted fault, and count the tokens of what is left."""
     earlier = {} if before is None else _read(before)
     begin = {name: line["index"] for name, line in earlier.items()}
     if results is not None:
-        begin = {**_found_by(results, seed), **begin}
+        kept = KeptResults.of(results, chosen(names), max_cases=max_cases)
+        begin = {**_found_by(kept, seed), **begin}
     done = _read(out) if out.exists() else {}
     faults = [fault for fault in chosen(names) if fault.id not in done and (before is None or fault.id in earlier)]
     if faults:
@@ -92,11 +97,14 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return {line["fault"]: line for line in lines}
 
 
-def _found_by(results: Path, seed: int) -> dict[str, int]:
+def _found_by(results: KeptResults, seed: int) -> dict[str, int]:
     """Give the number of the case by which the seed found each fault."""
-    lines = [json.loads(line)["result"] for line in results.read_text(encoding="utf-8").splitlines()]
-    kills = (line["kills"].items() for line in lines if line["seed"] == seed)
-    return {fault: kill["num_cases"] - 1 for found in kills for fault, kill in found}
+    kept = [result for result in results.read() if result.seed == seed]
+    if not kept:
+        raise click.UsageError(
+            f"{results.path} has no results of seed {seed} by this code, these faults and this --max-cases"
+        )
+    return {fault: kill.index for result in kept for fault, kill in result.kills.items()}
 
 
 def _summary(statements: list[str]) -> str:

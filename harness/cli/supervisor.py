@@ -115,7 +115,7 @@ def _be_parent(child: int, read_end: int) -> int:
             signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     _, status = os.waitpid(child, 0)
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing is left, or nothing that runs
         # a JVM whose start was interrupted waits for ever: the file is gone in which it says where it listens
         os.killpg(child, signal.SIGTERM)
     os.set_blocking(read_end, False)  # a process that the engine has forked may hold the other end

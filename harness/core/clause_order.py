@@ -6,15 +6,7 @@ on the order within each kind only, so an engine that takes SQL text gets the sa
 
 from __future__ import annotations
 
-import itertools
-
-from sqlglot import TokenType
-
-from mergecheck.reference.syntax.dialect import SparkDialect
-
-_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE})
-_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END})
-_AFTER_WHEN = frozenset({"MATCHED", "NOT"})
+from mergecheck.harness.core.merge_text import clause_starts
 
 
 def in_sql_order(sql: str) -> str:
@@ -22,7 +14,7 @@ def in_sql_order(sql: str) -> str:
 
     Text that is in this order already, or that is no MERGE, comes back as it is.
     """
-    starts = _clause_starts(sql)
+    starts = clause_starts(sql)
     if not starts:
         return sql
     ends = [*starts[1:], len(sql)]
@@ -32,20 +24,6 @@ def in_sql_order(sql: str) -> str:
         return sql
     order = sorted(range(len(clauses)), key=lambda i: ranks[i])  # stable: the order within a kind decides (R-330)
     return sql[: starts[0]] + " ".join(clauses[i].strip().removesuffix(";") for i in order)
-
-
-def _clause_starts(sql: str) -> list[int]:
-    depth, starts = 0, []
-    tokens = SparkDialect().tokenize(sql)
-    for token, following in itertools.pairwise(tokens):
-        if token.token_type in _OPENING:
-            depth += 1
-        elif token.token_type in _CLOSING:
-            depth -= 1
-        # a table may be called WHEN
-        elif token.token_type is TokenType.WHEN and depth == 0 and following.text.upper() in _AFTER_WHEN:
-            starts.append(token.start)
-    return starts
 
 
 def _rank(clause: str) -> int:

@@ -69,21 +69,20 @@ def cut_merge(sql: str) -> MergeText:
 
     A text that is no MERGE, or that cannot be read as tokens, comes back as a head alone.
     """
-    outer = [*_outer_words(sql), ("", len(sql))]
-    words = [
-        (word, start)
-        for (word, start), (following, _) in itertools.pairwise(outer)
-        # a table may be called WHEN
-        if word in {"ON", "THEN"} or (word == "WHEN" and following in {"MATCHED", "NOT"})
-    ]
-    starts = [index for index, (word, _) in enumerate(words) if word == "WHEN"]
+    starts = clause_starts(sql)
     if not starts:
         return MergeText(head=_one_line(sql), condition=None, clauses=())
-    first_when = words[starts[0]][1]
-    head, condition = _cut_head(sql[:first_when], [start for word, start in words[: starts[0]] if word == "ON"])
-    bounds = [words[index][1] for index in starts] + [len(sql.rstrip().rstrip(";"))]
+    ons = [start for word, start in _outer_words(sql) if word == "ON" and start < starts[0]]
+    head, condition = _cut_head(sql[: starts[0]], ons)
+    bounds = [*starts, len(sql.rstrip().rstrip(";"))]
     clauses = tuple(_cut_clause(sql[low:high]) for low, high in itertools.pairwise(bounds))
     return MergeText(head=head, condition=condition, clauses=clauses)
+
+
+def clause_starts(sql: str) -> tuple[int, ...]:
+    """Return the offsets at which WHEN clauses begin; a table may be called WHEN, too."""
+    following = itertools.pairwise(_outer_words(sql))
+    return tuple(start for (word, start), (then, _) in following if word == "WHEN" and then in {"MATCHED", "NOT"})
 
 
 def split_outer(text: str, separator: str) -> tuple[str, ...]:

@@ -146,10 +146,10 @@ def _draw_kind(draw: DrawFn, kind: ClauseKind, scope: Scope, schemas: Schemas, p
         # an ambiguous row comes to the last clause, and others apply to other rows
         features -= {Feature.AMBIGUOUS}
     clause = _clauses(kind, actions, clause_scope(replace(scope, features=features), kind), schemas)
-    is_one = Feature.SEVERAL_CLAUSES not in features or (_is_refused(kind, features) and chance(draw, _ONE_PERCENT))
+    is_one = Feature.SEVERAL_CLAUSES not in features or (_may_be_idle(kind, features) and chance(draw, _ONE_PERCENT))
     most = 1 if is_one else profile.max_clauses
     clauses = draw(st.lists(clause, min_size=1, max_size=most))
-    if _is_refused(kind, features) and chance(draw, _FALSE_FIRST_PERCENT) and len(clauses) < most:
+    if _may_be_idle(kind, features) and chance(draw, _FALSE_FIRST_PERCENT) and len(clauses) < most:
         clauses = [replace(draw(clause), condition=FALSE), *clauses]
     clauses = [guarded(clause) for clause in clauses]
     last = clauses[-1]
@@ -172,8 +172,8 @@ def _unconditional_percent(kind: ClauseKind, features: frozenset[Feature]) -> fl
     return 68
 
 
-def _is_refused(kind: ClauseKind, features: frozenset[Feature]) -> bool:
-    """Tell whether the merge is refused for its ambiguous rows, whatever the conditions of the clauses are (R-320)."""
+def _may_be_idle(kind: ClauseKind, features: frozenset[Feature]) -> bool:
+    """Tell whether clauses may apply to no row: the merge is refused for its ambiguous rows even so (R-320)."""
     return kind is ClauseKind.MATCHED and Feature.AMBIGUOUS in features and Feature.LAYOUT_AMBIGUITY not in features
 
 
@@ -200,7 +200,7 @@ def _condition(draw: DrawFn, kind: ClauseKind, scope: Scope) -> Expression:
     # files are skipped only if every clause allows it (R-322)
     by_layout = Feature.LAYOUT_AMBIGUITY in scope.features
     percent = 100 if by_layout else 60
-    if _is_refused(kind, scope.features) and chance(draw, _NEVER_TRUE_PERCENT):
+    if _may_be_idle(kind, scope.features) and chance(draw, _NEVER_TRUE_PERCENT):
         return draw(_never_true(scope))
     seeks_null = chance(draw, _null_percent(scope.features))
     if seeks_null and not by_layout:

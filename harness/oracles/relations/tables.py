@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.oracles.relations.relation import Relation
 from mergecheck.harness.oracles.relations.shape import has_random_values, kind_of, kinds
 from mergecheck.harness.verdict import Check
@@ -27,7 +28,6 @@ _CHANGE_FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_ti
 _COMMIT_SETTINGS = frozenset(
     {"spark.databricks.delta.skipRecordingEmptyCommits", "spark.databricks.delta.write.txnAppId"}
 )
-_PRESERVE_NULL_STRUCTS = "spark.databricks.delta.merge.preserveNullSourceStructs"
 _SUMMED = ("numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
@@ -203,7 +203,7 @@ def _fills_copied_structs(trial: Trial) -> bool:
     """Tell whether copied NULL structs get new fields (R-244): then the files decide what becomes of a row."""
     old, new = trial.case.target.schema.columns, trial.outcome.schema.columns
     evolves = any(before.type != after.type for before, after in zip(old, new, strict=False))
-    return evolves and trial.case.conf.get(_PRESERVE_NULL_STRUCTS, "true").lower() == "false"
+    return evolves and trial.case.conf.get(PRESERVE_NULL_STRUCTS, "true").lower() == "false"
 
 
 def _is_plain_key(value: object) -> bool:
