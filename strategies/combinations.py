@@ -15,8 +15,10 @@ from mergecheck.strategies.features import Feature
 _MATCHED = (Feature.MATCHED_UPDATE, Feature.MATCHED_DELETE)
 _BY_SOURCE = (Feature.BY_SOURCE_UPDATE, Feature.BY_SOURCE_DELETE)
 _CONSTRAINTS = (Feature.VIOLATIONS, Feature.NOT_NULL, Feature.CHECKS)
-# a field of a struct is NOT NULL only where no row has a NULL there
-_NOT_NULL_FIELDS = (Feature.NULL_VALUES, Feature.NOT_NULL)
+_STRUCT_FIELDS = (Feature.NESTED_TYPES, Feature.NESTED_UPDATE, Feature.NOT_NULL_FIELDS)
+# A field of a struct is NOT NULL only if no row has a NULL there. Pruned files need NULL values, and key ranges have no
+# structs.
+_NO_NULL_FIELDS = (Feature.NULL_VALUES, Feature.NOT_NULL, Feature.FILE_PRUNING, Feature.LONG_TEXTS, Feature.KEY_RANGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,20 @@ def _together(*on: Feature, off: tuple[Feature, ...] = (), weight: int = 1) -> C
 
 RARELY_TOGETHER = (
     # rows that break a constraint
-    _together(Feature.BY_SOURCE_ALONE, *_CONSTRAINTS, weight=2),
+    _together(Feature.BY_SOURCE_ALONE, *_CONSTRAINTS, weight=5),
     _together(Feature.EMPTY_SOURCE, Feature.BY_SOURCE_UPDATE, *_CONSTRAINTS, weight=2),
-    _together(Feature.ALL_MATCHED, Feature.MATCHED_UPDATE, *_CONSTRAINTS),
+    _together(Feature.ALL_MATCHED, Feature.MATCHED_UPDATE, *_CONSTRAINTS, weight=3),
     _together(Feature.MATCHED_UPDATE, *_CONSTRAINTS, off=(*_BY_SOURCE, Feature.INSERT)),
     _together(Feature.MATCHED_UPDATE, Feature.BY_SOURCE_UPDATE, *_CONSTRAINTS, off=(Feature.INSERT,)),
     _together(Feature.SELF_MERGE, *_CONSTRAINTS),
     _together(
-        *(Feature.MATCHED_UPDATE, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS),
-        off=_NOT_NULL_FIELDS,
-        weight=2,
+        *(Feature.MATCHED_UPDATE, *_STRUCT_FIELDS, Feature.VIOLATIONS, Feature.CHECKS),
+        off=_NO_NULL_FIELDS,
+        weight=6,
     ),
     _together(
-        *(Feature.INSERT, Feature.EMPTY_TARGET, Feature.NESTED_TYPES, Feature.VIOLATIONS, Feature.CHECKS),
-        off=_NOT_NULL_FIELDS,
+        *(Feature.INSERT, Feature.EMPTY_TARGET, *_STRUCT_FIELDS, Feature.VIOLATIONS, Feature.CHECKS),
+        off=_NO_NULL_FIELDS,
         weight=6,
     ),
     # other failures
@@ -68,11 +70,21 @@ RARELY_TOGETHER = (
         weight=2,
     ),
     # ambiguous rows, refused
-    _together(Feature.AMBIGUOUS, Feature.NESTED_TYPES, off=_NOT_NULL_FIELDS, weight=9),
+    _together(Feature.AMBIGUOUS, *_STRUCT_FIELDS, off=_NO_NULL_FIELDS, weight=12),
     _together(Feature.AMBIGUOUS, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),
-    _together(Feature.AMBIGUOUS, *_MATCHED, off=(Feature.SELF_MERGE,), weight=7),
+    _together(
+        *(Feature.AMBIGUOUS, *_MATCHED),
+        off=(Feature.SELF_MERGE, Feature.FILE_PRUNING, Feature.LONG_TEXTS, Feature.NEVER_TRUE),
+        weight=12,
+    ),
+    _together(
+        *(Feature.AMBIGUOUS, Feature.MATCHED_UPDATE, Feature.EXPRESSIONS, Feature.EXPLICIT),
+        off=(Feature.STAR, Feature.SELF_MERGE, Feature.MATCHED_DELETE, Feature.INSERT, *_BY_SOURCE),
+        weight=6,
+    ),
+    _together(Feature.AMBIGUOUS, Feature.SETTINGS, off=(Feature.INSERT, *_BY_SOURCE), weight=5),
     _together(Feature.AMBIGUOUS, Feature.NO_STATISTICS),
-    _together(Feature.AMBIGUOUS, Feature.CONSTANT_ON, weight=3),
+    _together(Feature.AMBIGUOUS, Feature.CONSTANT_ON, off=(Feature.INSERT, *_BY_SOURCE), weight=7),
     _together(Feature.AMBIGUOUS, Feature.STRICT_POLICY),
     _together(Feature.AMBIGUOUS, Feature.SELF_MERGE),
     _together(Feature.AMBIGUOUS, Feature.SUBQUERY_SOURCE),
@@ -82,15 +94,23 @@ RARELY_TOGETHER = (
     _together(Feature.AMBIGUOUS, Feature.INSERT, Feature.SETTINGS, off=(*_MATCHED, *_BY_SOURCE)),
     # ambiguous rows, allowed
     _together(Feature.LONE_DELETE, Feature.SEVERAL_CLAUSES, *_BY_SOURCE, weight=2),
-    _together(Feature.LONE_DELETE, Feature.BY_SOURCE_UPDATE, Feature.GENERATED_COLUMNS, weight=3),
+    _together(Feature.LONE_DELETE, Feature.BY_SOURCE_UPDATE, Feature.GENERATED_COLUMNS, weight=6),
     # merges that touch no file
     _together(
         *(Feature.EMPTY_TARGET, Feature.INTERLEAVED, Feature.MATCHED_UPDATE, Feature.BY_SOURCE_UPDATE),
         off=(Feature.INSERT,),
     ),
+    _together(Feature.NEVER_TRUE, Feature.BY_SOURCE_UPDATE, off=(*_MATCHED, Feature.INSERT), weight=4),
     _together(Feature.NEVER_TRUE, Feature.ALL_MATCHED, Feature.MATCHED_UPDATE, off=(*_BY_SOURCE, Feature.INSERT)),
     _together(
         *(Feature.NEVER_TRUE, Feature.MATCHED_UPDATE, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),
         off=(*_BY_SOURCE, Feature.INSERT),
     ),
+    # merges that succeed
+    _together(
+        *(Feature.INTERLEAVED, Feature.MATCHED_DELETE, Feature.BY_SOURCE_DELETE, Feature.SEVERAL_CLAUSES),
+        off=(Feature.MATCHED_UPDATE, Feature.BY_SOURCE_UPDATE, Feature.INSERT),
+    ),
+    _together(Feature.NON_EQUI_ON, Feature.SUBQUERY_SOURCE, weight=2),
+    _together(Feature.SCHEMA_EVOLUTION, Feature.TYPED_KEYS, Feature.WIDE_TYPES, weight=4),
 )

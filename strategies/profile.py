@@ -75,7 +75,7 @@ class Profile:
 
 
 DEFAULT_PROFILE = Profile()
-FULL_PROFILE = Profile(combinations_percent=27, table_features=frozenset(TABLE_FEATURES))
+FULL_PROFILE = Profile(combinations_percent=42, table_features=frozenset(TABLE_FEATURES))
 """What a fuzz run draws for an engine that takes every feature, but calls of functions that only Spark can evaluate."""
 
 
