@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mergecheck import strategies
+from mergecheck.harness.core.facts import Facts
+from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.deviations.predicates import parse_predicate
+from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.selfcheck.catalogue import (
     chosen,
@@ -31,8 +35,10 @@ from mergecheck.merge.table.reading import data_skipping
 from mergecheck.merge.table.writing.rows import RowAction
 from mergecheck.merge.table.writing.write import WrittenFile
 from mergecheck.reference.case.model import Case, Source, Target
+from mergecheck.reference.merge_reference import MergeReference
 from mergecheck.reference.outcome import Reference, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.strategies import FULL_PROFILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,10 +58,11 @@ ENCODED = change("commit.actions.encoded", 'quote(path, safe="/=")', "path")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A case, and no facts of it."""
+    """A case, by default without facts of it."""
 
     case: Case
     reference: Reference = field(default=Reference(answer=Unsupported("none")))
+    facts: Facts = field(default_factory=Facts)
 
 
 def fault(*changes: Change, name: str = "fault", comparable: bool = True) -> Fault:
@@ -82,6 +89,21 @@ def test_every_fault_fits_the_source() -> None:
         assert one.rules, one.id
         assert one.summary.endswith("."), one.id
         assert (one.in_workers is not None) == one.changes[0].function.startswith(IN_WORKERS), one.id
+
+
+def test_some_random_case_may_show_each_fault() -> None:
+    """A fault whose precondition no case meets would be called missed, and never run."""
+    configurations = PySparkEngine.capabilities.conf_domain
+    stream = strategies.Stream(strategies.with_settings(strategies.cases(profile=FULL_PROFILE), configurations))
+    reference, never = MergeReference(), {one.id: one for one in load_catalogue()}
+    for number in range(150):
+        case = stream.draw(3, number)
+        answer = reference.evaluate(case)
+        seen = Evaluated(case, answer, facts_of(case, answer))
+        never = {name: one for name, one in never.items() if not one.when.holds(seen)}
+        if not never:
+            return
+    assert never == {}
 
 
 def test_every_variant_fault_has_its_case() -> None:
