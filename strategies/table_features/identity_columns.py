@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from mergecheck.strategies.syntax.statement import Statement
 
 NAME = "row_no"
-_STARTS_AND_STEPS = st.sampled_from(((1, 1), (10, 3), (5, -2), (0, 1), (-7, 5), (-3, -3), (100, -1)))
-_BECOMES_PERCENT = 50
-_BY_DEFAULT_PERCENT = 40
+_STARTS_AND_STEPS = st.sampled_from(((1, 1), (10, 3), (5, -2), (-7, 5), (-3, -3), (100, -1), (0, 7)))
+_BECOMES_PERCENT = 85
+_BY_DEFAULT_PERCENT = 60
 _NOT_NULL_PERCENT = 30
-_REFUSED_PERCENT = 6
+_REFUSED_PERCENT = 16
 
 
 def draw_identity_column(
@@ -47,7 +47,7 @@ def draw_identity_column(
     identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
     refused = chance(draw, _REFUSED_PERCENT)
     names = list(_that_can_become(target, source_names, statement, identity, evolves=evolves, refused=refused))
-    if names and chance(draw, _BECOMES_PERCENT):
+    if names and chance(draw, 100 if refused else _BECOMES_PERCENT):
         return _turned(draw, target, identity, draw(st.sampled_from(names)))
     # a star names all columns, unless the table evolves; one of a self-merge would always assign the new column
     stars_name_it = any(clause.star for clause in statement.clauses) and (statement.self_merge or not evolves)
