@@ -11,6 +11,8 @@ import functools
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from mergecheck.harness.selfcheck.fault import name_of, workers_given
 from mergecheck.harness.selfcheck.mutation import calling, copy_of, replaced
 
@@ -104,4 +106,6 @@ def _is_same(left: Any, right: Any) -> bool:  # noqa: ANN401 - any value of merg
         return left.keys() == right.keys() and all(_is_same(left[key], right[key]) for key in left)
     if is_dataclass(left) and not isinstance(left, type):
         return all(_is_same(getattr(left, f.name), getattr(right, f.name)) for f in fields(left))
+    if isinstance(left, pa.Field | pa.Schema | pa.DataType):
+        return left.equals(right, check_metadata=True)  # == leaves metadata out
     return bool(left == right)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cli_cases import Mergecheck
 
 HANGS_ONCE = "echo_engine:HangsOnce"
-FUZZ = ("fuzz", "--max-cases", "4", "--seed", "6", "--engine")
+FUZZ = ("fuzz", "--max-cases", "4", "--seed", "12", "--engine")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,9 @@ class Check:
 def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sensitive: bool) -> tuple[Check, ...]:
     """Collect a table's CHECK constraints, invariants, lengths, and what its generated columns ask for (R-222, R-740).
 
+    Constraints are in the order of their names, so that the same one is always told of a row that breaks several:
+    properties come in any order.
+
     Raises:
         AnalysisError: an expression names a column that the table has not.
         UnsupportedStatementError: an expression is beyond the parser of this package.
@@ -57,7 +60,7 @@ def table_checks(properties: Mapping[str, str], schema: StructType, *, case_sens
     scope = Scope(relations=(relation,), case_sensitive=case_sensitive)
     clock = StatementClock.start()
     checks = []
-    for name, condition in properties.items():
+    for name, condition in sorted(properties.items()):
         if name.startswith(CONSTRAINT_PREFIX):
             text = _unwrapped(condition, of=f"the constraint {name.removeprefix(CONSTRAINT_PREFIX)}")
             checks.append(_check(name.removeprefix(CONSTRAINT_PREFIX), text, text, scope, clock))

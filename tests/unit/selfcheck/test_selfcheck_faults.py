@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from mergecheck import strategies
 from mergecheck.harness.core.facts import Facts
@@ -31,7 +32,9 @@ from mergecheck.harness.selfcheck.watch import watched
 from mergecheck.merge.executors import output
 from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 from mergecheck.merge.table.commit import actions
+from mergecheck.merge.table.log.column_mapping import COLUMN_ID
 from mergecheck.merge.table.reading import data_skipping
+from mergecheck.merge.table.writing.arrow_schema import arrow_field
 from mergecheck.merge.table.writing.rows import RowAction
 from mergecheck.merge.table.writing.write import WrittenFile
 from mergecheck.reference.case.model import Case, Source, Target
@@ -143,6 +146,17 @@ def test_errors_are_compared_too() -> None:
         assert found == {"message", "class", "none"}
         assert output.row_action(known) is RowAction.MATCHED_DELETE
     assert found == {"message", "class", "none", "same"}
+
+
+def test_metadata_of_arrow_is_compared_too() -> None:
+    """Arrow's own equality leaves it out; ids of columns are there."""
+    (no_ids,) = (one for one in load_catalogue() if one.id == "files-without-field-ids")
+    plain = StructField("c", StructType([StructField("a", IntegerType())]))
+    nested = StructField("c", StructType([StructField("a", IntegerType(), metadata={COLUMN_ID: 2})]))
+    for field_of, differs in ((plain, set()), (nested, {no_ids.id}), (nested.dataType.fields[0], {no_ids.id})):
+        with watched([Mutant.of(no_ids)]) as found:
+            arrow_field(field_of)
+        assert found == differs
 
 
 def test_a_call_counts_if_functions_cannot_be_compared() -> None:
