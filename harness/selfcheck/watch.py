@@ -107,5 +107,5 @@ def _is_same(left: Any, right: Any) -> bool:  # noqa: ANN401 - any value of merg
     if is_dataclass(left) and not isinstance(left, type):
         return all(_is_same(getattr(left, f.name), getattr(right, f.name)) for f in fields(left))
     if isinstance(left, pa.Field | pa.Schema | pa.DataType):
-        return left.equals(right, check_metadata=True)  # == leaves metadata out
+        return bool(left.equals(right, check_metadata=True))  # == leaves metadata out
     return bool(left == right)

@@ -151,9 +151,10 @@ def test_errors_are_compared_too() -> None:
 def test_metadata_of_arrow_is_compared_too() -> None:
     """Arrow's own equality leaves it out; ids of columns are there."""
     (no_ids,) = (one for one in load_catalogue() if one.id == "files-without-field-ids")
-    plain = StructField("c", StructType([StructField("a", IntegerType())]))
-    nested = StructField("c", StructType([StructField("a", IntegerType(), metadata={COLUMN_ID: 2})]))
-    for field_of, differs in ((plain, set()), (nested, {no_ids.id}), (nested.dataType.fields[0], {no_ids.id})):
+    plain, numbered = (StructField("a", IntegerType(), metadata=said) for said in ({}, {COLUMN_ID: 2}))
+    expected: list[tuple[StructField, set[str]]] = [(plain, set()), (numbered, {no_ids.id})]
+    expected += [(StructField("c", StructType([each])), differs) for each, differs in expected]
+    for field_of, differs in expected:
         with watched([Mutant.of(no_ids)]) as found:
             arrow_field(field_of)
         assert found == differs
