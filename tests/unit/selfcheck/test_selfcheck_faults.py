@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from mergecheck import strategies
 from mergecheck.harness.core.facts import Facts
 from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.deviations.predicates import parse_predicate
@@ -29,6 +29,7 @@ from mergecheck.harness.selfcheck.score import score
 from mergecheck.harness.selfcheck.score_text import summary_lines
 from mergecheck.harness.selfcheck.trial import Kill, SeedResult
 from mergecheck.harness.selfcheck.watch import watched
+from mergecheck.harness.session import stream_for
 from mergecheck.merge.executors import output
 from mergecheck.merge.syntax.statement import ActionType, ClauseKind
 from mergecheck.merge.table.commit import actions
@@ -41,7 +42,6 @@ from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.merge_reference import MergeReference
 from mergecheck.reference.outcome import Reference, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
-from mergecheck.strategies import FULL_PROFILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,11 +96,8 @@ def test_every_fault_fits_the_source() -> None:
 
 def test_some_random_case_may_show_each_fault() -> None:
     """A fault whose precondition no case meets would be called missed, and never run."""
-    configurations = PySparkEngine.capabilities.conf_domain
-    stream = strategies.Stream(strategies.with_settings(strategies.cases(profile=FULL_PROFILE), configurations))
     reference, never = MergeReference(), {one.id: one for one in load_catalogue()}
-    for number in range(150):
-        case = stream.draw(3, number)
+    for case in islice(stream_for(PySparkEngine(), 3), 150):
         answer = reference.evaluate(case)
         seen = Evaluated(case, answer, facts_of(case, answer))
         never = {name: one for name, one in never.items() if not one.when.holds(seen)}
@@ -150,7 +147,7 @@ def test_errors_are_compared_too() -> None:
 
 def test_metadata_of_arrow_is_compared_too() -> None:
     """Arrow's own equality leaves it out; ids of columns are there."""
-    (no_ids,) = (one for one in load_catalogue() if one.id == "files-without-field-ids")
+    (no_ids,) = chosen(["files-without-field-ids"])
     plain, numbered = (StructField("a", IntegerType(), metadata=said) for said in ({}, {COLUMN_ID: 2}))
     expected: list[tuple[StructField, set[str]]] = [(plain, set()), (numbered, {no_ids.id})]
     expected += [(StructField("c", StructType([each])), differs) for each, differs in expected]
