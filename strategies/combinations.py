@@ -56,6 +56,17 @@ RARELY_TOGETHER = (
         off=_NO_NULL_FIELDS,
         weight=6,
     ),
+    # values that do not fit their columns
+    _together(
+        *(Feature.CASTS, Feature.VIOLATIONS, Feature.INTEGER_WIDTHS),
+        *(Feature.STAR, Feature.MATCHED_UPDATE, Feature.INSERT),
+        off=(
+            *(Feature.SCHEMA_EVOLUTION, Feature.STRICT_POLICY, Feature.CHECKS, Feature.NOT_NULL, Feature.AMBIGUOUS),
+            *(Feature.MATCHED_DELETE, Feature.LONE_DELETE, Feature.CONDITIONS, Feature.NEVER_TRUE, Feature.EXPLICIT),
+            *(Feature.SELF_MERGE, *_BY_SOURCE),
+        ),
+        weight=6,
+    ),
     # other failures
     _together(Feature.EMPTY_TARGET, Feature.INSERT, Feature.PARTIAL_VALUES, off=(Feature.CHECKS, Feature.NOT_NULL)),
     # inserts alone, perhaps without the path of their own
@@ -105,6 +116,12 @@ RARELY_TOGETHER = (
     _together(
         *(Feature.NEVER_TRUE, Feature.MATCHED_UPDATE, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),
         off=(*_BY_SOURCE, Feature.INSERT),
+    ),
+    # NaN, which bounds leave out
+    _together(
+        *(Feature.FLOAT_KEYS, Feature.WIDE_TYPES, Feature.FILE_PRUNING, Feature.MATCHED_UPDATE),
+        off=(*_BY_SOURCE, Feature.INSERT, Feature.NO_STATISTICS, Feature.LONG_TEXTS, Feature.AMBIGUOUS),
+        weight=3,
     ),
     # merges that succeed
     _together(

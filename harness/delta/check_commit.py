@@ -1,11 +1,11 @@
-"""What a commit must say because of the session's settings: metrics or none, the user's text, the transaction."""
+"""What a commit must say by the settings: metrics or none, the user's text, the transaction; and of removed files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 NUMBERS = "operationMetrics has numbers instead of texts"
 """How the fault of a writer begins whose metrics are no texts (R-501)."""
@@ -13,6 +13,8 @@ NUMBERS = "operationMetrics has numbers instead of texts"
 _DELTA = "spark.databricks.delta."
 _METRICS = f"{_DELTA}history.metricsEnabled"
 _USER_METADATA = f"{_DELTA}commitInfo.userMetadata"
+_REPEATED = ("partitionValues", "size")
+"""What a ``remove`` says of its file as the ``add`` did, if it says it."""
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 
 
@@ -42,3 +44,20 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
     noted = [(action["txn"]["appId"], action["txn"]["version"]) for action in actions if "txn" in action]
     if noted != wanted:
         yield "R-715", f"transactions are {noted}, the settings give {wanted}"
+
+
+def removed_file_faults(
+    actions: Sequence[Mapping[str, Any]], known: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Say which removed files a commit describes otherwise than the log did: the rule and a text for a person.
+
+    Args:
+        actions: of the commit.
+        known: the ``add`` actions of the files that the table had before it.
+    """
+    added = {file["path"]: file for file in known}
+    for said in (action["remove"] for action in actions if "remove" in action):
+        had = added.get(said["path"], said)
+        for name in _REPEATED:
+            if said.get(name) is not None and said[name] != had[name]:
+                yield "R-701", f"remove of {said['path']} says {name} {said[name]}, but its add said {had[name]}"

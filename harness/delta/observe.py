@@ -10,12 +10,13 @@ from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
-from mergecheck.harness.delta.check_commit import commit_faults, records_metrics
+from mergecheck.harness.delta.check_commit import commit_faults, records_metrics, removed_file_faults
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.commit_record import commit_record, id_faults, size_faults
 from mergecheck.harness.delta.read import (
     change_rows,
     has_change_files,
+    live_files,
     newest_version,
     num_removed_records,
     operation_metrics,
@@ -95,7 +96,9 @@ def _read_outcome(
         num_files_added=len(added - again) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
-        commit_faults=tuple(commit_faults(actions, conf)) if committed else (),
+        commit_faults=(
+            (*commit_faults(actions, conf), *removed_file_faults(actions, live_files(path, since))) if committed else ()
+        ),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )

@@ -21,12 +21,14 @@ _MAX_PRECISION = 38
 
 
 def arithmetic(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """Translate ``+``, ``-``, ``*`` and ``%``.
+    """Translate ``+``, ``-``, ``*`` and ``%``; of two untyped NULLs the result is a DOUBLE.
 
     Raises:
         UnsupportedByReferenceError: for operands whose result type or rounding is not certain.
     """
     symbol = _SYMBOLS[type(node)]
+    if left.type == VOID and right.type == VOID:
+        left, right = cast_value(left, DOUBLE), cast_value(right, DOUBLE)
     _check_numbers(left, right)
     exact = not {left.type, right.type} & {FLOAT, DOUBLE}
     if exact and (isinstance(left.type, DecimalType) or isinstance(right.type, DecimalType)):

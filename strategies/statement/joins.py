@@ -108,7 +108,14 @@ def _second(draw: DrawFn, scope: Scope, rest: list[tuple[Candidate, Candidate]])
         for other in scope.of_side(e.Side.SOURCE).comparable
         if same_class(one.column, other.column)
     ]
-    return _equality(draw, scope, draw(st.sampled_from(pairs))) if pairs else e.FALSE
+    # rows that only the second part of OR matches show whether an engine looks for their keys
+    matching = [(one, other) for one, other in pairs if _share_value(one, other)]
+    return _equality(draw, scope, draw(st.sampled_from(matching or pairs))) if pairs else e.FALSE
+
+
+def _share_value(one: Candidate, other: Candidate) -> bool:
+    values = {repr(value) for value in one.cells if value is not None}
+    return any(repr(value) in values for value in other.cells)
 
 
 def _equality(

@@ -62,11 +62,21 @@ def draw_origin(draw: DrawFn, column: Column, features: frozenset[Feature]) -> C
     origins = origins_of(column.type, features)
     if not origins:
         return column
+    if Feature.VIOLATIONS in features:
+        origins = tuple(origin for origin in origins if _misfits(origin, column.type)) or origins
     origin = draw(st.sampled_from(origins))
-    # an overflow is an error of its own
-    percent = 25 if _is_number(origin) and column.is_integer else 12
-    misfits = chance(draw, 40 if Feature.LEGACY_POLICY in features else percent)
+    misfits = chance(draw, _misfits_percent(origin, column, features))
     return replace(column, type=origin, domain=Domain.WIDE, feeds=column.type, misfits=misfits)
+
+
+def _misfits_percent(origin: t.DataType, column: Column, features: frozenset[Feature]) -> int:
+    if Feature.LEGACY_POLICY in features:
+        return 40
+    # an overflow is an error of its own
+    is_overflow = _is_number(origin) and column.is_integer
+    if Feature.VIOLATIONS in features:
+        return 80 if is_overflow else 30
+    return 25 if is_overflow else 12
 
 
 def origins_of(to: t.DataType, features: frozenset[Feature]) -> tuple[t.DataType, ...]:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from mergecheck.reference.types.data_types import BIGINT, INT, SMALLINT, STRING, Schema, TextLimit, quote
 from mergecheck.strategies.choices import chance
+from mergecheck.strategies.syntax.expressions import Reference, Side, nodes
+from mergecheck.strategies.table_features.widening import used_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -17,15 +19,24 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Source, Target, Value
     from mergecheck.reference.types.data_types import DataType, Field
+    from mergecheck.strategies.syntax.expressions import Expression
+    from mergecheck.strategies.syntax.statement import Statement
+
+READ_SIDE_PADDING = "spark.sql.readSideCharPadding"
 
 _SOME_PERCENT = 60
 _NUMBERS = (INT, BIGINT, SMALLINT)
 _FAR = 100  # beyond what statements add to the values of the tables
 _LARGEST = 2**63 - 1
-# An invariant of a NOT NULL column is not looked at, so that no value has to satisfy it.
 _KEPT = st.sampled_from(("{0} IS NULL OR {0} <= {far}", "coalesce({0}, 0) <> {far}"))
 _NULL_BREAKS, _GREATER_BREAKS = "{0} < {far}", "{0} IS NULL OR {0} <= {near}"
+# An invariant of a NOT NULL column is not looked at, so that no value has to satisfy it.
+_NEVER_KEPT = "{0} < -{far}"
+_NEVER_KEPT_PERCENT = 70
 _MAY_BREAK_PERCENT = 18
+_CHAR_PERCENT = 30
+_UNPADDED_PERCENT = 20
+_SPACES_PERCENT = 15
 _ROOM = st.sampled_from((0, 2, 0))
 
 
@@ -53,18 +64,30 @@ def _with_invariant(draw: DrawFn, target: Target, column: Field, far: int) -> Fi
     own = [row[target.schema.names.index(column.name)] for row in target.rows]
     if chance(draw, _MAY_BREAK_PERCENT):
         form = _GREATER_BREAKS if None in own or draw(st.booleans()) else _NULL_BREAKS
+    if not column.nullable and chance(draw, _NEVER_KEPT_PERCENT):
+        form = _NEVER_KEPT
     near = max((value for value in own if value is not None), default=0)
     return replace(column, invariant=form.format(quote(column.name), far=far, near=near))
 
 
-def draw_text_limits(draw: DrawFn, target: Target, source: Source | None) -> Target:
-    """Draw VARCHAR lengths of some columns, which the rows of the table keep to; shrinks to none.
+def draw_text_limits(
+    draw: DrawFn, target: Target, source: Source | None, statement: Statement
+) -> tuple[Target, Source | None, dict[str, str]]:
+    """Draw lengths of some VARCHAR and CHAR columns, which the rows of the table keep to; shrinks to none.
 
-    Some are too short for a text of the source.
+    Some are too short for a text of the source, perhaps by spaces only. A merge cannot read a CHAR column of its target
+    while Spark pads it (R-822), so that most statements that read one come with a setting against it.
+
+    Returns:
+        the table, the source with spaces behind a text, and the setting.
     """
     texts = () if source is None else _values(source, (STRING,))
     of_source = max(map(len, texts), default=0)
-    return _changed(draw, target, lambda column: _with_limit(draw, target, column, of_source))
+    target = _changed(draw, target, lambda column: _with_limit(draw, target, column, of_source))
+    source = _with_spaces(draw, target, source, statement)
+    reads = _reads_char(target, statement)
+    unpadded = chance(draw, _UNPADDED_PERCENT)
+    return target, source, {READ_SIDE_PADDING: "false"} if reads or unpadded else {}
 
 
 def _with_limit(draw: DrawFn, target: Target, column: Field, of_source: int) -> Field:
@@ -74,7 +97,48 @@ def _with_limit(draw: DrawFn, target: Target, column: Field, of_source: int) -> 
     longest = max((len(row[place] or "") for row in target.rows), default=0)
     if not chance(draw, _MAY_BREAK_PERCENT):
         longest = max(longest, of_source)
-    return replace(column, limit=TextLimit(max(1, longest + draw(_ROOM))))
+    padded = chance(draw, _CHAR_PERCENT)
+    return replace(column, limit=TextLimit(max(1, longest + draw(_ROOM)), padded=padded))
+
+
+def _with_spaces(draw: DrawFn, target: Target, source: Source | None, statement: Statement) -> Source | None:
+    """Put spaces behind a text of the source that no condition reads, so that it is too long; shrinks to the source."""
+    if source is None or statement.source_query is not None or not chance(draw, _SPACES_PERCENT):
+        return source
+    lengths = {column.name.lower(): column.limit.length for column in target.schema.columns if column.limit is not None}
+    free = lengths.keys() - _read_names(_conditions(statement), Side.SOURCE)
+    columns = list(enumerate(source.schema.columns))
+    places = [place for place, column in columns if column.type == STRING and column.name.lower() in free]
+    cells = [(number, place) for number, row in enumerate(source.rows) for place in places if row[place] is not None]
+    if not cells:
+        return source
+    number, place = draw(st.sampled_from(cells))
+    row = list(source.rows[number])
+    row[place] = row[place].ljust(lengths[source.schema.names[place].lower()] + 1)
+    return replace(source, rows=(*source.rows[:number], tuple(row), *source.rows[number + 1 :]))
+
+
+def _reads_char(target: Target, statement: Statement) -> bool:
+    """Tell whether an expression, or the source, reads a CHAR column of the target."""
+    padded = {c.name.lower() for c in target.schema.columns if c.limit is not None and c.limit.padded}
+    if not padded:
+        return False
+    if statement.source_query is not None or statement.self_merge:
+        return True
+    assigned = [assignment.value for clause in statement.clauses for assignment in clause.assignments]
+    read = _read_names((*_conditions(statement), *assigned), Side.TARGET)
+    return not padded.isdisjoint(read | used_names(target))
+
+
+def _conditions(statement: Statement) -> tuple[Expression, ...]:
+    of_clauses = (clause.condition for clause in statement.clauses)
+    return (statement.condition, *(condition for condition in of_clauses if condition is not None))
+
+
+def _read_names(expressions: Collection[Expression], side: Side) -> set[str]:
+    """Return the names of a table's columns in some expressions, in lower case."""
+    found = (node for expression in expressions for node in nodes(expression))
+    return {node.name.lower() for node in found if isinstance(node, Reference) and node.side is side}
 
 
 def _changed(draw: DrawFn, target: Target, change: Callable[[Field], Field]) -> Target:

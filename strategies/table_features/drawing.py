@@ -140,7 +140,8 @@ def draw_table_features(
     if Feature.COLUMN_INVARIANTS in of_columns:
         target = draw_invariants(draw, target, source)
     if Feature.TEXT_LENGTHS in of_columns:
-        target = draw_text_limits(draw, target, source)
+        target, source, for_texts = draw_text_limits(draw, target, source, statement)
+        conf = {**conf, **for_texts}
     return target, source, conf
 
 

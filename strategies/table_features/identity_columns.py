@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import BIGINT, Field, Identity, Schema
+from mergecheck.reference.types.data_types import BIGINT, INT, SMALLINT, TINYINT, Field, Identity, Schema
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.syntax.statement import Action
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 NAME = "row_no"
 _STARTS_AND_STEPS = st.sampled_from(((1, 1), (10, 3), (5, -2), (-7, 5), (-3, -3), (100, -1), (0, 7)))
-_BECOMES_PERCENT = 85
+_MARKS = st.sampled_from((None, 0, 2, 1000))
+"""High-water marks of a column with values of its own, in steps from its start; the last is beyond all values."""
+_WHOLE_NUMBERS = (BIGINT, INT, SMALLINT, TINYINT)
+_BECOMES_PERCENT = 60
 _BY_DEFAULT_PERCENT = 60
 _NOT_NULL_PERCENT = 30
 _REFUSED_PERCENT = 16
@@ -69,12 +72,15 @@ def _that_can_become(
     """Name the columns that can be identity columns; the statement is to be refused for them, or not."""
     texts = " ".join((*target.properties.values(), *(c.generated or "" for c in target.schema.columns))).lower()
     kept = (*target.partition_by, *target.layout.added_columns, *target.layout.widened_columns)
+    # what a column that is GENERATED ALWAYS refuses is shown by an INSERT alone: an UPDATE of it is refused anyway
+    always = (Action.INSERT,) if refused else (Action.UPDATE, Action.INSERT)
+    actions = (Action.UPDATE,) if identity.by_default else always
     for column in target.schema.columns:
         plain = column.default is None and column.generated is None and column.name.lower() not in texts
-        if column.type == BIGINT and plain and column.name not in kept:
-            actions = (Action.UPDATE,) if identity.by_default else (Action.UPDATE, Action.INSERT)
-            if _is_assigned(column.name, source_names, statement, actions, evolves=evolves) is refused:
-                yield column.name
+        if column.type not in _WHOLE_NUMBERS or not plain or column.name in kept:
+            continue
+        if _is_assigned(column.name, source_names, statement, actions, evolves=evolves) is refused:
+            yield column.name
 
 
 def _is_assigned(
@@ -90,12 +96,12 @@ def _is_assigned(
 
 
 def _turned(draw: DrawFn, target: Target, identity: Identity, name: str) -> Target:
-    """Make a column an identity column; its values are explicit ones, before and behind the mark."""
+    """Make a column an identity column, of BIGINT; its values are explicit ones, before and behind the mark."""
     place = target.schema.names.index(name)
-    mark = draw(st.sampled_from((None, 0, 2))) if any(map(bool, target.files)) else None
+    mark = draw(_MARKS) if any(map(bool, target.files)) else None
     mark = None if mark is None else identity.start + mark * identity.step
     columns = list(target.schema.columns)
-    columns[place] = replace(columns[place], identity=replace(identity, mark=mark))
+    columns[place] = replace(columns[place], type=BIGINT, identity=replace(identity, mark=mark))
     return replace(target, schema=Schema(tuple(columns)))
 
 

@@ -79,7 +79,7 @@ def with_wider_columns(draw: DrawFn, target: Target, source: Source | None) -> S
     if source is None:
         return None
     wanted = {column.name.lower(): column.type for column in target.schema.columns}
-    used = _used_names(target)
+    used = used_names(target)
     columns = list(source.schema.columns)
     for i, column in enumerate(columns):
         wider = _wider_types(column.type) if wanted.get(column.name.lower()) == column.type else ()
@@ -97,7 +97,7 @@ def with_narrower_columns(draw: DrawFn, target: Target, source: Source) -> Targe
     For a source whose types are in its query. A column is left as it is if something of the table needs its type.
     """
     names = {column.name.lower() for column in source.schema.columns}
-    used = _used_names(target) | {name.lower() for name in (*target.partition_by, *target.layout.cluster_by)}
+    used = used_names(target) | {name.lower() for name in (*target.partition_by, *target.layout.cluster_by)}
     columns = list(target.schema.columns)
     for i, column in enumerate(columns):
         free = column.default is None and column.generated is None and column.name.lower() in names - used
@@ -111,7 +111,7 @@ def with_narrower_columns(draw: DrawFn, target: Target, source: Source) -> Targe
     return replace(target, schema=Schema(tuple(columns)))
 
 
-def _used_names(target: Target) -> set[str]:
+def used_names(target: Target) -> set[str]:
     """Return the words of constraints and of generated columns, in lower case."""
     texts = [text for name, text in target.properties.items() if name.startswith(_CONSTRAINT)]
     texts += [column.generated for column in target.schema.columns if column.generated is not None]

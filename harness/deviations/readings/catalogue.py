@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.deviations.readings import commits, hidden_values, rows, source_rows, statements, tables
+from mergecheck.harness.deviations.readings import (
+    commits,
+    generated_columns,
+    hidden_values,
+    rows,
+    source_rows,
+    statements,
+    tables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +21,7 @@ if TYPE_CHECKING:
 
 READINGS: Mapping[str, Reading] = {
     reading.name: reading
-    for part in (tables, statements, hidden_values, commits, source_rows, rows)
+    for part in (tables, statements, generated_columns, hidden_values, commits, source_rows, rows)
     for reading in part.READINGS
 }
 """In the order in which they are applied within their phase: files are counted before columns are put in order."""

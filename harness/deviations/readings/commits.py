@@ -195,6 +195,8 @@ def _moved_by_nothing(now: Judged) -> Judged | None:
     if not wrote and info.get("tags") is not None:
         tags = {name: said for name, said in info["tags"].items() if name != IDENTITY_TAG.split()[0]}
         info["tags"] = tags or None
+        if wanted.commit_info is not None and info.get("isolationLevel") == "Serializable":  # for the new mark
+            info["isolationLevel"] = wanted.commit_info["isolationLevel"]
     record = replace(found.record, info=info, definition=definition)
     committed: bool = True
     if not wanted.committed and {action.kind for action in record.actions} == {"commitInfo", "metaData"}:

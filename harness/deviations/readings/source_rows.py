@@ -58,12 +58,12 @@ def _matches_nothing(trace: Trace) -> bool:
 
 
 def _inserts_nothing(trace: Trace) -> bool:
-    """Tell whether a merge that only inserts has no clause that can apply, whatever its columns hold."""
+    """Tell whether a merge with an INSERT has no clause that can apply, whatever its columns hold."""
     if trace.statement is None:
         return False
-    return all(
-        clause.action is Action.INSERT and clause.condition is not None and True not in _values(clause.condition)
-        for clause in trace.statement.clauses
+    clauses = trace.statement.clauses
+    return any(clause.action is Action.INSERT for clause in clauses) and all(
+        clause.condition is not None and True not in _values(clause.condition) for clause in clauses
     )
 
 
@@ -100,8 +100,8 @@ READINGS = (
         apply=_source_rows(_matches_nothing, {**_FACTORS, MergePath.E: (0, 2)}),
     ),
     Reading(
-        name="if no INSERT can apply source rows never count",
+        name="if no clause can apply source rows never count",
         phase=Phase.REPAIR,
-        apply=_source_rows(_inserts_nothing, dict.fromkeys(MergePath, (0,))),
+        apply=_source_rows(_inserts_nothing, dict.fromkeys((MergePath.A, MergePath.B, MergePath.E), (0,))),
     ),
 )

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
-from mergecheck.harness.delta.check_commit import commit_faults
+from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
 from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.observe import is_unchanged, observe
 from mergecheck.harness.delta.partition_values import directory, parse, serialize
@@ -480,6 +480,26 @@ def test_operation_metrics_are_whole_numbers() -> None:
     for wrong in ("-1", "", "1.0", 3.5, -3, True):
         with pytest.raises(ValueError, match="whole numbers"):
             operation_metrics((merge_commit(numOutputRows=wrong),))
+
+
+def test_a_removed_file_is_described_as_it_was() -> None:
+    """R-701: a ``remove`` may leave out partition values and size, but not change them, not even their names."""
+    added = {"path": "a", "partitionValues": {"p": "1"}, "size": 9}
+    rule = "R-701"
+    for said, faults in (
+        ({"partitionValues": {"p": "1"}, "size": 9}, []),
+        ({}, []),
+        ({"partitionValues": None, "size": None}, []),
+        (
+            {"partitionValues": {"q": "1"}},
+            [(rule, "remove of a says partitionValues {'q': '1'}, but its add said {'p': '1'}")],
+        ),
+        ({"size": 8}, [(rule, "remove of a says size 8, but its add said 9")]),
+    ):
+        actions = ({"remove": {"path": "a", **said}}, {"add": {"path": "b", "partitionValues": {}, "size": 1}})
+        assert list(removed_file_faults(actions, [added])) == faults
+    unknown = ({"remove": {"path": "c", "size": 8}},)
+    assert list(removed_file_faults(unknown, [added])) == []
 
 
 def test_the_newest_version_comes_from_the_log_alone(tmp_path: Any) -> None:

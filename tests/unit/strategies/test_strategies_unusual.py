@@ -130,7 +130,7 @@ def test_append_only_is_a_table_property() -> None:
 def test_twins_in_the_source_are_never_referred_to() -> None:
     """Two names differ in case only, and no statement mentions them (R-823)."""
     seen = 0
-    for each in drawn(Feature.DUPLICATE_SOURCE_NAMES):
+    for each in drawn(Feature.DUPLICATE_SOURCE_NAMES, number=120):
         names = [] if each.case.source is None else [name.lower() for name in each.case.source.schema.names]
         if len(set(names)) < len(names):
             seen += 1

@@ -1,0 +1,87 @@
+"""A reading of generated columns: in an INSERT they are computed from values that are not cast yet (R-222)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.statements import with_statement
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
+from mergecheck.reference.syntax.statement import Action
+from mergecheck.reference.types.data_types import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mergecheck.reference.case.model import Target
+    from mergecheck.reference.syntax.statement import Clause
+    from mergecheck.reference.trace import Trace
+
+
+def _from_given_values(now: Judged) -> Judged | None:
+    """Write into each INSERT the generated columns that it leaves out, over the values that it gives."""
+    trace, text = now.reference.trace, cut_merge(now.case.sql)
+    if trace.statement is None or len(trace.statement.clauses) != len(text.clauses):
+        return None
+    try:
+        clauses = [
+            replace(written, action=_with_generated(now.case.target, clause, trace) or written.action)
+            for clause, written in zip(trace.statement.clauses, text.clauses, strict=True)
+        ]
+    except (SqlglotError, RejectedError, UnsupportedByReferenceError):
+        return None
+    return with_statement(now, replace(text, clauses=tuple(clauses)).sql())
+
+
+def _with_generated(target: Target, clause: Clause, trace: Trace) -> str | None:
+    """Write an INSERT with the columns that it leaves to the table; None for another action, or if there are none."""
+    if clause.action is not Action.INSERT:
+        return None
+    given = _given(clause, trace)
+    named = {name.lower() for name in given}
+    values: dict[str, exp.Expr] = {name.lower(): value for name, value in given.items()}
+    for column in target.schema.columns:
+        if column.name.lower() not in named:
+            values[column.name.lower()] = read_sql(column.default or f"CAST(NULL AS {column.type.ddl()})")
+    computed = {
+        column.name: _computed(column.generated, values)
+        for column in target.schema.columns
+        if column.generated is not None and column.name.lower() not in named
+    }
+    if not computed:
+        return None
+    written = {name: value.sql(dialect=SparkDialect) for name, value in given.items()} | computed
+    return f"INSERT ({', '.join(map(quote, written))}) VALUES ({', '.join(written.values())})"
+
+
+def _given(clause: Clause, trace: Trace) -> Mapping[str, exp.Expr]:
+    """Return the values that an INSERT gives, by column; a star gives those of the source's columns."""
+    if not clause.star:
+        return {assignment.path[-1]: assignment.value for assignment in clause.assignments}
+    if trace.statement is None or trace.source is None:
+        return {}
+    alias = trace.statement.source_alias or trace.statement.source
+    return {name: read_sql(f"{quote(alias)}.{quote(name)}") for name in trace.source.schema.names}
+
+
+def _computed(generated: str, values: Mapping[str, exp.Expr]) -> str:
+    def over(node: exp.Expr) -> exp.Expr:
+        found = values.get(node.name.lower()) if isinstance(node, exp.Column) else None
+        return node if found is None else exp.Paren(this=found.copy())
+
+    return read_sql(generated).transform(over).sql(dialect=SparkDialect)
+
+
+READINGS = (
+    Reading(
+        name="generated columns of an INSERT are computed from values before their casts",
+        phase=Phase.REWRITE,
+        apply=_from_given_values,
+    ),
+)
