@@ -80,6 +80,12 @@ RARELY_TOGETHER = (
         off=(*_MATCHED, *_BY_SOURCE, Feature.AMBIGUOUS),
         weight=2,
     ),
+    # columns that some of the inserts leave out
+    _together(
+        *(Feature.INSERT, Feature.PARTIAL_INSERT, Feature.SEVERAL_CLAUSES, Feature.CONDITIONS, Feature.EXPLICIT),
+        off=(Feature.STAR, Feature.AMBIGUOUS, Feature.VIOLATIONS, Feature.NOT_NULL, Feature.INVALID),
+        weight=6,
+    ),
     # ambiguous rows, refused
     _together(Feature.AMBIGUOUS, *_STRUCT_FIELDS, off=_NO_NULL_FIELDS, weight=12),
     _together(Feature.AMBIGUOUS, Feature.SCHEMA_EVOLUTION, Feature.NESTED_TYPES),

@@ -137,7 +137,7 @@ class Feature(Enum):
     DELETION_VECTORS = "deletion-vectors", 60
     TYPE_WIDENING = "type-widening", 56
     ROW_TRACKING = "row-tracking", 35
-    IDENTITY_COLUMNS = "identity-columns", 20
+    IDENTITY_COLUMNS = "identity-columns", 30
     COLUMN_INVARIANTS = "column-invariants", 20
     TEXT_LENGTHS = "text-lengths", 60
 

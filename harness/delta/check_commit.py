@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.delta.partition_values import parse
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mergecheck.reference.types.data_types import DataType
 
 NUMBERS = "operationMetrics has numbers instead of texts"
 """How the fault of a writer begins whose metrics are no texts (R-501)."""
@@ -13,8 +17,6 @@ NUMBERS = "operationMetrics has numbers instead of texts"
 _DELTA = "spark.databricks.delta."
 _METRICS = f"{_DELTA}history.metricsEnabled"
 _USER_METADATA = f"{_DELTA}commitInfo.userMetadata"
-_REPEATED = ("partitionValues", "size")
-"""What a ``remove`` says of its file as the ``add`` did, if it says it."""
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
 
 
@@ -47,17 +49,29 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
 
 
 def removed_file_faults(
-    actions: Sequence[Mapping[str, Any]], known: Iterable[Mapping[str, Any]]
+    actions: Sequence[Mapping[str, Any]], known: Iterable[Mapping[str, Any]], types: Mapping[str, DataType]
 ) -> Iterator[tuple[str, str]]:
     """Say which removed files a commit describes otherwise than the log did: the rule and a text for a person.
 
     Args:
         actions: of the commit.
         known: the ``add`` actions of the files that the table had before it.
+        types: of the partition columns, by the names that the log has for them. Their values may be spelled otherwise.
     """
     added = {file["path"]: file for file in known}
     for said in (action["remove"] for action in actions if "remove" in action):
         had = added.get(said["path"], said)
-        for name in _REPEATED:
-            if said.get(name) is not None and said[name] != had[name]:
+        found, wanted = (_described(file, types) for file in (said, had))
+        for name in found:
+            if found[name] != wanted[name]:
                 yield "R-701", f"remove of {said['path']} says {name} {said[name]}, but its add said {had[name]}"
+
+
+def _described(file: Mapping[str, Any], types: Mapping[str, DataType]) -> dict[str, str]:
+    """Tell what an action says of its file, if it says it, in one spelling; as text, because NaN equals nothing."""
+    described = {"size": repr(file["size"])} if file.get("size") is not None else {}
+    values = file.get("partitionValues")
+    if values is None:
+        return described
+    parsed = {name: parse(text, types[name]) if name in types else text for name, text in sorted(values.items())}
+    return described | {"partitionValues": repr(parsed)}

@@ -28,7 +28,7 @@ from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from mergecheck.harness.delta.read import LiveFile, TableState
@@ -96,9 +96,9 @@ def _read_outcome(
         num_files_added=len(added - again) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
-        commit_faults=(
-            (*commit_faults(actions, conf), *removed_file_faults(actions, live_files(path, since))) if committed else ()
-        ),
+        commit_faults=(*commit_faults(actions, conf), *faults_of_removed_files(path, state, since))
+        if committed
+        else (),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )
@@ -120,6 +120,12 @@ def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) 
     )
     of_ids = id_faults(path, state, written) if state.stored.names != state.schema.names else ()
     return (*size_faults(path, state.version), *of_rows, *of_ids)
+
+
+def faults_of_removed_files(path: Path, state: TableState, since: int) -> Iterator[tuple[str, str]]:
+    """Tell which removed files the newest commit describes otherwise than the log did at a version before it."""
+    actions = read_actions(path, state.version)
+    return removed_file_faults(actions, live_files(path, since), state.stored_partition_types)
 
 
 def _feed(path: Path, state: TableState, since: int) -> tuple[Row, ...] | None:

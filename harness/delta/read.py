@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import DataType
 
 Action = dict[str, Any]
 
@@ -61,6 +62,12 @@ class TableState:
     def stored_partition_by(self) -> tuple[str, ...]:
         """The partition columns by the names that files have for them."""
         return stored_names(self.partition_by, self.schema, self.stored)
+
+    @property
+    def stored_partition_types(self) -> dict[str, DataType]:
+        """The types of the partition columns, by these names."""
+        types = {column.name: column.type for column in self.stored.columns}
+        return {name: types[name] for name in self.stored_partition_by}
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
     from mergecheck.reference.case.model import Row, Target
-    from mergecheck.strategies.syntax.statement import Statement
+    from mergecheck.strategies.syntax.statement import Clause, Statement
 
 NAME = "row_no"
 _STARTS_AND_STEPS = st.sampled_from(((1, 1), (10, 3), (5, -2), (-7, 5), (-3, -3), (100, -1), (0, 7)))
@@ -50,8 +50,10 @@ def draw_identity_column(
     identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
     refused = chance(draw, _REFUSED_PERCENT)
     names = list(_that_can_become(target, source_names, statement, identity, evolves=evolves, refused=refused))
+    # marks move if one INSERT leaves the column out, and then by the values that another one gives, too
+    mixed = [name for name in names if _is_left_out(name, source_names, statement, evolves=evolves)]
     if names and chance(draw, 100 if refused else _BECOMES_PERCENT):
-        return _turned(draw, target, identity, draw(st.sampled_from(names)))
+        return _turned(draw, target, identity, draw(st.sampled_from(mixed or names)))
     # a star names all columns, unless the table evolves; one of a self-merge would always assign the new column
     stars_name_it = any(clause.star for clause in statement.clauses) and (statement.self_merge or not evolves)
     known = (*target.schema.names, *source_names, *target.layout.dropped_columns)
@@ -86,13 +88,24 @@ def _that_can_become(
 def _is_assigned(
     name: str, source_names: Sequence[str], statement: Statement, actions: Sequence[Action], *, evolves: bool
 ) -> bool:
+    return any(
+        _assigns(clause, name, source_names, evolves=evolves)
+        for clause in statement.clauses
+        if clause.action in actions
+    )
+
+
+def _is_left_out(name: str, source_names: Sequence[str], statement: Statement, *, evolves: bool) -> bool:
+    """Tell whether one INSERT gives a column values, and another one does not."""
+    inserts = [clause for clause in statement.clauses if clause.action is Action.INSERT]
+    return {_assigns(clause, name, source_names, evolves=evolves) for clause in inserts} == {True, False}
+
+
+def _assigns(clause: Clause, name: str, source_names: Sequence[str], *, evolves: bool) -> bool:
     in_source = name.lower() in {each.lower() for each in source_names}
-    for clause in statement.clauses:
-        if clause.action in actions:
-            star = clause.star and (in_source or not evolves)
-            if star or any(a.column.lower() == name.lower() for a in clause.assignments):
-                return True
-    return False
+    if clause.star:
+        return in_source or not evolves
+    return any(assignment.column.lower() == name.lower() for assignment in clause.assignments)
 
 
 def _turned(draw: DrawFn, target: Target, identity: Identity, name: str) -> Target:

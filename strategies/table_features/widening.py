@@ -119,7 +119,7 @@ def used_names(target: Target) -> set[str]:
 
 
 def _wider_types(data_type: DataType) -> tuple[DataType, ...]:
-    """List wider types, and for a decimal also, twice, one with more digits of which fewer are behind the point."""
+    """List wider types, and for a decimal as often one with more digits of which fewer are behind the point."""
     if isinstance(data_type, ArrayType):
         return tuple(ArrayType(element) for element in _wider_types(data_type.element))
     if isinstance(data_type, MapType):
@@ -128,7 +128,7 @@ def _wider_types(data_type: DataType) -> tuple[DataType, ...]:
     if isinstance(data_type, DecimalType) and data_type.precision <= _MOST_DIGITS:
         precision, scale = data_type.precision, data_type.scale
         wider += (DecimalType(precision + 1, scale), DecimalType(precision + 3, scale + 1))
-        return wider if scale == 0 else (*wider, *[DecimalType(precision + 2, scale - 1)] * 2)
+        return wider if scale == 0 else (*wider, *[DecimalType(precision + 2, scale - 1)] * len(wider))
     return wider
 
 

@@ -8,6 +8,7 @@ from mergecheck.harness.deviations.readings import (
     commits,
     generated_columns,
     hidden_values,
+    nan_rows,
     rows,
     source_rows,
     statements,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 READINGS: Mapping[str, Reading] = {
     reading.name: reading
-    for part in (tables, statements, generated_columns, hidden_values, commits, source_rows, rows)
+    for part in (tables, statements, generated_columns, nan_rows, hidden_values, commits, source_rows, rows)
     for reading in part.READINGS
 }
 """In the order in which they are applied within their phase: files are counted before columns are put in order."""

@@ -11,17 +11,9 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
-from mergecheck.harness.delta.check_commit import removed_file_faults
 from mergecheck.harness.delta.commit_record import commit_record
-from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files
-from mergecheck.harness.delta.read import (
-    change_rows,
-    has_change_files,
-    live_files,
-    num_removed_records,
-    read_actions,
-    read_table,
-)
+from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files, faults_of_removed_files
+from mergecheck.harness.delta.read import change_rows, has_change_files, num_removed_records, read_actions, read_table
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.outcome import Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema
@@ -97,7 +89,7 @@ def _read(path: Path, metrics: Mapping[str, int], since: int) -> TableOutcome:
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
-        commit_faults=tuple(removed_file_faults(actions, live_files(path, since))),
+        commit_faults=tuple(faults_of_removed_files(path, state, since)) if committed else (),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )

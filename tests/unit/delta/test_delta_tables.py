@@ -28,7 +28,16 @@ from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_files, physical_rows
 from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
 from mergecheck.reference.types import data_types as types
-from mergecheck.reference.types.data_types import ArrayType, DecimalType, Field, MapType, Schema, StructType
+from mergecheck.reference.types.data_types import (
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    Field,
+    MapType,
+    Schema,
+    StructType,
+)
 from mergecheck.reference.types.ddl import parse_schema
 
 FEED = {CDF_PROPERTY: "true"}
@@ -483,23 +492,23 @@ def test_operation_metrics_are_whole_numbers() -> None:
 
 
 def test_a_removed_file_is_described_as_it_was() -> None:
-    """R-701: a ``remove`` may leave out partition values and size, but not change them, not even their names."""
-    added = {"path": "a", "partitionValues": {"p": "1"}, "size": 9}
-    rule = "R-701"
+    """R-701: a ``remove`` may leave out partition values and size, or spell a moment otherwise, but change nothing."""
+    text, stamp = "2020-01-01 00:00:00.001000", "2020-01-01T00:00:00.001Z"
+    added = {"path": "a", "partitionValues": {"p": text, "q": None}, "size": 9}
     for said, faults in (
-        ({"partitionValues": {"p": "1"}, "size": 9}, []),
+        ({"partitionValues": {"q": None, "p": stamp}, "size": 9}, []),
         ({}, []),
         ({"partitionValues": None, "size": None}, []),
-        (
-            {"partitionValues": {"q": "1"}},
-            [(rule, "remove of a says partitionValues {'q': '1'}, but its add said {'p': '1'}")],
-        ),
-        ({"size": 8}, [(rule, "remove of a says size 8, but its add said 9")]),
+        ({"partitionValues": {"p": text, "r": None}}, [f"partitionValues {{'p': '{text}', 'r': None}}"]),
+        ({"partitionValues": {"p": None, "q": None}}, ["partitionValues {'p': None, 'q': None}"]),
+        ({"size": 8}, ["size 8"]),
     ):
         actions = ({"remove": {"path": "a", **said}}, {"add": {"path": "b", "partitionValues": {}, "size": 1}})
-        assert list(removed_file_faults(actions, [added])) == faults
+        found = list(removed_file_faults(actions, [added], {"p": TIMESTAMP, "q": STRING}))
+        assert [rule for rule, _ in found] == ["R-701"] * len(faults)
+        assert all(f"remove of a says {fault}, but" in text for fault, (_, text) in zip(faults, found, strict=True))
     unknown = ({"remove": {"path": "c", "size": 8}},)
-    assert list(removed_file_faults(unknown, [added])) == []
+    assert list(removed_file_faults(unknown, [added], {})) == []
 
 
 def test_the_newest_version_comes_from_the_log_alone(tmp_path: Any) -> None:

@@ -294,6 +294,62 @@ def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: b
     assert after is None or after.result == now.result
 
 
+_GENERATED = "generated columns of an INSERT are computed from values before their casts"
+_OF_A_TABLE = {"schema": "k INT, d INT DEFAULT 7, n INT, g INT GENERATED ALWAYS AS (k * 10 + d + n)", "files": []}
+
+
+@pytest.mark.parametrize(
+    ("sql", "insert"),
+    [
+        (
+            "INSERT (K) VALUES (s.k + 1)",
+            "INSERT (K, g) VALUES (s.k + 1, (s.k + 1) * 10 + (7) + (CAST(NULL AS INT)))",
+        ),
+        ("INSERT *", "INSERT (k, n, g) VALUES (s.k, s.n, (s.k) * 10 + (7) + (s.n))"),
+    ],
+)
+def test_generated_columns_are_written_over_the_given_values(sql: str, insert: str) -> None:
+    """Names in another case are one column; what is not given is the default or NULL; an UPDATE stays as it is."""
+    merge = f"{_MERGE} t.k = s.k WHEN MATCHED THEN UPDATE SET k = s.k".replace("E I", "E WITH SCHEMA EVOLUTION I")
+    source = {"schema": "k DOUBLE, n BIGINT", "rows": [[2.75, 1]]}
+    now = _judged(_case(f"{merge} WHEN NOT MATCHED THEN {sql}", target=_OF_A_TABLE, source=source))
+    after = READINGS[_GENERATED].apply(now)
+    assert after is not None
+    assert after.case.sql == f"{merge} WHEN NOT MATCHED THEN {insert}"
+
+
+@pytest.mark.parametrize("action", ["INSERT (k, g) VALUES (2.75, 27)", "INSERT (k, g, n) VALUES (1, 18, 1)"])
+def test_a_generated_column_that_is_given_is_left_alone(action: str) -> None:
+    sql = f"MERGE INTO target t USING source s ON t.k = s.k WHEN NOT MATCHED THEN {action}"
+    now = _judged(_case(sql, target=_OF_A_TABLE, source={"schema": "k DOUBLE", "rows": [[2.75]]}))
+    assert READINGS[_GENERATED].apply(now) is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "vectors", "known"),
+    [
+        (("FALSE", "FALSE"), "true", True),
+        (("FALSE", "CAST(NULL AS BOOLEAN)"), "true", True),
+        (("FALSE", "FALSE"), "false", False),
+        (("FALSE", "s.v > 99"), "true", False),
+    ],
+    ids=["never", "null", "files-rewritten", "by-values"],
+)
+def test_source_rows_of_a_merge_of_no_clause_never_count(
+    conditions: tuple[str, str], vectors: str, *, known: bool
+) -> None:
+    """Only a merge that marks rows reads no source where the optimizer sees that no clause applies."""
+    first, second = conditions
+    sql = f"{_MERGE} t.id = s.id WHEN MATCHED AND {first} THEN DELETE WHEN NOT MATCHED AND {second} THEN INSERT *"
+    table = {"schema": "id INT, v INT", "files": [[[1, 1]]], "properties": {"delta.enableDeletionVectors": vectors}}
+    now = _judged(_case(sql, target=table))
+    assert isinstance(now.result, Outcome)
+    wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": 0}))
+    after = READINGS["if no clause can apply source rows never count"].apply(wrong)
+    assert (after is not None) is known
+    assert after is None or after.result == now.result
+
+
 @pytest.mark.parametrize(
     ("fault", "known"),
     [

@@ -1,0 +1,94 @@
+"""Readings of rows with NaN, which Spark's Parquet reader leaves out where bounds in a file leave NaN out (R-801).
+
+A merge that marks rows in deletion vectors looks for them in a scan of its own, into which conditions are pushed down.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.rows import rows_without
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.statements import with_statement
+from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mergecheck.reference.case.model import Value
+
+_MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
+_VECTORS = ("numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated", "numTargetDeletionVectorsRemoved")
+
+
+def _not_found(now: Judged) -> Judged | None:
+    """Without INSERT, MATCHED clauses do not apply to rows with NaN."""
+    answer, trace = now.reference.answer, now.reference.trace
+    text = cut_merge(now.case.sql)
+    names = [quote(name) for name in _columns_with_nan(now)]
+    if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not names:
+        return None
+    if not all(_MATCHED.match(clause.when) for clause in text.clauses):
+        return None
+    alias = quote(trace.statement.target_alias or trace.statement.target)
+    holds = " AND ".join(f"NOT ({alias}.{name} <=> CAST('NaN' AS DOUBLE))" for name in names)
+    clauses = (
+        replace(clause, condition=holds if clause.condition is None else f"({clause.condition}) AND {holds}")
+        for clause in text.clauses
+    )
+    return with_statement(now, replace(text, clauses=tuple(clauses)).sql())
+
+
+def _columns_with_nan(now: Judged) -> Iterator[str]:
+    """Name the columns of the table that hold NaN, if the statement mentions them."""
+    target = now.case.target
+    for place, column in enumerate(target.schema.columns):
+        has_nan = column.type in (DOUBLE, FLOAT) and any(map(_is_nan, (row[place] for row in target.rows)))
+        if has_nan and column.name.lower() in now.case.sql.lower():
+            yield column.name
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _old_rows_stay(now: Judged) -> Judged | None:
+    """Rows with NaN that are updated or deleted, and counted so, stay: no vector marks them.
+
+    If nothing else is written, there is no commit, and so no metrics.
+    """
+    found, wanted, effects = now.result, now.reference.answer, now.reference.trace.effects
+    if not isinstance(found, TableOutcome) or not isinstance(wanted, Prediction) or effects is None:
+        return None
+    if wanted.path is not MergePath.E or found.schema != wanted.schema:
+        return None
+    surplus = rows_without(found.rows, wanted.rows, wanted.schema)
+    old = [row for rid in (*effects.updated, *effects.deleted) if any(map(_is_nan, row := effects.old[rid]))]
+    if not surplus or rows_without(surplus, old, wanted.schema):
+        return None
+    unknown = [name for name in _VECTORS if name in found.metrics] if found.committed else wanted.metrics
+    metrics = {**found.metrics, **{name: wanted.metrics[name].low for name in unknown}}
+    return replace(
+        now,
+        result=replace(
+            found,
+            rows=tuple(rows_without(found.rows, surplus, wanted.schema)),
+            metrics=metrics,
+            num_records_removed=found.num_records_removed + len(surplus),
+            committed=found.committed or None,
+        ),
+    )
+
+
+READINGS = (
+    Reading(
+        name="if rows are marked in vectors clauses do not find rows with NaN", phase=Phase.REWRITE, apply=_not_found
+    ),
+    Reading(name="if rows are marked in vectors rows with NaN stay", phase=Phase.REPAIR, apply=_old_rows_stay),
+)
