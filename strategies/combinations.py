@@ -127,7 +127,7 @@ RARELY_TOGETHER = (
     _together(
         *(Feature.FLOAT_KEYS, Feature.WIDE_TYPES, Feature.FILE_PRUNING, Feature.MATCHED_UPDATE),
         off=(*_BY_SOURCE, Feature.INSERT, Feature.NO_STATISTICS, Feature.LONG_TEXTS, Feature.AMBIGUOUS),
-        weight=3,
+        weight=6,
     ),
     # merges that succeed
     _together(

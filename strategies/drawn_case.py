@@ -107,7 +107,7 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         )
         merge = replace(merge, statement=statement)
     evolves = statement.with_schema_evolution or auto_merges(conf)
-    target, source, for_features = draw_table_features(
+    target, source, changed, for_features = draw_table_features(
         draw,
         profile,
         target,
@@ -116,6 +116,9 @@ def drawn_cases(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> DrawnCas
         source_names=tuple(column.name for column in merge.schemas.source),
         evolves=evolves,
     )
+    if breaks is None:
+        statement = changed
+        merge = replace(merge, statement=statement)
     conf = {**conf, **for_features}
     case = Case(id="", target=target, source=source, sql=statement_text(statement), conf=conf)
     return DrawnCase(case=with_id(case), merge=merge, enabled=enabled, breaks=breaks)

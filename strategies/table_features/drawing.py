@@ -78,7 +78,7 @@ def draw_table_features(
     *,
     source_names: tuple[str, ...],
     evolves: bool,
-) -> tuple[Target, Source | None, dict[str, str]]:
+) -> tuple[Target, Source | None, Statement, dict[str, str]]:
     """Draw the features of a table that a profile has, and settings for them; shrinks to the table as it is.
 
     Args:
@@ -89,10 +89,13 @@ def draw_table_features(
         statement: what it assigns cannot become everything.
         source_names: the columns that the statement sees of its source.
         evolves: the statement or the session evolves the table's columns.
+
+    Returns:
+        both tables, the statement, which may leave a column out for one of these features, and the settings.
     """
     wanted = profile.table_features & profile.percent.keys()
     if not profile.table_features or not chance(draw, 100 if wanted else _ANY_PERCENT):
-        return target, source, {}
+        return target, source, statement, {}
     percents = {each: _percent(each, profile) for each in TABLE_FEATURES if each not in _COLUMNS}
     drawn = {each for each, percent in percents.items() if chance(draw, percent)} & profile.table_features
     properties, layout = dict(target.properties), target.layout
@@ -136,13 +139,13 @@ def draw_table_features(
     )
     if Feature.IDENTITY_COLUMNS in of_columns and not has_unfit_name:
         evolves = evolves or SESSION_EVOLUTION in conf
-        target = draw_identity_column(draw, target, source_names, statement, evolves=evolves)
+        target, statement = draw_identity_column(draw, target, source_names, statement, evolves=evolves)
     if Feature.COLUMN_INVARIANTS in of_columns:
         target = draw_invariants(draw, target, source)
     if Feature.TEXT_LENGTHS in of_columns:
         target, source, for_texts = draw_text_limits(draw, target, source, statement)
         conf = {**conf, **for_texts}
-    return target, source, conf
+    return target, source, statement, conf
 
 
 def _percent(feature: Feature, profile: Profile) -> float:

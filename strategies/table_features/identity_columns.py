@@ -25,6 +25,7 @@ _MARKS = st.sampled_from((None, 0, 2, 1000))
 """High-water marks of a column with values of its own, in steps from its start; the last is beyond all values."""
 _WHOLE_NUMBERS = (BIGINT, INT, SMALLINT, TINYINT)
 _BECOMES_PERCENT = 60
+_LEFT_OUT_PERCENT = 70
 _BY_DEFAULT_PERCENT = 60
 _NOT_NULL_PERCENT = 30
 _REFUSED_PERCENT = 16
@@ -32,7 +33,7 @@ _REFUSED_PERCENT = 16
 
 def draw_identity_column(
     draw: DrawFn, target: Target, source_names: Sequence[str], statement: Statement, *, evolves: bool
-) -> Target:
+) -> tuple[Target, Statement]:
     """Draw an identity column, if the statement lets the table have one; shrinks to the table as it is.
 
     Most statements neither update the column nor give values to one that takes none. Some do, and must be refused.
@@ -43,23 +44,27 @@ def draw_identity_column(
         source_names: the columns that the statement sees of its source.
         statement: says what is assigned.
         evolves: a star leaves out the columns that the source has not, by the statement or by the session.
+
+    Returns:
+        the table, and the statement, in which an INSERT may leave the column out that others give values.
     """
     if not target.schema.columns:
-        return target
+        return target, statement
     start, step = draw(_STARTS_AND_STEPS)
     identity = Identity(start=start, step=step, by_default=chance(draw, _BY_DEFAULT_PERCENT))
     refused = chance(draw, _REFUSED_PERCENT)
     names = list(_that_can_become(target, source_names, statement, identity, evolves=evolves, refused=refused))
-    # marks move if one INSERT leaves the column out, and then by the values that another one gives, too
-    mixed = [name for name in names if _is_left_out(name, source_names, statement, evolves=evolves)]
     if names and chance(draw, 100 if refused else _BECOMES_PERCENT):
-        return _turned(draw, target, identity, draw(st.sampled_from(mixed or names)))
+        name = draw(st.sampled_from(names))
+        if identity.by_default and not refused and chance(draw, _LEFT_OUT_PERCENT):
+            statement = _leaving_out(statement, name)
+        return _turned(draw, target, identity, name), statement
     # a star names all columns, unless the table evolves; one of a self-merge would always assign the new column
     stars_name_it = any(clause.star for clause in statement.clauses) and (statement.self_merge or not evolves)
     known = (*target.schema.names, *source_names, *target.layout.dropped_columns)
     if stars_name_it or NAME in {name.lower() for name in known}:
-        return target
-    return _extended(draw, target, identity)
+        return target, statement
+    return _extended(draw, target, identity), statement
 
 
 def _that_can_become(
@@ -95,10 +100,17 @@ def _is_assigned(
     )
 
 
-def _is_left_out(name: str, source_names: Sequence[str], statement: Statement, *, evolves: bool) -> bool:
-    """Tell whether one INSERT gives a column values, and another one does not."""
-    inserts = [clause for clause in statement.clauses if clause.action is Action.INSERT]
-    return {_assigns(clause, name, source_names, evolves=evolves) for clause in inserts} == {True, False}
+def _leaving_out(statement: Statement, name: str) -> Statement:
+    """Take a column out of the last of several INSERT clauses, if that names it beside others.
+
+    The mark moves only if an INSERT leaves the column out, but then by the values that others give, too.
+    """
+    inserts = [place for place, clause in enumerate(statement.clauses) if clause.action is Action.INSERT]
+    if len(inserts) < 2:  # noqa: PLR2004
+        return statement
+    last = statement.clauses[inserts[-1]]
+    kept = tuple(each for each in last.assignments if each.column.lower() != name.lower())
+    return statement.with_clause(inserts[-1], replace(last, assignments=kept)) if kept else statement
 
 
 def _assigns(clause: Clause, name: str, source_names: Sequence[str], *, evolves: bool) -> bool:
