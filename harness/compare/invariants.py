@@ -281,7 +281,9 @@ def _log_laws(target: Target, outcome: TableOutcome) -> Iterator[Mismatch]:
         "added": (outcome.num_records_added, (_INSERTED, _UPDATED, _COPIED)),
     }
     for what, (records, parts) in laws.items():
-        if all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
+        if outcome.committed is False and records:
+            yield broken_law("P-10", f"the files {what} hold {records} rows, but there is no commit")
+        elif all(part in metrics for part in parts) and records != sum(metrics[part] for part in parts):
             text = " + ".join(f"{part} {metrics[part]}" for part in parts)
             yield broken_law("P-10", f"the files {what} hold {records} rows, but the metrics say", text)
     files = metrics.get("numTargetFilesAdded")

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.merge_text import cut_merge
@@ -69,21 +70,37 @@ def _old_rows_stay(now: Judged) -> Judged | None:
     if wanted.path is not MergePath.E or found.schema != wanted.schema:
         return None
     surplus = rows_without(found.rows, wanted.rows, wanted.schema)
-    old = [row for rid in (*effects.updated, *effects.deleted) if any(map(_is_nan, row := effects.old[rid]))]
-    if not surplus or rows_without(surplus, old, wanted.schema):
+    changed = (*effects.updated, *effects.deleted)
+    identities = {row_identity(row, wanted.schema) for row in surplus}
+    with_nan = [rid for rid in changed if any(map(_is_nan, effects.old[rid]))]
+    missed = [rid for rid in with_nan if row_identity(effects.old[rid], wanted.schema) in identities]
+    if not surplus or rows_without(surplus, [effects.old[rid] for rid in missed], wanted.schema):
         return None
-    unknown = [name for name in _VECTORS if name in found.metrics] if found.committed else wanted.metrics
-    metrics = {**found.metrics, **{name: wanted.metrics[name].low for name in unknown}}
-    return replace(
-        now,
-        result=replace(
-            found,
-            rows=tuple(rows_without(found.rows, surplus, wanted.schema)),
-            metrics=metrics,
-            num_records_removed=found.num_records_removed + len(surplus),
-            committed=found.committed or None,
-        ),
+    files = now.reference.trace.files
+    num_unmarked = len({files[rid] for rid in missed} - {files[rid] for rid in changed if rid not in missed})
+    metrics = dict(found.metrics)
+    if not found.committed:
+        metrics = {name: bound.low for name, bound in wanted.metrics.items()} | metrics
+    elif not _counts_less(found, wanted, num_unmarked):
+        return None
+    else:
+        metrics |= {name: wanted.metrics[name].low for name in _VECTORS}
+    repaired = replace(
+        found,
+        rows=tuple(rows_without(found.rows, surplus, wanted.schema)),
+        metrics=metrics,
+        num_records_removed=found.num_records_removed + len(surplus),
+        committed=found.committed or None,
     )
+    return replace(now, result=repaired)
+
+
+def _counts_less(found: TableOutcome, wanted: Prediction, num_unmarked: int) -> bool:
+    """Tell whether the metrics of vectors leave out the files that get no vector, and the vectors that these have."""
+    if not found.metrics.keys() >= set(_VECTORS):
+        return False
+    added, updated, removed = (wanted.metrics[name].low - found.metrics[name] for name in _VECTORS)
+    return added == num_unmarked and updated == removed and 0 <= updated <= added
 
 
 READINGS = (
