@@ -139,7 +139,7 @@ class Feature(Enum):
     ROW_TRACKING = "row-tracking", 35
     IDENTITY_COLUMNS = "identity-columns", 30
     COLUMN_INVARIANTS = "column-invariants", 20
-    TEXT_LENGTHS = "text-lengths", 60
+    TEXT_LENGTHS = "text-lengths", 75
 
 
 TABLE_FEATURES = (

@@ -25,7 +25,7 @@ DuckDB evaluates the expressions of the statement (``tables``); what follows fro
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -145,7 +145,10 @@ class Evaluation:
             raise UnsupportedByReferenceError("which ambiguous matches a condition prunes that is asked for (R-322)")
         ambiguous = self.matches.multi_matched
         if self.merge.is_matched_only and may_be_pruned(tables, self.merge, self.files, ambiguous):
-            return rejection, self._prediction(tables, self.matches)
+            try:
+                return rejection, self._prediction(tables, self.matches)
+            except RejectedError as unseen:  # refused in any case, by the one error or by the other
+                return replace(rejection, other_classes=unseen.other_classes | {unseen.error_class}), None
         if self.several_matches is SeveralMatches.REFUSED:
             return rejection, None
         prediction = self._prediction(tables, self.matches)

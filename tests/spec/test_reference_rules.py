@@ -12,7 +12,7 @@ from mergecheck.reference import evaluate
 from mergecheck.reference.case.storage import Statistics, TargetLayout
 from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
-from mergecheck.reference.outcome import Bound, MergePath, Unsupported
+from mergecheck.reference.outcome import Bound, MergePath, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -180,6 +180,17 @@ def test_pruned_multi_match_may_succeed() -> None:
     assert rejected(reference) == MULTI_MATCH
     assert reference.alternative is not None
     assert bag(((1, "a"), (100, "u"))) == bag(reference.alternative.rows)
+
+
+def test_pruned_multi_match_may_fail_otherwise() -> None:
+    """R-322: where the ambiguous row is not seen, the merge is refused for another row."""
+    clauses = "WHEN MATCHED AND t.k > 50 THEN UPDATE SET v = NULL"
+    files, source = [[[1, "a"]], [[100, "b"]]], [[1, "x"], [1, "y"], [100, "z"]]
+    reference = merge(clauses, target=files, source=source, schema="k INT, v STRING NOT NULL")
+
+    assert rejected(reference) == MULTI_MATCH
+    assert isinstance(reference.answer, Rejection)
+    assert reference.answer.other_classes == {"DELTA_NOT_NULL_CONSTRAINT_VIOLATED"}
 
 
 @pytest.mark.parametrize(
