@@ -79,7 +79,7 @@ class _Seeds:
         saved = [
             json.loads(line)
             for path in sorted(REGRESS.rglob("*.jsonl"))
-            for line in path.read_text(encoding="utf-8").splitlines()
+            for line in path.read_text(encoding="utf-8").split("\n")
             if line.strip()
         ]
         drawn = sequences(1, num_steps=4)

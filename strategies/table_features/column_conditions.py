@@ -85,9 +85,9 @@ def draw_text_limits(
     of_source = max(map(len, texts), default=0)
     target = _changed(draw, target, lambda column: _with_limit(draw, target, column, of_source))
     source = _with_spaces(draw, target, source, statement)
-    reads = _reads_char(target, statement)
-    unpadded = chance(draw, _UNPADDED_PERCENT)
-    return target, source, {READ_SIDE_PADDING: "false"} if reads or unpadded else {}
+    names = {c.name.lower() for c in target.schema.columns if c.limit is not None and c.limit.padded}
+    unpadded = chance(draw, _UNPADDED_PERCENT) or _reads(target, statement, names)
+    return target, source, {READ_SIDE_PADDING: "false"} if names and unpadded else {}
 
 
 def _with_limit(draw: DrawFn, target: Target, column: Field, of_source: int) -> Field:
@@ -118,16 +118,13 @@ def _with_spaces(draw: DrawFn, target: Target, source: Source | None, statement:
     return replace(source, rows=(*source.rows[:number], tuple(row), *source.rows[number + 1 :]))
 
 
-def _reads_char(target: Target, statement: Statement) -> bool:
-    """Tell whether an expression, or the source, reads a CHAR column of the target."""
-    padded = {c.name.lower() for c in target.schema.columns if c.limit is not None and c.limit.padded}
-    if not padded:
-        return False
+def _reads(target: Target, statement: Statement, names: Collection[str]) -> bool:
+    """Tell whether an expression, or the source, reads one of some columns of the target."""
     if statement.source_query is not None or statement.self_merge:
         return True
     assigned = [assignment.value for clause in statement.clauses for assignment in clause.assignments]
     read = _read_names((*_conditions(statement), *assigned), Side.TARGET)
-    return not padded.isdisjoint(read | used_names(target))
+    return not read.union(used_names(target)).isdisjoint(names)
 
 
 def _conditions(statement: Statement) -> tuple[Expression, ...]:

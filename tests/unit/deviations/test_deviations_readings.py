@@ -294,6 +294,51 @@ def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: b
     assert after is None or after.result == now.result
 
 
+_WITH_NAN = {
+    "target": {
+        "schema": "id DOUBLE, v INT",
+        "files": [[["NaN", 1], [0.0, 2]]],
+        "properties": {"delta.enableDeletionVectors": "true"},
+    },
+    "source": {"schema": "id DOUBLE, v INT", "rows": [["NaN", 1], [0.0, 2]]},
+}
+_NAN_FOUND = f"{_MERGE} t.id <=> s.id WHEN MATCHED AND t.id > 5 THEN UPDATE SET v = 9"
+
+
+@pytest.mark.parametrize(
+    ("row", "num_vectors", "known"),
+    [(0, 0, True), (0, 1, False), (1, 0, False)],
+    ids=["stays", "marked-all-the-same", "no-nan"],
+)
+def test_a_row_with_nan_stays_if_no_vector_marks_it(row: int, num_vectors: int, *, known: bool) -> None:
+    right = _judged(_case(f"{_NAN_FOUND} WHEN NOT MATCHED THEN INSERT *", **_WITH_NAN))
+    assert isinstance(right.result, TableOutcome)
+    wrong = replace(
+        right.result,
+        rows=(*right.result.rows, right.case.target.rows[row]),
+        metrics={**right.result.metrics, "numTargetDeletionVectorsAdded": num_vectors},
+        num_records_removed=0,
+    )
+    after = READINGS["if rows are marked in vectors rows with NaN stay"].apply(replace(right, result=wrong))
+    assert (after is not None) is known
+    assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
+
+
+@pytest.mark.parametrize(
+    ("insert", "vectors", "known"),
+    [("", "true", True), (" WHEN NOT MATCHED THEN INSERT *", "true", False), ("", "false", False)],
+    ids=["matched-only", "with-insert", "no-vectors"],
+)
+def test_without_insert_a_row_with_nan_is_not_found(insert: str, vectors: str, *, known: bool) -> None:
+    target = {**_WITH_NAN["target"], "properties": {"delta.enableDeletionVectors": vectors}}
+    now = _judged(_case(_NAN_FOUND + insert, target=target, source=_WITH_NAN["source"]))
+    after = READINGS["if rows are marked in vectors clauses do not find rows with NaN"].apply(now)
+    assert (after is not None) is known
+    assert after is None or after.case.sql.endswith(
+        "WHEN MATCHED AND (t.id > 5) AND NOT (t.id <=> CAST('NaN' AS DOUBLE)) THEN UPDATE SET v = 9"
+    )
+
+
 _GENERATED = "generated columns of an INSERT are computed from values before their casts"
 _OF_A_TABLE = {"schema": "k INT, d INT DEFAULT 7, n INT, g INT GENERATED ALWAYS AS (k * 10 + d + n)", "files": []}
 
