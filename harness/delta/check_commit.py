@@ -68,10 +68,13 @@ def removed_file_faults(
 
 
 def _described(file: Mapping[str, Any], types: Mapping[str, DataType]) -> dict[str, str]:
-    """Tell what an action says of its file, if it says it, in one spelling; as text, because NaN equals nothing."""
+    """Tell what an action says of its file, if it says it, in one spelling; as text, because NaN equals nothing.
+
+    A partition column that is left out is NULL: Delta Lake's log leaves NULL values out of a ``remove``.
+    """
     described = {"size": repr(file["size"])} if file.get("size") is not None else {}
     values = file.get("partitionValues")
     if values is None:
         return described
     parsed = {name: parse(text, types[name]) if name in types else text for name, text in sorted(values.items())}
-    return described | {"partitionValues": repr(parsed)}
+    return described | {"partitionValues": repr({name: value for name, value in parsed.items() if value is not None})}

@@ -492,14 +492,16 @@ def test_operation_metrics_are_whole_numbers() -> None:
 
 
 def test_a_removed_file_is_described_as_it_was() -> None:
-    """R-701: a ``remove`` may leave out partition values and size, or spell a moment otherwise, but change nothing."""
+    """R-701: a ``remove`` may leave out what it says, or NULL, or spell a moment otherwise, but change nothing."""
     text, stamp = "2020-01-01 00:00:00.001000", "2020-01-01T00:00:00.001Z"
     added = {"path": "a", "partitionValues": {"p": text, "q": None}, "size": 9}
     for said, faults in (
         ({"partitionValues": {"q": None, "p": stamp}, "size": 9}, []),
         ({}, []),
         ({"partitionValues": None, "size": None}, []),
-        ({"partitionValues": {"p": text, "r": None}}, [f"partitionValues {{'p': '{text}', 'r': None}}"]),
+        ({"partitionValues": {"p": text}}, []),
+        ({"partitionValues": {"p": text, "r": "1"}}, [f"partitionValues {{'p': '{text}', 'r': '1'}}"]),
+        ({"partitionValues": {"r": text}}, [f"partitionValues {{'r': '{text}'}}"]),
         ({"partitionValues": {"p": None, "q": None}}, ["partitionValues {'p': None, 'q': None}"]),
         ({"size": 8}, ["size 8"]),
     ):
