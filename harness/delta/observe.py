@@ -28,10 +28,10 @@ from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mergecheck.harness.delta.read import LiveFile, TableState
+    from mergecheck.harness.delta.read import Action, LiveFile, TableState
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.outcome import MergePath
 
@@ -96,7 +96,7 @@ def _read_outcome(
         num_files_added=len(added - again) if committed else None,
         members_not_null=state.members_not_null,
         history_metrics=records_metrics(conf),
-        commit_faults=(*commit_faults(actions, conf), *faults_of_removed_files(path, state, since))
+        commit_faults=(*commit_faults(actions, conf), *faults_of_removed_files(path, state, actions, since))
         if committed
         else (),
         file_faults=faults_of_files(path, state, written) if committed else (),
@@ -122,9 +122,10 @@ def faults_of_files(path: Path, state: TableState, written: Iterable[LiveFile]) 
     return (*size_faults(path, state.version), *of_rows, *of_ids)
 
 
-def faults_of_removed_files(path: Path, state: TableState, since: int) -> Iterator[tuple[str, str]]:
-    """Tell which removed files the newest commit describes otherwise than the log did at a version before it."""
-    actions = read_actions(path, state.version)
+def faults_of_removed_files(
+    path: Path, state: TableState, actions: Sequence[Action], since: int
+) -> Iterator[tuple[str, str]]:
+    """Tell which removed files the actions of the newest commit describe otherwise than the log did before it."""
     return removed_file_faults(actions, live_files(path, since), state.stored_partition_types)
 
 

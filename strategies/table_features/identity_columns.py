@@ -106,7 +106,7 @@ def _leaving_out(statement: Statement, name: str) -> Statement:
     The mark moves only if an INSERT leaves the column out, but then by the values that others give, too.
     """
     inserts = [place for place, clause in enumerate(statement.clauses) if clause.action is Action.INSERT]
-    if len(inserts) < 2:  # noqa: PLR2004
+    if not inserts[1:]:
         return statement
     last = statement.clauses[inserts[-1]]
     kept = tuple(each for each in last.assignments if each.column.lower() != name.lower())

@@ -6,7 +6,6 @@ A merge that marks rows in deletion vectors looks for them in a scan of its own,
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Value
 
-_MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
 _VECTORS = ("numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated", "numTargetDeletionVectorsRemoved")
 
 
@@ -35,7 +33,7 @@ def _not_found(now: Judged) -> Judged | None:
     names = [quote(name) for name in _columns_with_nan(now)]
     if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not names:
         return None
-    if not all(_MATCHED.match(clause.when) for clause in text.clauses):
+    if trace.merge is None or not trace.merge.is_matched_only:
         return None
     alias = quote(trace.statement.target_alias or trace.statement.target)
     holds = " AND ".join(f"NOT ({alias}.{name} <=> CAST('NaN' AS DOUBLE))" for name in names)

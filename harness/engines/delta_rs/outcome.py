@@ -89,7 +89,7 @@ def _read(path: Path, metrics: Mapping[str, int], since: int) -> TableOutcome:
         num_records_added=sum(len(file.rows) for file in written),
         num_records_removed=num_removed_records(path, state.version) if committed else 0,
         members_not_null=state.members_not_null,
-        commit_faults=tuple(faults_of_removed_files(path, state, since)) if committed else (),
+        commit_faults=tuple(faults_of_removed_files(path, state, actions, since)) if committed else (),
         file_faults=faults_of_files(path, state, written) if committed else (),
         record=commit_record(path, since=since),
     )
