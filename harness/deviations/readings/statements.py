@@ -54,9 +54,18 @@ def _conditions_cast(now: Judged) -> Judged | None:
 
 
 def _conditions_unread(now: Judged) -> Judged | None:
+    """Leave the conditions of MATCHED and BY SOURCE alone, if no row of the table is touched.
+
+    A merge that has MATCHED clauses only reads their conditions when it looks for the rows.
+    """
     text = cut_merge(now.case.sql)
+    by_source = any(_BY_SOURCE.search(clause.when) for clause in text.clauses)
+    if all(_MATCHED.match(clause.when) for clause in text.clauses) or (by_source and now.case.target.rows):
+        return None
     clauses = tuple(
-        _with_condition(clause, "({}) IS NOT NULL") if _MATCHED.match(clause.when) else clause
+        _with_condition(clause, "({}) IS NOT NULL")
+        if _MATCHED.match(clause.when) or _BY_SOURCE.search(clause.when)
+        else clause
         for clause in text.clauses
     )
     found = with_statement(now, replace(text, clauses=clauses).sql())
@@ -150,7 +159,9 @@ def _in_list(node: exp.Expr) -> tuple[str, Sequence[exp.Expr]] | None:
 READINGS = (
     Reading(name="conditions are cast to BOOLEAN", phase=Phase.REWRITE, apply=_conditions_cast),
     Reading(
-        name="conditions of MATCHED are not looked at if no row matches", phase=Phase.REWRITE, apply=_conditions_unread
+        name="conditions of MATCHED and BY SOURCE are not looked at if no row is touched",
+        phase=Phase.REWRITE,
+        apply=_conditions_unread,
     ),
     Reading(
         name="clauses that need a source row are not looked at if there is none",

@@ -117,13 +117,21 @@ def test_a_statement_is_rewritten(name: str, sql: str, rewritten: str) -> None:
         ("IN lists are intersected by their texts", _UPSERT.replace("t.id = s.id", "t.id IN (1) AND t.id IN (1, 8)")),
         ("clauses that need a source row are not looked at if there is none", _UPSERT),
         (
-            "conditions of MATCHED are not looked at if no row matches",
+            "conditions of MATCHED and BY SOURCE are not looked at if no row is touched",
             _UPSERT.replace("MATCHED THEN U", "MATCHED AND 5 THEN U"),
+        ),
+        (
+            "conditions of MATCHED and BY SOURCE are not looked at if no row is touched",
+            f"{_MERGE} t.id = s.id AND FALSE WHEN MATCHED AND 5 THEN DELETE",
+        ),
+        (
+            "conditions of MATCHED and BY SOURCE are not looked at if no row is touched",
+            f"{_MERGE} t.id = s.id AND FALSE WHEN NOT MATCHED BY SOURCE AND 5 THEN DELETE",
         ),
     ],
 )
 def test_a_statement_without_the_cause_is_left_alone(name: str, sql: str) -> None:
-    """Other values than zeros, literals only, a source with rows, a row that matches."""
+    """Other values than zeros, literals only, a source with rows, a row that is touched, MATCHED clauses only."""
     assert READINGS[name].apply(_judged(_case(sql))) is None
 
 
