@@ -54,8 +54,9 @@ def _defined_anew(now: Judged) -> Judged | None:
     if found.schema == now.given.target.schema or not _is_defined_anew(before, after):
         return None
     kept = {name: before[name] for name in (*_FORGOTTEN, *_MADE_ANEW) if name in before}
-    # NOT NULL was forgotten: for the case that the engine is taken to have run, the schema is no new one
-    is_as_before = found.schema == now.case.target.schema
+    # NOT NULL was forgotten: for the case that the engine is taken to have run, the schema is no new one; the order of
+    # its columns is looked at by itself
+    is_as_before = set(found.schema.columns) == set(now.case.target.schema.columns)
     actions = tuple(one for one in found.record.actions if not (is_as_before and one.kind == "metaData"))
     record = replace(found.record, definition={**after, **kept}, actions=actions)
     return replace(now, result=replace(found, record=record))

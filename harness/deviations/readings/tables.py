@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import Schema, StructType
 
@@ -25,7 +25,7 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
 
     def apply(now: Judged) -> Judged | None:
         found = asked(now.case, several_matches)
-        if not isinstance(found.answer, Prediction):
+        if isinstance(found.answer, Unsupported) or found.answer == now.reference.answer:
             return None
         return replace(now, reference=found, several_matches=several_matches)
 
