@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import duckdb
+from sqlglot import exp
 
 from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
@@ -21,7 +22,7 @@ from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceErr
 from mergecheck.reference.evaluation.evaluation import Evaluation, SeveralMatches
 from mergecheck.reference.evaluation.failures import rejection_of
 from mergecheck.reference.evaluation.replay import unchanged_table
-from mergecheck.reference.expressions.names import Relation, padded_columns
+from mergecheck.reference.expressions.names import Relation, char_columns
 from mergecheck.reference.outcome import Prediction, Reference, Rejection, Unsupported
 from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
 from mergecheck.reference.syntax.statement import parse_statement
@@ -178,8 +179,7 @@ class _Run:
         self.asker.is_utc = settings.is_utc
         self.asker.always = self.asker.always or not (settings.is_ansi and settings.is_utc)
         statement = self.statement = parse_statement(case.sql)
-        if settings.pads_char:
-            _check_char(case, statement, case_sensitive=settings.case_sensitive)
+        _check_char(case, statement, case_sensitive=settings.case_sensitive, pads=settings.pads_char)
         source = self.source = find_source(
             case, statement, self.connection, self.asker, case_sensitive=settings.case_sensitive
         )
@@ -218,18 +218,26 @@ class _Run:
         )
 
 
-def _check_char(case: Case, statement: Statement, *, case_sensitive: bool) -> None:
+def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads: bool) -> None:
     """Give up if something else than the merge itself reads a CHAR column, which is padded there (R-822).
+
+    If columns are not padded where they are read, comparisons still are; what is known of these is those of the merge.
 
     Raises:
         UnsupportedByReferenceError: a partition, an expression of the table, or a source that reads the table.
     """
-    padded = [column.name for column in case.target.schema.columns if column.limit is not None and column.limit.padded]
+    chars = [column.name for column in case.target.schema.columns if column.limit is not None and column.limit.padded]
+    query = statement.source_query
+    if not pads:
+        tables = () if query is None else query.find_all(exp.Table)
+        if chars and any(table.name.lower() == TARGET_NAME for table in tables):
+            raise UnsupportedByReferenceError("a source query of a table with a CHAR column")
+        return
     dependents = dependents_of(case.target)
-    for name in padded:
+    for name in chars:
         if name in case.target.partition_by or dependents.use(name, case_sensitive=case_sensitive):
             raise UnsupportedByReferenceError("a CHAR column that partitions, or that an expression of the table uses")
-    if padded and (statement.source_query is not None or statement.source.lower() == TARGET_NAME):
+    if chars and (query is not None or statement.source.lower() == TARGET_NAME):
         raise UnsupportedByReferenceError("a source query, or the target as source, of a table with a CHAR column")
 
 
@@ -254,7 +262,9 @@ def _resolver(
 ) -> Resolver:
     target_name = statement.target_alias or statement.target
     source_name = statement.source_alias or statement.source
-    padded = padded_columns(case.target.schema) if settings.pads_char else {}
+    chars = char_columns(case.target.schema)
+    padded, compared = (chars, {}) if settings.pads_char else ({}, chars)
+    reads_target = statement.source_query is None and statement.source.lower() == TARGET_NAME
     has_name = bool(source_name)  # else it is a query without an alias, whose columns keep their qualifiers
     return Resolver(
         names=ClauseNames(
@@ -263,6 +273,7 @@ def _resolver(
                 qualifier=target_name,
                 schema=case.target.schema,
                 padded=padded,
+                chars=compared,
             ),
             source=Relation(
                 side=Side.SOURCE,
@@ -271,12 +282,13 @@ def _resolver(
                 origins=source.origins,
                 qualifiers=None if has_name else source.qualifiers,
                 hides_qualifiers=not has_name and source.qualifiers is None,
+                chars=compared if reads_target else {},
             ),
             case_sensitive=settings.case_sensitive,
             evolution=evolution,
             drops_null_columns=settings.drops_null_columns,
             widening=settings.widening,
-            asks=asker.evaluator is not None and not padded,  # another evaluator would see them without their spaces
+            asks=asker.evaluator is not None and not chars,  # another evaluator would see them without their spaces
         ),
         subqueries=ScalarSubqueries(tables=known_tables(case), connection=connection),
         clock=dt.datetime.now(dt.UTC),

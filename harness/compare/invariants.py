@@ -20,7 +20,7 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
-from mergecheck.reference.expressions.names import padded_columns
+from mergecheck.reference.expressions.names import char_columns
 from mergecheck.reference.outcome import Feed, MergePath
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
     if not isinstance(outcome, TableOutcome) or outcome.record is None or outcome.record.tracked is None:
         return
     schema, keeps = outcome.schema, _keeps_null_structs(case, outcome)
-    convert, lengths = row_converter(case.target.schema, schema), padded_columns(schema)
+    convert, lengths = row_converter(case.target.schema, schema), char_columns(schema)
 
     def identity(row: Row) -> Hashable:
         expanded = row if keeps else null_structs_expanded(row, schema.columns)
@@ -238,7 +238,7 @@ def _feed_balance(before: Sequence[Row], outcome: Outcome) -> Iterator[Mismatch]
     Texts of CHAR columns count as padded, since old images and copied rows are, and rows in files need not be (R-822).
     """
     changes = [row[:-1] for row in outcome.cdf or ()]
-    lengths = padded_columns(outcome.schema)
+    lengths = char_columns(outcome.schema)
     of_before, of_after, of_changes = (
         [row_identity(_padded(row, lengths), outcome.schema) for row in rows]
         for rows in (before, outcome.rows, changes)

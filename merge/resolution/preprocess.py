@@ -17,15 +17,19 @@ from mergecheck.merge.resolution.references import SEARCH_CONDITION
 from mergecheck.merge.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.types import DataType, StructType
 
     from mergecheck.merge.conf import MergeConf
     from mergecheck.merge.expressions.expression_types import ExpressionTypes
     from mergecheck.merge.resolution.implicit_columns import ImplicitColumns
-    from mergecheck.merge.resolution.references import BoundClause, BoundMerge
+    from mergecheck.merge.resolution.references import BoundAssignment, BoundClause, BoundMerge
     from mergecheck.merge.types.assign import Assigned
+
+_ALIGNED = (ClauseKind.MATCHED, ClauseKind.NOT_MATCHED_BY_SOURCE, ClauseKind.NOT_MATCHED)
+"""The order in which Delta checks and aligns the clauses (R-113)."""
+_CORRELATED = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
 
 
 def preprocess_table_merge(
@@ -38,7 +42,7 @@ def preprocess_table_merge(
     conf: MergeConf,
     types: ExpressionTypes,
 ) -> ResolvedMerge:
-    """Check all conditions, then all assignments, then cast the values.
+    """Check all conditions; check and align clause by clause; then cast the values.
 
     Raises:
         AnalysisError: the first of these checks that fails (R-130 to R-135, R-210 to R-225, R-243, R-251).
@@ -48,11 +52,16 @@ def preprocess_table_merge(
     for clause in merge.clauses:
         if clause.condition is not None:
             check_condition(clause.condition, operation=f"{clause.action.name} condition")
-    for clause in merge.clauses:
-        check_assignments(clause, merge.final_schema, implicit, conf)
-    for value in _values(merge):
-        check_value(value)
-    known = _types(merge, implicit, types, target_schema, source_schema)
+    in_order = sorted(merge.clauses, key=lambda clause: _ALIGNED.index(clause.kind))
+    faults = [fault for clause in in_order for fault in _faults(clause)]
+    sound = [_without_faults(clause) for clause in in_order] if faults else in_order
+    try:
+        known = _types(replace(merge, clauses=tuple(sound)), implicit, types, target_schema, source_schema)
+    except AnalysisError as error:
+        if error.error_class == _CORRELATED:  # another fault of a value that Spark says later
+            for clause in in_order:
+                check_assignments(clause, merge.final_schema, implicit, conf)
+        raise
     alignment = Alignment(
         target_schema=target_schema,
         final_schema=merge.final_schema,
@@ -61,12 +70,16 @@ def preprocess_table_merge(
         conf=conf,
         types=known,
     )
-    resolved, uncertain = [], []
-    for clause in merge.clauses:
-        values = alignment.values(clause)
+    aligned, uncertain = [], []
+    for clause, allowed in zip(in_order, sound, strict=True):
+        check_assignments(clause, merge.final_schema, implicit, conf)
+        values = alignment.values(allowed)
         uncertain += [value.sql for value in values if not value.certain]
-        resolved.append(_clause(clause, values, known, alignment.generated_ids(clause)))
+        aligned.append((clause, values))
     types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
+    for fault in faults:
+        raise fault
+    resolved = [_clause(clause, values, known, alignment.generated_ids(clause)) for clause, values in aligned]
     if len({clause.generated_ids for clause in resolved if clause.generated_ids}) > 1:
         raise UnsupportedStatementError(
             "INSERT clauses that leave out different identity columns", hint="Leave out the same in each of them."
@@ -81,6 +94,31 @@ def preprocess_table_merge(
         not_matched_by_source=tuple(c for c in resolved if c.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
         keep_null_structs=conf.preserve_null_source_structs,
     )
+
+
+def _faults(clause: BoundClause) -> Iterator[AnalysisError]:
+    """Give what is wrong with values themselves: Spark says it only when all clauses are aligned (R-113).
+
+    Raises:
+        AnalysisError: for a generator, which is met at once.
+    """
+    for assignment in clause.assignments:
+        if (fault := _fault(assignment)) is not None:
+            yield fault
+
+
+def _without_faults(clause: BoundClause) -> BoundClause:
+    return replace(clause, assignments=tuple(a for a in clause.assignments if _fault(a) is None))
+
+
+def _fault(assignment: BoundAssignment) -> AnalysisError | None:
+    try:
+        check_value(assignment.value)
+    except AnalysisError as error:
+        if error.error_class.startswith("UNSUPPORTED_GENERATOR"):
+            raise
+        return error
+    return None
 
 
 def _types(
@@ -136,6 +174,6 @@ def _correlated(error: AnalysisError, values: Sequence[ResolvedExpression]) -> A
     if not texts:
         return None
     return AnalysisError(
-        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
+        _CORRELATED,
         f"A subquery in a value may only use its own tables: {texts[0]}. Join the source with them instead.",
     )

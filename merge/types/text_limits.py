@@ -63,6 +63,14 @@ def _is_whole(kind: exp.DataType) -> bool:
     return kind.this not in _NESTED or bool(kind.expressions)
 
 
+def char_length(metadata: Mapping[str, Any] | None) -> int | None:
+    """Give the length of a column that was declared as CHAR; None for any other."""
+    declared = (metadata or {}).get(DECLARED_TYPE)
+    if declared is None or (kind := read_declared(declared)).this is not exp.DType.CHAR:
+        return None
+    return int(kind.expressions[0].name)
+
+
 def padded_columns(schema: StructType, *, padding: bool) -> dict[int, int]:
     """Give the lengths of CHAR columns by position: Spark pads them where it reads them (R-822).
 
@@ -70,12 +78,10 @@ def padded_columns(schema: StructType, *, padding: bool) -> dict[int, int]:
         schema: the table's columns.
         padding: whether the session pads at all; if not, there are none.
     """
-    found: dict[int, int] = {}
-    for position, field in enumerate(schema.fields if padding else ()):
-        declared = (field.metadata or {}).get(DECLARED_TYPE)
-        if declared is not None and (kind := read_declared(declared)).this is exp.DType.CHAR:
-            found[position] = int(kind.expressions[0].name)
-    return found
+    lengths = (
+        (position, char_length(field.metadata)) for position, field in enumerate(schema.fields if padding else ())
+    )
+    return {position: length for position, length in lengths if length is not None}
 
 
 def has_char_inside(metadata: Mapping[str, Any] | None) -> bool:

@@ -12,6 +12,8 @@ from mergecheck.reference.types.data_types import ArrayType, MapType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlglot import exp
+
     from mergecheck.reference.expressions.names import Scope
     from mergecheck.reference.types.data_types import Field, Schema
     from mergecheck.reference.types.typed import Typed
@@ -20,17 +22,30 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
-    """A value for a column or a field of it.
+class Left:
+    """The left-hand side of an assignment, or a column of an expanded star.
 
     Attributes:
         path: the column, then fields; existing names are spelled as in the schema that has them.
         written: the column as the statement spells it (R-225).
-        preserves: fields of structs that the value lacks keep their values (``UPDATE SET *`` with evolution, R-203).
+        value: what is assigned to it; None in a star.
     """
 
     path: Path
     written: str
+    value: exp.Expr | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """A value for a column or a field of it.
+
+    Attributes:
+        path: see ``Left``.
+        preserves: fields of structs that the value lacks keep their values (``UPDATE SET *`` with evolution, R-203).
+    """
+
+    path: Path
     value: Typed
     preserves: bool = False
 
@@ -69,7 +84,7 @@ def _path_in(written: Path, scope: Scope) -> tuple[Path, str]:
     return (column.name, *fields), written[len(written) - len(rest) - 1]
 
 
-def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+def check_update(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool) -> None:
     """Check the paths of one UPDATE.
 
     Raises:
@@ -77,10 +92,10 @@ def check_update(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
             for conflicts (R-210).
     """
     for column in schema.columns:
-        if column.identity is not None and _is_given(column, assigned, case_sensitive=case_sensitive):
+        if column.identity is not None and _is_given(column, lefts, case_sensitive=case_sensitive):
             text = f"Updating IDENTITY columns is not supported: {column.name}."
             raise RejectedError("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", text)
-    paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned]
+    paths = [tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in lefts]
     known = [_folded(name, case_sensitive=case_sensitive) for name in schema.names]
     for path in paths:
         if path[0] not in known:
@@ -104,14 +119,14 @@ def first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
     return None
 
 
-def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> None:
+def check_insert(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool) -> None:
     """Check the columns of one INSERT.
 
     Raises:
         RejectedError: for nested columns (R-224), for identity columns that take no values (R-226) and for a name
             given twice (R-225).
     """
-    for one in assigned:
+    for one in lefts:
         if len(one.path) > 1:
             raise RejectedError(
                 "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
@@ -120,28 +135,28 @@ def check_insert(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive
             )
     for column in schema.columns:
         is_always = column.identity is not None and not column.identity.by_default
-        if is_always and _is_given(column, assigned, case_sensitive=case_sensitive):
+        if is_always and _is_given(column, lefts, case_sensitive=case_sensitive):
             text = f"Providing values for GENERATED ALWAYS AS IDENTITY column {column.name} is not supported."
             raise RejectedError("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", text)
     # As written: on ordinary tables the check is case-sensitive, and the first of (n, N) wins.
     generated = any(column.generated is not None or column.identity is not None for column in schema.columns)
-    names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in assigned]
+    names = [_folded(one.written, case_sensitive=case_sensitive or not generated) for one in lefts]
     if len(set(names)) < len(names):
         raise RejectedError("DELTA_DUPLICATE_COLUMNS_ON_INSERT", "Duplicate column names in INSERT clause")
 
 
-def generated_ids(assigned: Sequence[Assigned], schema: Schema, *, case_sensitive: bool) -> frozenset[int]:
+def generated_ids(lefts: Sequence[Left], schema: Schema, *, case_sensitive: bool) -> frozenset[int]:
     """Return the positions of the identity columns that an INSERT leaves to the table (R-226)."""
     return frozenset(
         position
         for position, column in enumerate(schema.columns)
-        if column.identity is not None and not _is_given(column, assigned, case_sensitive=case_sensitive)
+        if column.identity is not None and not _is_given(column, lefts, case_sensitive=case_sensitive)
     )
 
 
-def _is_given(column: Field, assigned: Sequence[Assigned], *, case_sensitive: bool) -> bool:
+def _is_given(column: Field, lefts: Sequence[Left], *, case_sensitive: bool) -> bool:
     wanted = _folded(column.name, case_sensitive=case_sensitive)
-    return any((wanted,) == tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in assigned)
+    return any((wanted,) == tuple(_folded(part, case_sensitive=case_sensitive) for part in a.path) for a in lefts)
 
 
 def _folded(name: str, *, case_sensitive: bool) -> str:

@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.analysis.assignments import assigned_path
+from mergecheck.reference.analysis.assignments import Left, assigned_path
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
@@ -20,18 +20,8 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from mergecheck.reference.analysis.assignments import Path
     from mergecheck.reference.syntax.statement import Clause
     from mergecheck.reference.types.data_types import Schema
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """The left-hand side of an assignment, or a column of an expanded star; ``value`` is None for the latter."""
-
-    path: Path
-    written: str
-    value: exp.Expr | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

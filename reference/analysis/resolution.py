@@ -13,23 +13,29 @@ from sqlglot import exp
 
 from mergecheck.reference.analysis.alignment import Aligner
 from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update, generated_ids
+from mergecheck.reference.analysis.late_faults import Late, LateFaults
 from mergecheck.reference.analysis.row_values import RowValues
 from mergecheck.reference.analysis.validation import check_condition, check_value
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.syntax.statement import Action, Kind, name_parts
-from mergecheck.reference.types.data_types import STRING, VOID, Schema, type_at
+from mergecheck.reference.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
 from mergecheck.reference.types.typed import Side, Typed, typed_null
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.analysis.clause_names import ClauseNames, Left
+    from mergecheck.reference.analysis.assignments import Left
+    from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.asked.asker import Asked, Asker
     from mergecheck.reference.queries.scalar_subqueries import ScalarSubqueries
     from mergecheck.reference.syntax.statement import Clause, Statement
+
+_TRUE = Typed(sql="TRUE", type=BOOLEAN)
+_ALIGNED = (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE, Kind.NOT_MATCHED)
+"""The order in which Delta aligns the clauses (R-113); their names are resolved in the order of ``Kind``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +171,16 @@ class Resolver:
             asker=self.asker,
         )
         translator = Translator(on_scope, clock=self.clock, is_search_condition=True)
-        on = self.asker.condition(statement.on, statement.on_text, translator)
+        late = LateFaults()
+        on = late.kept(
+            lambda: self.asker.condition(statement.on, statement.on_text, translator), Late.NOT_BOOLEAN, instead=_TRUE
+        )
         asked = list(self.asker.take())
-        clauses = tuple(self._clause(clause, left, values, asked) for clause, left in zip(ordered, lefts, strict=True))
+        written = [self._clause(clause, left, asked, late) for clause, left in zip(ordered, lefts, strict=True)]
+        places = sorted(range(len(ordered)), key=lambda place: _ALIGNED.index(ordered[place].kind))
+        aligned = {place: self._aligned(written[place], lefts[place], values, late) for place in places}
+        late.raise_first()
+        clauses = tuple(aligned[place] for place in range(len(ordered)))
         resolved = Resolved(
             on=on,
             constants=(*translator.constants(statement.on), *self._constants_of_conditions(ordered)),
@@ -204,36 +217,35 @@ class Resolver:
         return (*existing, *new)
 
     def _clause(
-        self, clause: Clause, lefts: tuple[Left, ...], values: RowValues, asked_conditions: list[Asked]
+        self, clause: Clause, lefts: tuple[Left, ...], asked_conditions: list[Asked], late: LateFaults
     ) -> ResolvedClause:
-        """Resolve a clause; if its condition is asked for, add it to ``asked_conditions``."""
+        """Resolve what a clause says, still without the values of columns; what is refused later is not assigned.
+
+        If its condition is asked for, it is added to ``asked_conditions``.
+        """
         scope = self.names.scope(clause.kind, f"{clause.action.value.upper()} clause")
         conditions = Translator(scope, clock=self.clock)
         translator = Translator(scope, subqueries=self.subqueries)
         condition: Typed | None = None
         target_only: tuple[TargetConjunct, ...] = ()
         is_known = True
-        if clause.condition is not None:
-            _refuse_null(clause.condition, conditions)
-            condition = self.asker.condition(clause.condition, clause.condition_text or "", conditions)
+        if (given := clause.condition) is not None:
+            _refuse_null(given, conditions)
+            condition = late.kept(
+                lambda: self.asker.condition(given, clause.condition_text or "", conditions),
+                Late.NOT_BOOLEAN,
+                instead=None,
+            )
             asked = self.asker.take()
             asked_conditions += asked
-            if clause.kind is Kind.MATCHED:
-                conjuncts = _implied_conjuncts(clause.condition)
+            if clause.kind is Kind.MATCHED and condition is not None:
+                conjuncts = _implied_conjuncts(given)
                 target_only, is_known = _target_only(conjuncts, conditions, asks=bool(asked))
-        for assignment in clause.assignments:
-            check_value(assignment.value)
         texts = iter(assignment.text for assignment in clause.assignments)
         assigned = tuple(
-            Assigned(
-                path=left.path,
-                written=left.written,
-                value=self._star_value(left, clause)
-                if left.value is None
-                else self.asker.value(left.value, next(texts), translator),
-                preserves=left.value is None and self.names.evolution,
-            )
+            Assigned(path=left.path, value=value, preserves=left.value is None and self.names.evolution)
             for left in lefts
+            if (value := self._value(left, clause, texts, translator, late)) is not None
         )
         return ResolvedClause(
             kind=clause.kind,
@@ -241,14 +253,49 @@ class Resolver:
             condition=condition,
             target_only=target_only,
             assigned=assigned,
-            values=self._values(clause.action, assigned, values),
+            values=(),
             asked=self.asker.take(),
             is_target_only_known=is_known,
-            constants=(
-                *(constant for assignment in clause.assignments for constant in translator.constants(assignment.value)),
-                *self._cast_constants(assigned, values.schema),
+            constants=tuple(
+                constant
+                for assignment in clause.assignments
+                if len(assigned) == len(lefts)
+                for constant in translator.constants(assignment.value)
             ),
-            generated_ids=generated_ids(assigned, values.schema, case_sensitive=self.names.case_sensitive)
+        )
+
+    def _value(
+        self, left: Left, clause: Clause, texts: Iterator[str], translator: Translator, late: LateFaults
+    ) -> Typed | None:
+        """Translate what is assigned; None if it is refused later."""
+        if (given := left.value) is None:
+            return self.names.one_side(self.names.source, clause).resolve(left.path).typed()
+        text = next(texts)
+
+        def translated() -> Typed:
+            check_value(given)
+            return self.asker.value(given, text, translator)
+
+        return late.kept(translated, Late.OPERATOR, instead=None)
+
+    def _aligned(
+        self, clause: ResolvedClause, lefts: tuple[Left, ...], values: RowValues, late: LateFaults
+    ) -> ResolvedClause:
+        """Check the columns that a clause assigns, and give each column its value."""
+        case_sensitive = self.names.case_sensitive
+        if clause.action is Action.UPDATE:
+            check_update(lefts, values.schema, case_sensitive=case_sensitive)
+        elif clause.action is Action.INSERT:
+            check_insert(lefts, self.names.target.schema, case_sensitive=case_sensitive)
+        assigned, asked = clause.assigned, clause.asked
+        new = late.kept(lambda: _values(clause.action, assigned, values), Late.CAST, instead=())
+        constants = late.kept(lambda: tuple(self._cast_constants(assigned, values.schema)), Late.CAST, instead=())
+        return replace(
+            clause,
+            values=new,
+            asked=(*asked, *self.asker.take()),
+            constants=(*clause.constants, *constants),
+            generated_ids=generated_ids(lefts, values.schema, case_sensitive=case_sensitive)
             if clause.action is Action.INSERT
             else frozenset(),
         )
@@ -266,17 +313,11 @@ class Resolver:
                 scope = self.names.scope(clause.kind, f"{clause.action.value.upper()} clause")
                 yield from Translator(scope, clock=self.clock).constants(clause.condition)
 
-    def _star_value(self, left: Left, clause: Clause) -> Typed:
-        return self.names.one_side(self.names.source, clause).resolve(left.path).typed()
 
-    def _values(self, action: Action, assigned: tuple[Assigned, ...], values: RowValues) -> tuple[Typed, ...]:
-        if action is Action.DELETE:
-            return ()
-        if action is Action.UPDATE:
-            check_update(assigned, values.schema, case_sensitive=self.names.case_sensitive)
-            return values.updated(assigned)
-        check_insert(assigned, self.names.target.schema, case_sensitive=self.names.case_sensitive)
-        return values.inserted(assigned)
+def _values(action: Action, assigned: tuple[Assigned, ...], values: RowValues) -> tuple[Typed, ...]:
+    if action is Action.DELETE:
+        return ()
+    return values.updated(assigned) if action is Action.UPDATE else values.inserted(assigned)
 
 
 def _refuse_null(condition: exp.Expr, translator: Translator) -> None:

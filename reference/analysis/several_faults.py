@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.analysis.assignments import first_conflict
-from mergecheck.reference.syntax.statement import Action
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
@@ -56,10 +54,6 @@ def classes_of_other_faults(
         others.add("CANNOT_UP_CAST_DATATYPE" if strict else _NO_CAST)
     if rejected.error_class == "DELTA_UNSUPPORTED_SUBQUERY" and _asks_for_what_is_not_there(statement, tables):
         others.add("UNRESOLVED_COLUMN.WITH_SUGGESTION")  # the names of a subquery are met first
-    if rejected.error_class.startswith(_CASTS) and _has_conflict(statement):
-        others.add("DELTA_CONFLICT_SET_COLUMN")  # of all clauses, conflicts are met first
-    if rejected.error_class.startswith("DATATYPE_MISMATCH") and _has_twice_inserted(statement):
-        others.add("DELTA_DUPLICATE_COLUMNS_ON_INSERT")  # Delta aligns all clauses before Spark checks their casts
     return frozenset(others)
 
 
@@ -74,28 +68,6 @@ def _asks_for_what_is_not_there(statement: Statement, tables: Mapping[str, Schem
         if any(column.name.lower() not in known for column in query.find_all(exp.Column)):
             return True
     return False
-
-
-def _has_conflict(statement: Statement) -> bool:
-    """Tell whether an UPDATE assigns a column or field twice, whatever the case of its names (R-210)."""
-    qualifier = (statement.target_alias or statement.target).lower()
-    for clause in statement.clauses:
-        if clause.action is not Action.UPDATE:
-            continue
-        paths = [tuple(name.lower() for name in assignment.path) for assignment in clause.assignments]
-        if first_conflict([path[1:] if len(path) > 1 and path[0] == qualifier else path for path in paths]):
-            return True
-    return False
-
-
-def _has_twice_inserted(statement: Statement) -> bool:
-    """Tell whether an INSERT names a column twice, in the same case (R-225)."""
-    names = [
-        [assignment.path[-1] for assignment in clause.assignments]
-        for clause in statement.clauses
-        if clause.action is Action.INSERT
-    ]
-    return any(len(set(one)) < len(one) for one in names)
 
 
 def _has_twins(schema: Schema) -> bool:

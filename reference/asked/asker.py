@@ -149,6 +149,7 @@ class Asker:
         """Ask for the type of an expression, and note it; its values are asked for when its rows are known."""
         _refuse_unknowable(node)
         _refuse_star(node)
+        _refuse_char(node, scope)
         for query in _queries(node):
             _check_uncorrelated(query, scope, evaluator)
         asked = Asked(
@@ -201,6 +202,17 @@ def _refuse_star(node: exp.Expr) -> None:
     """Refuse a star, which a query may have inside an expression, and a merge may not."""
     if any(isinstance(part, exp.Star) for part in node.walk(prune=lambda part: isinstance(part, exp.Query))):
         raise RejectedError("INVALID_USAGE_OF_STAR_OR_REGEX", "a star inside an expression")
+
+
+def _refuse_char(node: exp.Expr, scope: Scope) -> None:
+    """Refuse CHAR columns: another evaluator would see them without their spaces (R-822)."""
+    for name in names_in(node):
+        try:
+            relation, index, _ = scope.column(name)
+        except UnsupportedByReferenceError:  # a function that is written like a column
+            continue
+        if index in relation.padded or index in relation.chars:
+            raise UnsupportedByReferenceError("a CHAR column in an expression that is evaluated elsewhere")
 
 
 def _queries(node: exp.Expr) -> list[exp.Expr]:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
+from mergecheck.reference.expressions.char_padding import refuse_char, with_spaces
 from mergecheck.reference.expressions.functions import same_type
 from mergecheck.reference.types.data_types import (
     BIGINT,
@@ -49,14 +50,14 @@ def compare(operator: type[exp.Expr], left: Typed, right: Typed) -> Typed:
     Raises:
         UnsupportedByReferenceError: if there is no such type, or DuckDB compares values of the type otherwise.
     """
-    left, right = same_type(_read_texts([left, right]))
+    left, right = same_type(_read_texts(with_spaces([left, right])))
     _check_comparable(left.type, ordered=operator in _ORDERED)
     return combine(f"(({left.sql}) {COMPARISONS[operator]} ({right.sql}))", BOOLEAN, left, right)
 
 
 def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
     """Tell whether a value is in a list; raises as ``compare`` does."""
-    operands = same_type([value, *listed])
+    operands = same_type(with_spaces([value, *listed]))
     _check_comparable(operands[0].type, ordered=False)
     items = ", ".join(operand.sql for operand in operands[1:])
     return combine(f"(({operands[0].sql}) IN ({items}))", BOOLEAN, *operands)
@@ -64,6 +65,7 @@ def is_in(value: Typed, listed: Sequence[Typed]) -> Typed:
 
 def is_between(value: Typed, low: Typed, high: Typed) -> Typed:
     """Tell whether a value is between two others or equal to one; raises as ``compare`` does."""
+    refuse_char([value, low, high], "BETWEEN")
     (value, low), (_, high) = _read_texts([value, low]), _read_texts([value, high])
     value, low, high = same_type([value, low, high])
     _check_comparable(value.type, ordered=True)

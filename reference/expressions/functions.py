@@ -10,6 +10,7 @@ from mergecheck.reference.casts.cast_sql import let, unsupported
 from mergecheck.reference.casts.nested_casts import cast_value
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.expressions.arithmetic import absolute
+from mergecheck.reference.expressions.char_padding import refuse_char
 from mergecheck.reference.types.data_types import (
     BINARY,
     BOOLEAN,
@@ -126,6 +127,7 @@ def _is_nan(operands: list[Typed]) -> Typed:
 
 def _null_if(operands: list[Typed]) -> Typed:
     first, second = operands
+    refuse_char(operands, "nullif")
     if VOID in (first.type, second.type) or isinstance(first.type, _NESTED):
         raise UnsupportedByReferenceError("nullif of an untyped NULL or a nested value")
     left, right = same_type(operands)

@@ -25,16 +25,19 @@ class ResolvedName:
     Attributes:
         sql: the value in DuckDB SQL.
         type: the value's type.
+        char_length: see ``Typed``.
     """
 
     side: Side
     index: int
     sql: str
     type: DataType
+    char_length: int | None = None
 
     def typed(self) -> Typed:
         """Give it as an expression."""
-        return Typed(sql=self.sql, type=self.type, sides=frozenset({self.side}), stored=True)
+        sides = frozenset({self.side})
+        return Typed(sql=self.sql, type=self.type, sides=sides, stored=True, char_length=self.char_length)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,7 @@ class Relation:
             of its FROM keep theirs; empty for a column that is computed.
         hides_qualifiers: whether the columns have such qualifiers, and nobody knows which.
         padded: lengths of CHAR columns, by position: a shorter text is read with spaces behind it (R-822).
+        chars: lengths of CHAR columns that are read as they are stored: comparisons pad them.
     """
 
     side: Side
@@ -59,6 +63,7 @@ class Relation:
     qualifiers: tuple[str, ...] | None = None
     hides_qualifiers: bool = False
     padded: Mapping[int, int] = field(default_factory=dict)
+    chars: Mapping[int, int] = field(default_factory=dict)
 
     def qualifier_of(self, index: int) -> str:
         """Give the qualifier of a column, empty if it has none."""
@@ -93,7 +98,7 @@ class Relation:
         )
 
 
-def padded_columns(schema: Schema) -> dict[int, int]:
+def char_columns(schema: Schema) -> dict[int, int]:
     """Give the lengths of CHAR columns, by position."""
     limits = ((place, column.limit) for place, column in enumerate(schema.columns))
     return {place: limit.length for place, limit in limits if limit is not None and limit.padded}
@@ -128,7 +133,8 @@ class Scope:
         sql, data_type = relation.value(index), relation.schema.columns[index].type
         for name in rest:
             sql, data_type = self.extract(sql, data_type, name)
-        return ResolvedName(side=relation.side, index=index, sql=sql, type=data_type)
+        length = relation.chars.get(index)
+        return ResolvedName(side=relation.side, index=index, sql=sql, type=data_type, char_length=length)
 
     def extract(self, sql: str, data_type: DataType, name: str) -> tuple[str, DataType]:
         """Go one name deeper: a struct's field, that field of every element of an array, the value of a map's key.

@@ -8,7 +8,7 @@ those of the evaluation's temporary tables: column *i* of the target is ``t<i>``
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
@@ -150,6 +150,8 @@ class Translator:
     def _subquery(self, node: exp.Expr) -> Typed:
         if self.subqueries is None or node.args.get("alias") is not None:
             raise UnsupportedByReferenceError("a subquery here")
+        if any(relation.chars for relation in self.scope.relations):
+            raise UnsupportedByReferenceError("a subquery beside CHAR columns (R-822)")  # it looks like a constant
         return self.subqueries(node.this, self.scope)
 
     def _literal(self, node: exp.Expr) -> Typed:
@@ -243,7 +245,7 @@ class Translator:
                     raise
         number = _whole_number(inner)
         narrowed = None if number is None else narrow_literal(number, target)
-        return cast_value(self.translate(inner), target) if narrowed is None else narrowed
+        return replace(cast_value(self.translate(inner), target), char_length=None) if narrowed is None else narrowed
 
     def _hex(self, node: exp.Expr) -> Typed:
         return Typed(sql=f"unhex({text_literal(str(node.this))})", type=BINARY)

@@ -59,6 +59,7 @@ class Typed:
         skippable: whether a part of it can fail that Spark need not evaluate to know the value (R-257).
         call: an array function whose operands may be cast before it is evaluated (R-246), None for all else.
         stored: it is a column or a field as it stands, so that its type says which of its fields may be NULL.
+        char_length: the length of a CHAR column that is read as it is stored; None for all else (R-822).
         asked: its value is another evaluator's, so that it has one only on the rows that were asked about.
     """
 
@@ -69,6 +70,7 @@ class Typed:
     skippable: bool = False
     call: ArrayCall | None = None
     stored: bool = False
+    char_length: int | None = None
     asked: bool = False
 
 

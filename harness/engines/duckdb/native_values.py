@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engines.written_statement import WrittenClause
-    from mergecheck.reference.analysis.clause_names import ClauseNames, Left
+    from mergecheck.reference.analysis.assignments import Left
+    from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.expressions.translation import Translator
     from mergecheck.reference.syntax.statement import Kind
@@ -71,10 +72,10 @@ class AlignedValues:
             case_sensitive=self.settings.case_sensitive,
         )
         if clause.action is Action.UPDATE:
-            check_update(assigned, schema, case_sensitive=self.settings.case_sensitive)
+            check_update(lefts, schema, case_sensitive=self.settings.case_sensitive)
             row = values.updated(assigned)
         else:
-            check_insert(assigned, schema, case_sensitive=self.settings.case_sensitive)
+            check_insert(lefts, schema, case_sensitive=self.settings.case_sensitive)
             row = values.inserted(assigned)
         wanted = {one.path[0].lower() for one in assigned}
         return {
@@ -87,7 +88,7 @@ class AlignedValues:
         value = (
             self._star_value(left.path[0]) if left.value is None else self.translator(clause.kind).translate(left.value)
         )
-        return Assigned(path=left.path, written=left.written, value=value)
+        return Assigned(path=left.path, value=value)
 
     def _star_value(self, name: str) -> Typed:
         index = [column.name.lower() for column in self.names.source.schema.columns].index(name.lower())

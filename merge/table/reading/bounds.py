@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql import types as t
 
 from mergecheck.merge.table.log.statistics import EXACT_DECIMAL_DIGITS
+from mergecheck.merge.types.text_limits import char_length
 from mergecheck.merge.types.widening import is_from_float
 
 if TYPE_CHECKING:
@@ -48,9 +49,14 @@ class ColumnBounds:
 
 
 def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -> ColumnBounds:
-    """Return what is certain about a column in a file; without statistics nothing is."""
+    """Return what is certain about a column in a file; without statistics nothing is.
+
+    The bounds of a CHAR column are left out: Spark compares it with spaces behind it (R-822).
+    """
+    is_char = char_length(field.metadata) is not None
     if is_partition:
-        return _partition_bounds(file.partition_values.get(field.name), field.dataType)
+        found = _partition_bounds(file.partition_values.get(field.name), field.dataType)
+        return replace(found, lower=None, upper=None) if is_char else found
     statistics = file.statistics
     null_count = null_count_of(statistics, field.name)
     all_null = null_count is not None and null_count == statistics.num_records
@@ -60,8 +66,8 @@ def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -
     if is_from_float(field.metadata or {}):
         lower, upper = _with_few_digits(lower, min), _with_few_digits(upper, max)
     return ColumnBounds(
-        lower=lower,
-        upper=upper,
+        lower=None if is_char else lower,
+        upper=None if is_char else upper,
         may_be_null=null_count is None or null_count > 0,
         may_be_value=not all_null,
         may_be_nan=isinstance(field.dataType, FRACTIONAL_TYPES),

@@ -19,9 +19,10 @@ from mergecheck.merge.table.reading.live_rows import without_deleted_rows
 from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID, ids_of_file, row_ids, stored_ids
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
+from mergecheck.merge.types.text_limits import DECLARED_TYPE, padded_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -108,7 +109,7 @@ def scan_files(
         columns += [*stored_ids(tracking), f"{row} AS {_POSITION}"]
         by_value |= _ids_of_files(files)
     if not by_value:
-        return raw.selectExpr(*columns, *constants)
+        return _declared(raw.selectExpr(*columns, *constants), snapshot, wanted - padded.keys())
     frame = raw.selectExpr(*columns, f"{_decoded(path)} AS {_JOIN_KEY}")
     if len(files) <= MAX_INLINE_FILES:
         said = {name: _inline(value, files) for name, value in by_value.items()}
@@ -117,7 +118,8 @@ def scan_files(
         said = {name: name for name in by_value}
     kept = [*((FILE_NAME, ROW_INDEX) if with_row_identity else ()), *(target_column(i) for i in read)]
     of_partitions = (f"{said[target_column(i)]} AS {target_column(i)}" for i in partitions)
-    return frame.selectExpr(*kept, *of_partitions, *(row_ids(said, _POSITION) if tracking else ()), *constants)
+    found = frame.selectExpr(*kept, *of_partitions, *(row_ids(said, _POSITION) if tracking else ()), *constants)
+    return _declared(found, snapshot, wanted - padded.keys())
 
 
 def read_table(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
@@ -172,6 +174,15 @@ def _column(stored: t.StructField, field: t.StructField) -> str:
     column = not_pushed_down(quote_name(stored.name), stored.dataType)
     same = stored.dataType.simpleString() == field.dataType.simpleString()
     return column if same else f"CAST({column} AS {type_sql(field.dataType)})"
+
+
+def _declared(frame: DataFrame, snapshot: Snapshot, positions: Collection[int]) -> DataFrame:
+    """Say which columns were declared as CHAR: Spark compares them with spaces if it does not read them so (R-822)."""
+    for position in padded_columns(snapshot.schema, padding=True):
+        if position in positions:
+            declared = {DECLARED_TYPE: snapshot.schema.fields[position].metadata[DECLARED_TYPE]}
+            frame = frame.withMetadata(target_column(position), declared)
+    return frame
 
 
 def _padded(column: str, length: int | None) -> str:
