@@ -43,7 +43,8 @@ def serialize(value: Value, data_type: DataType) -> str | None:
     if data_type == types.DATE:
         return str(value.isoformat())
     if data_type == types.TIMESTAMP:
-        return str(value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds"))
+        # with its zone, as Delta Lake writes it: without one, a reader takes it for a moment of the session's time zone
+        return f"{value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
     if data_type == types.TIMESTAMP_NTZ:
         return str(value.isoformat(sep=" ", timespec="microseconds"))
     raise ValueError(f"a column of type {data_type.ddl()} cannot partition a table here; partition by another column")

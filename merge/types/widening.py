@@ -79,6 +79,13 @@ def is_from_float(metadata: Mapping[str, Any]) -> bool:
     return any(entry["fromType"] == "float" for entry in metadata.get(TYPE_CHANGES, ()))
 
 
+def was_decimal(field: t.StructField) -> bool:
+    """Tell whether a column, or a field of it, was a DECIMAL with fewer digits: old files may have smaller numbers."""
+    changed = (field.metadata or {}).get(TYPE_CHANGES, ())
+    inside = field.dataType.fields if isinstance(field.dataType, t.StructType) else []
+    return any(_DECIMAL.fullmatch(entry["fromType"]) for entry in changed) or any(map(was_decimal, inside))
+
+
 def with_type_changes(schema: t.StructType, old: t.StructType) -> t.StructType:
     """Record in the metadata of each column and field how its type differs from what it was before.
 

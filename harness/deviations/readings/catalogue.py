@@ -13,6 +13,7 @@ from mergecheck.harness.deviations.readings import (
     source_rows,
     statements,
     tables,
+    widened_decimals,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 
 READINGS: Mapping[str, Reading] = {
     reading.name: reading
-    for part in (tables, statements, generated_columns, nan_rows, hidden_values, commits, source_rows, rows)
+    for part in (
+        tables,
+        statements,
+        generated_columns,
+        nan_rows,
+        widened_decimals,
+        hidden_values,
+        commits,
+        source_rows,
+        rows,
+    )
     for reading in part.READINGS
 }
 """In the order in which they are applied within their phase: files are counted before columns are put in order."""

@@ -58,12 +58,17 @@ def _matches_nothing(trace: Trace) -> bool:
 
 
 def _inserts_nothing(trace: Trace) -> bool:
-    """Tell whether a merge with an INSERT has no clause that can apply, whatever its columns hold."""
+    """Tell whether a merge with an INSERT has no clause that can apply, whatever its columns hold.
+
+    A condition without a column that did not hold for one row holds for none; the entry says that no clause applied.
+    """
     if trace.statement is None:
         return False
     clauses = trace.statement.clauses
     return any(clause.action is Action.INSERT for clause in clauses) and all(
-        clause.condition is not None and True not in _values(clause.condition) for clause in clauses
+        clause.condition is not None
+        and (clause.condition.find(exp.Column) is None or True not in _values(clause.condition))
+        for clause in clauses
     )
 
 

@@ -7,25 +7,35 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.rows import rows_without
+from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
+from mergecheck.reference.case.storage import Statistics
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from mergecheck.reference.case.model import Row
     from mergecheck.reference.types.data_types import DataType
+
+_COPIES = ("numTargetRowsCopied", "numOutputRows")
+"""The metrics that count a copied row."""
 
 
 def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | None]:
-    """Let several source rows match a target row, if no more of them act than an engine allows."""
+    """Let several source rows match a target row, if no more of them act than an engine allows.
+
+    Other readings may make them match, so that this one may change nothing by itself.
+    """
 
     def apply(now: Judged) -> Judged | None:
         found = asked(now.case, several_matches)
-        if isinstance(found.answer, Unsupported) or found.answer == now.reference.answer:
+        if isinstance(found.answer, Unsupported):
             return None
         return replace(now, reference=found, several_matches=several_matches)
 
@@ -36,7 +46,7 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     """Count the matches of a row without those whose conditions give NULL, together as by OR.
 
     A row with several matches is written once for each of them if its file is rewritten; then the number of records is
-    wrong, and the merge fails by that.
+    wrong, and the merge fails by that. Where the log does not know how many rows a file has, nobody notices.
     """
     found = asked(now.case, SeveralMatches.ONE_MAY_ACT)
     effects, files = found.trace.effects, found.trace.files
@@ -48,10 +58,34 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     if any(number > 1 for number in counted.values()):
         return None
     rewritten = {files[pair.rid] for pair in pairs if pair.rid is not None and True in pair.conditions}
-    if any(rid is not None and files[rid] in rewritten for rid in several):
-        refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
-        found = replace(found, answer=refused)
-    return replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
+    doubled = [rid for rid in several if rid is not None and files[rid] in rewritten]
+    after = replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
+    if not doubled:
+        return after
+    if any(_has_no_count(now.given.target.layout.statistics, number) for number in rewritten):
+        matches = Counter(pair.rid for pair in pairs)
+        return _without_copies(after, [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)])
+    refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
+    return replace(after, reference=replace(found, answer=refused))
+
+
+def _has_no_count(statistics: Statistics, number: int) -> bool:
+    """Tell whether the log does not say how many rows a file of the target has."""
+    return statistics is Statistics.NONE or (statistics is Statistics.ALTERNATE and number % 2 == 0)
+
+
+def _without_copies(now: Judged, copies: Sequence[Row]) -> Judged | None:
+    """Take copies of rows away, and out of the numbers that count them; None if they are not all there."""
+    found = now.result
+    if not isinstance(found, TableOutcome):
+        return None
+    rows = rows_without(found.rows, copies, found.schema)
+    if len(rows) + len(copies) != len(found.rows):
+        return None
+    metrics = {name: found.metrics[name] - len(copies) for name in _COPIES if name in found.metrics}
+    num_records = found.num_records_added - len(copies)
+    repaired = replace(found, rows=tuple(rows), metrics={**found.metrics, **metrics}, num_records_added=num_records)
+    return replace(now, result=repaired)
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:

@@ -20,6 +20,7 @@ from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID, ids_o
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
 from mergecheck.merge.types.text_limits import DECLARED_TYPE, padded_columns
+from mergecheck.merge.types.widening import was_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -149,8 +150,13 @@ def not_pushed_down(column: str, data_type: t.DataType) -> str:
     if isinstance(data_type, t.FloatType | t.DoubleType):
         return f"nanvl({column}, {column})"
     if _holds_floats(data_type):
-        return f"element_at(array({column}), 1)"
+        return _kept_in_spark(column)
     return column
+
+
+def _kept_in_spark(column: str) -> str:
+    """Write a column inside of a function that changes nothing: predicates on it are not pushed down."""
+    return f"element_at(array({column}), 1)"
 
 
 def _holds_floats(data_type: t.DataType) -> bool:
@@ -170,8 +176,14 @@ def _nullable(field: t.StructField) -> t.StructField:
 
 
 def _column(stored: t.StructField, field: t.StructField) -> str:
-    """Write a column of a file with the table's names for the fields inside of it; Spark casts structs by position."""
+    """Write a column of a file with the table's names for the fields inside of it; Spark casts structs by position.
+
+    On a DECIMAL that had fewer digits no predicate is pushed down: the reader cuts its constant to the size of the
+    numbers in the file, and skips rows, or fails (docs/findings/spark-parquet-widened-decimals.md).
+    """
     column = not_pushed_down(quote_name(stored.name), stored.dataType)
+    if was_decimal(field):
+        column = _kept_in_spark(column)
     same = stored.dataType.simpleString() == field.dataType.simpleString()
     return column if same else f"CAST({column} AS {type_sql(field.dataType)})"
 
