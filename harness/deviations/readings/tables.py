@@ -11,7 +11,7 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
-from mergecheck.reference.case.storage import Statistics
+from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
@@ -62,16 +62,11 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     after = replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
     if not doubled:
         return after
-    if any(_has_no_count(now.given.target.layout.statistics, number) for number in rewritten):
+    if not all(counts_rows(now.given.target.layout, number) for number in rewritten):
         matches = Counter(pair.rid for pair in pairs)
         return _without_copies(after, [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)])
     refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
     return replace(after, reference=replace(found, answer=refused))
-
-
-def _has_no_count(statistics: Statistics, number: int) -> bool:
-    """Tell whether the log does not say how many rows a file of the target has."""
-    return statistics is Statistics.NONE or (statistics is Statistics.ALTERNATE and number % 2 == 0)
 
 
 def _without_copies(now: Judged, copies: Sequence[Row]) -> Judged | None:
