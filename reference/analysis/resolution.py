@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from mergecheck.reference.analysis.alignment import Aligner
 from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update, generated_ids
-from mergecheck.reference.analysis.late_faults import Late, LateFaults
 from mergecheck.reference.analysis.row_values import RowValues
+from mergecheck.reference.analysis.several_faults import Late, LateFaults
 from mergecheck.reference.analysis.validation import check_condition, check_value
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError

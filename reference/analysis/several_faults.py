@@ -1,26 +1,81 @@
-"""Which other error classes are right if a statement has several faults.
+"""Statements with several faults: what is met late (R-113), and which other error classes are right.
 
-The specification does not say in which order Delta's analysis meets them; each entry was seen in Delta Lake 4.4
+Where the specification does not say in which order Delta's analysis meets faults, each entry was seen in Delta Lake 4.4
 (R-254, R-740).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
+from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.types.data_types import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from mergecheck.reference.errors import RejectedError
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
 _CASTS = ("CANNOT_UP_CAST_DATATYPE", "DATATYPE_MISMATCH")
 _NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
+
+
+_Found = TypeVar("_Found")
+_Instead = TypeVar("_Instead")
+
+
+class Late(Enum):
+    """Sorts of faults that Spark finds when all clauses are aligned (R-113), in the order in which they are met.
+
+    The value is how their error classes begin.
+    """
+
+    CAST = ("DATATYPE_MISMATCH", "CANNOT_UP_CAST_DATATYPE")
+    """a value that does not become one of its column's type (R-251)"""
+    OPERATOR = ("UNSUPPORTED_EXPR_FOR_OPERATOR", "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY")
+    """an aggregate, a window or a subquery that a value may not have (R-134)"""
+    NOT_BOOLEAN = ("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",)
+    """a condition of another type (R-135), met when the plans are made that evaluate it"""
+
+
+class LateFaults:
+    """Keeps the late faults of a statement while its clauses are resolved: Delta Lake aligns all of them before."""
+
+    def __init__(self) -> None:
+        self._met: dict[Late, RejectedError] = {}
+
+    def kept(self, step: Callable[[], _Found], late: Late, *, instead: _Instead) -> _Found | _Instead:
+        """Take a step, and keep its fault if it is of a late sort.
+
+        Args:
+            step: what may be refused.
+            late: the sort of fault that is late in this step.
+            instead: returned if there is such a fault.
+
+        Raises:
+            RejectedError: for any other fault.
+        """
+        try:
+            return step()
+        except RejectedError as error:
+            if not error.error_class.startswith(late.value):
+                raise
+            self._met.setdefault(late, error)
+            return instead
+
+    def raise_first(self) -> None:
+        """Raise the fault that is met first.
+
+        Raises:
+            RejectedError: if there is one.
+        """
+        for late in Late:
+            if late in self._met:
+                raise self._met[late]
 
 
 def classes_of_other_faults(

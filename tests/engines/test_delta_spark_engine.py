@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,6 +131,19 @@ def test_no_commit_is_seen(engine: DeltaSparkEngine) -> None:
     assert isinstance(outcome, Outcome)
     assert outcome.committed is False
     assert outcome.cdf == ()
+
+
+def test_moments_in_partitions_are_those_of_the_case_in_any_time_zone(engine: DeltaSparkEngine) -> None:
+    moment = "2020-01-01T00:00:00Z"
+    case = _case(
+        _UPSERT.replace("t.id = s.id", "t.p = s.p").replace("SET *", "SET v = 9"),
+        target={"schema": "v INT, p TIMESTAMP", "partition_by": ["p"], "files": [[[1, moment]]]},
+        source={"schema": "v INT, p TIMESTAMP", "rows": [[5, moment]]},
+        conf={"spark.sql.session.timeZone": "Asia/Kolkata"},
+    )
+    outcome = engine.run(case)
+    assert isinstance(outcome, Outcome)
+    assert outcome.rows == ((9, dt.datetime(2020, 1, 1, tzinfo=dt.UTC)),)
 
 
 def test_settings_that_are_not_spark_s_are_unsupported(engine: DeltaSparkEngine) -> None:
