@@ -226,7 +226,7 @@ def _check_char(case: Case, statement: Statement, *, case_sensitive: bool, pads:
     Raises:
         UnsupportedByReferenceError: a partition, an expression of the table, or a source that reads the table.
     """
-    chars = [column.name for column in case.target.schema.columns if column.limit is not None and column.limit.padded]
+    chars = [case.target.schema.names[place] for place in char_columns(case.target.schema)]
     query = statement.source_query
     if not pads:
         tables = () if query is None else query.find_all(exp.Table)

@@ -17,7 +17,7 @@ from mergecheck.merge.resolution.references import SEARCH_CONDITION
 from mergecheck.merge.syntax.statement import ClauseKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql.types import DataType, StructType
 
@@ -53,7 +53,7 @@ def preprocess_table_merge(
         if clause.condition is not None:
             check_condition(clause.condition, operation=f"{clause.action.name} condition")
     in_order = sorted(merge.clauses, key=lambda clause: _ALIGNED.index(clause.kind))
-    faults = [fault for clause in in_order for fault in _faults(clause)]
+    faults = [fault for clause in in_order for one in clause.assignments if (fault := _fault(one)) is not None]
     sound = [_without_faults(clause) for clause in in_order] if faults else in_order
     try:
         known = _types(replace(merge, clauses=tuple(sound)), implicit, types, target_schema, source_schema)
@@ -77,8 +77,8 @@ def preprocess_table_merge(
         uncertain += [value.sql for value in values if not value.certain]
         aligned.append((clause, values))
     types.of(tuple(dict.fromkeys(uncertain)))  # raises if a cast does not exist (R-251)
-    for fault in faults:
-        raise fault
+    if faults:
+        raise faults[0]
     resolved = [_clause(clause, values, known, alignment.generated_ids(clause)) for clause, values in aligned]
     if len({clause.generated_ids for clause in resolved if clause.generated_ids}) > 1:
         raise UnsupportedStatementError(
@@ -96,22 +96,16 @@ def preprocess_table_merge(
     )
 
 
-def _faults(clause: BoundClause) -> Iterator[AnalysisError]:
-    """Give what is wrong with values themselves: Spark says it only when all clauses are aligned (R-113).
-
-    Raises:
-        AnalysisError: for a generator, which is met at once.
-    """
-    for assignment in clause.assignments:
-        if (fault := _fault(assignment)) is not None:
-            yield fault
-
-
 def _without_faults(clause: BoundClause) -> BoundClause:
     return replace(clause, assignments=tuple(a for a in clause.assignments if _fault(a) is None))
 
 
 def _fault(assignment: BoundAssignment) -> AnalysisError | None:
+    """Return what is wrong with a value itself: Spark says it only when all clauses are aligned (R-113).
+
+    Raises:
+        AnalysisError: for a generator, which is met at once.
+    """
     try:
         check_value(assignment.value)
     except AnalysisError as error:

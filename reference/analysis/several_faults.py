@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.syntax.statement import Statement
     from mergecheck.reference.types.data_types import Schema
 
-_CASTS = ("CANNOT_UP_CAST_DATATYPE", "DATATYPE_MISMATCH")
 _NO_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
 
 
@@ -102,7 +101,9 @@ def classes_of_other_faults(
     others: set[str] = set()
     if rejected.error_class == "AMBIGUOUS_REFERENCE" and evolution and _has_twins(source):
         others.add("DELTA_DUPLICATE_COLUMNS_FOUND.DATA")  # evolution looks at the schema before at the names
-    if rejected.error_class.startswith(_CASTS) and any(column.generated is not None for column in target.columns):
+    if rejected.error_class.startswith(Late.CAST.value) and any(
+        column.generated is not None for column in target.columns
+    ):
         others.add("DELTA_CANNOT_RESOLVE_EXPRESSION")  # a generated column over the value as it was given
     if rejected.error_class == "UNSUPPORTED_EXPR_FOR_OPERATOR" and _aggregate_for_nested(statement, target):
         # An aggregate is no struct, and that is met first.

@@ -18,7 +18,7 @@ from mergecheck.reference.types.data_types import BOOLEAN
 from mergecheck.reference.types.typed import Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.expressions.names import Relation, Scope
@@ -166,13 +166,17 @@ class Asker:
 
 def sides_of(node: exp.Expr, scope: Scope) -> frozenset[Side]:
     """Name the tables whose columns an expression uses."""
-    found = set()
+    return frozenset(relation.side for relation, _ in _columns(node, scope))
+
+
+def _columns(node: exp.Expr, scope: Scope) -> Iterator[tuple[Relation, int]]:
+    """Give the columns that an expression uses, by relation and position."""
     for name in names_in(node):
         try:
-            found.add(scope.column(name)[0].side)
+            relation, index, _ = scope.column(name)
         except UnsupportedByReferenceError:  # a function that is written like a column
             continue
-    return frozenset(found)
+        yield relation, index
 
 
 def _type_of(text: str, scope: Scope, evaluator: CaseEvaluator) -> DataType:
@@ -206,13 +210,8 @@ def _refuse_star(node: exp.Expr) -> None:
 
 def _refuse_char(node: exp.Expr, scope: Scope) -> None:
     """Refuse CHAR columns: another evaluator would see them without their spaces (R-822)."""
-    for name in names_in(node):
-        try:
-            relation, index, _ = scope.column(name)
-        except UnsupportedByReferenceError:  # a function that is written like a column
-            continue
-        if index in relation.padded or index in relation.chars:
-            raise UnsupportedByReferenceError("a CHAR column in an expression that is evaluated elsewhere")
+    if any(index in relation.padded or index in relation.chars for relation, index in _columns(node, scope)):
+        raise UnsupportedByReferenceError("a CHAR column in an expression that is evaluated elsewhere")
 
 
 def _queries(node: exp.Expr) -> list[exp.Expr]:

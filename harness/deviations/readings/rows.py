@@ -258,9 +258,13 @@ def _copies_per_match(now: Judged) -> Judged | None:
         return None
     if not {_COPIED, _OUTPUT} <= found.metrics.keys():
         return None
-    metrics = {name: value - len(surplus) * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
-    num_records = found.num_records_added - len(surplus)
-    return replace(now, result=replace(found, rows=rows, metrics=metrics, num_records_added=num_records))
+    return replace(now, result=without_copies(found, rows, len(surplus)))
+
+
+def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int) -> TableOutcome:
+    """Give an answer without surplus copies of rows: the rows that are left, and the numbers that count copies."""
+    metrics = {name: value - number * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
+    return replace(found, rows=rows, metrics=metrics, num_records_added=found.num_records_added - number)
 
 
 def _surplus_copies(sides: _Sides, filled: Collection[str] = ()) -> list[Row]:

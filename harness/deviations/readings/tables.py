@@ -11,6 +11,7 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
+from mergecheck.harness.deviations.readings.rows import without_copies
 from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
@@ -18,13 +19,9 @@ from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.case.model import Row
     from mergecheck.reference.types.data_types import DataType
-
-_COPIES = ("numTargetRowsCopied", "numOutputRows")
-"""The metrics that count a copied row."""
 
 
 def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | None]:
@@ -64,23 +61,15 @@ def _null_hides_matches(now: Judged) -> Judged | None:
         return after
     if not all(counts_rows(now.given.target.layout, number) for number in rewritten):
         matches = Counter(pair.rid for pair in pairs)
-        return _without_copies(after, [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)])
+        copies = [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)]
+        if not isinstance(now.result, TableOutcome):
+            return None
+        rows = rows_without(now.result.rows, copies, now.result.schema)
+        if len(rows) + len(copies) != len(now.result.rows):
+            return None
+        return replace(after, result=without_copies(now.result, tuple(rows), len(copies)))
     refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
     return replace(after, reference=replace(found, answer=refused))
-
-
-def _without_copies(now: Judged, copies: Sequence[Row]) -> Judged | None:
-    """Take copies of rows away, and out of the numbers that count them; None if they are not all there."""
-    found = now.result
-    if not isinstance(found, TableOutcome):
-        return None
-    rows = rows_without(found.rows, copies, found.schema)
-    if len(rows) + len(copies) != len(found.rows):
-        return None
-    metrics = {name: found.metrics[name] - len(copies) for name in _COPIES if name in found.metrics}
-    num_records = found.num_records_added - len(copies)
-    repaired = replace(found, rows=tuple(rows), metrics={**found.metrics, **metrics}, num_records_added=num_records)
-    return replace(now, result=repaired)
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:

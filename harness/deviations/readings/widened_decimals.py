@@ -45,20 +45,21 @@ def _earlier(target: Target) -> Iterator[tuple[str, DecimalType]]:
 def _is_too_large(comparison: exp.Expr, name: str, of_file: DecimalType) -> bool:
     if all(column.name.lower() != name.lower() for column in comparison.find_all(exp.Column)):
         return False
-    return any(_num_bytes(literal, of_file.scale) > _bytes_of(of_file) for literal in comparison.find_all(exp.Literal))
+    most = _num_bytes(10**of_file.precision - 1)
+    return any(_num_bytes(_digits(literal, of_file.scale)) > most for literal in comparison.find_all(exp.Literal))
 
 
-def _bytes_of(data_type: DecimalType) -> int:
-    """Give the size in bytes of the numbers of a DECIMAL in a file."""
-    return int(10**data_type.precision - 1).bit_length() // 8 + 1
-
-
-def _num_bytes(literal: exp.Literal, scale: int) -> int:
+def _digits(literal: exp.Literal, scale: int) -> int:
+    """Give a constant as a DECIMAL of this scale stores it; 0 if it is no number."""
     try:
-        number = Decimal(literal.name)
+        return int(Decimal(literal.name).scaleb(scale))
     except InvalidOperation:
         return 0
-    return abs(int(number.scaleb(scale))).bit_length() // 8 + 1
+
+
+def _num_bytes(number: int) -> int:
+    """Give the size of a number in bytes, with its sign."""
+    return number.bit_length() // 8 + 1
 
 
 READINGS = (

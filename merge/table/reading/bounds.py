@@ -53,11 +53,14 @@ def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -
 
     The bounds of a CHAR column are left out: Spark compares it with spaces behind it (R-822).
     """
-    is_char = char_length(field.metadata) is not None
     if is_partition:
         found = _partition_bounds(file.partition_values.get(field.name), field.dataType)
-        return replace(found, lower=None, upper=None) if is_char else found
-    statistics = file.statistics
+    else:
+        found = _statistics_bounds(file.statistics, field)
+    return found if char_length(field.metadata) is None else replace(found, lower=None, upper=None)
+
+
+def _statistics_bounds(statistics: FileStatistics, field: t.StructField) -> ColumnBounds:
     null_count = null_count_of(statistics, field.name)
     all_null = null_count is not None and null_count == statistics.num_records
     lower, upper = _value_bounds(
@@ -66,8 +69,8 @@ def column_bounds(file: DataFile, field: t.StructField, *, is_partition: bool) -
     if is_from_float(field.metadata or {}):
         lower, upper = _with_few_digits(lower, min), _with_few_digits(upper, max)
     return ColumnBounds(
-        lower=None if is_char else lower,
-        upper=None if is_char else upper,
+        lower=lower,
+        upper=upper,
         may_be_null=null_count is None or null_count > 0,
         may_be_value=not all_null,
         may_be_nan=isinstance(field.dataType, FRACTIONAL_TYPES),

@@ -19,7 +19,7 @@ from mergecheck.merge.table.reading.live_rows import without_deleted_rows
 from mergecheck.merge.table.reading.row_ids import COMMIT_VERSION, ROW_ID, ids_of_file, row_ids, stored_ids
 from mergecheck.merge.table.storage.paths import literal_path
 from mergecheck.merge.types.fields import type_sql
-from mergecheck.merge.types.text_limits import DECLARED_TYPE, padded_columns
+from mergecheck.merge.types.text_limits import DECLARED_TYPE, char_length
 from mergecheck.merge.types.widening import was_decimal
 
 if TYPE_CHECKING:
@@ -190,10 +190,10 @@ def _column(stored: t.StructField, field: t.StructField) -> str:
 
 def _declared(frame: DataFrame, snapshot: Snapshot, positions: Collection[int]) -> DataFrame:
     """Say which columns were declared as CHAR: Spark compares them with spaces if it does not read them so (R-822)."""
-    for position in padded_columns(snapshot.schema, padding=True):
-        if position in positions:
-            declared = {DECLARED_TYPE: snapshot.schema.fields[position].metadata[DECLARED_TYPE]}
-            frame = frame.withMetadata(target_column(position), declared)
+    for position in positions:
+        metadata = snapshot.schema.fields[position].metadata
+        if char_length(metadata) is not None:
+            frame = frame.withMetadata(target_column(position), {DECLARED_TYPE: metadata[DECLARED_TYPE]})
     return frame
 
 
