@@ -19,7 +19,7 @@ from benchmarks.bad_input.statements import damaged_statement
 from mergecheck.harness.scale.tables.shapes import SHAPES
 from mergecheck.harness.scale.tables.spec import make_spec
 from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.steps import dump_sequence
+from mergecheck.harness.sequences.sequence_file import dump_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from deltalake import DeltaTable, TableFeatures
 
-from mergecheck.harness.sequences.other_writers import write
+from mergecheck.harness.sequences.maintenance import write_by_delta_rs
 from mergecheck.harness.sequences.steps import AddColumn, Append, Delete, Merge, Rewrite
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ class Scenario:
 
 
 def do_other(action: Action, path: Path, schema: Schema) -> None:
-    """Do what is no merge, by delta-rs, on the newest version of a table; see ``other_writers.write``."""
+    """Do what is no merge, by delta-rs, on the newest version of a table; see ``write_by_delta_rs``."""
     if isinstance(action, SetProperty):
         DeltaTable(path).alter.set_table_properties({action.name: action.value})
     elif isinstance(action, AddFeature):
         DeltaTable(path).alter.add_feature(action.feature, allow_protocol_versions_increase=True)
     elif not isinstance(action, Merge):
-        write(action, path, schema)
+        write_by_delta_rs(action, path, schema)
 
 
 def said(action: Action) -> str:

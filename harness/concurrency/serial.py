@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.concurrency.scenario import AddFeature, SetProperty
 from mergecheck.harness.errors import HarnessBugError
-from mergecheck.harness.sequences.other_writers import expected
+from mergecheck.harness.sequences.expected import expected
 from mergecheck.harness.sequences.steps import Delete, Merge, Rewrite
 from mergecheck.reference.case.model import Case
 from mergecheck.reference.outcome import Prediction, Rejection

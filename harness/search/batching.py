@@ -58,12 +58,12 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
         None if the case cannot be put in a batch.
     """
     source = case.source
-    if source is None or not case.target.rows or not _is_plain(case, source) or case.expect is not None:
+    if source is None or case.target.layout != TargetLayout() or source.layout != SourceLayout():
         return None
     sql = _with_pairs(case.sql)
-    if sql is None:
+    singles = () if sql is None else similar_cases(case, random, size=size, max_source_rows=max_source_rows)
+    if sql is None or not singles:
         return None
-    singles = (case, *(_drawn_anew(case, source, random, max_source_rows=max_source_rows) for _ in range(size - 1)))
     column = Field(PAIR, BIGINT)
     num_files = max(len(single.target.files) for single in singles)
     files = tuple(
@@ -93,11 +93,27 @@ def batch_of(case: Case, random: Random, *, size: int, max_source_rows: int = MO
     return Batch(case=together, singles=singles)
 
 
-def _is_plain(case: Case, source: Source) -> bool:
+def similar_cases(case: Case, random: Random, *, size: int, max_source_rows: int = MOST_ROWS) -> tuple[Case, ...]:
+    """Draw cases of one statement, each with rows of its own.
+
+    Args:
+        case: the first of them; its source must be a table, its values must not be random.
+        random: draws the rows.
+        size: number of cases.
+        max_source_rows: limit for the drawn ones; a single source row cannot match ambiguously.
+
+    Returns:
+        none if the case has no similar ones.
+    """
+    source = case.source
+    if source is None or not case.target.rows or not _has_similar_ones(case, source) or case.expect is not None:
+        return ()
+    return (case, *(_drawn_anew(case, source, random, max_source_rows=max_source_rows) for _ in range(size - 1)))
+
+
+def _has_similar_ones(case: Case, source: Source) -> bool:
     return (
-        case.target.layout == TargetLayout()
-        and source.layout == SourceLayout()
-        and not has_random_values(case.sql)
+        not has_random_values(case.sql)
         and not any(column.identity is not None for column in case.target.schema.columns)
         and names_source_table(case.sql)
         and "SELECT" not in {word.upper() for word in words_of(case.sql)}

@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.oracles.prepared_case import PhaseTimer
 from mergecheck.harness.oracles.reference_oracle import prepare
-from mergecheck.harness.search.batching import batch_of
-from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Merge, Restore, Rewrite, Sequence
+from mergecheck.harness.search.batching import similar_cases
+from mergecheck.harness.sequences.steps import (
+    AddColumn,
+    Alter,
+    Append,
+    Change,
+    ChangeType,
+    Checkpoint,
+    Delete,
+    Merge,
+    Purge,
+    Restore,
+    Rewrite,
+    Sequence,
+)
 from mergecheck.reference import MergeReference
 from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Field
-from mergecheck.strategies import Feature, Profile, samples
+from mergecheck.strategies import FULL_PROFILE, Feature, Profile, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,10 +52,21 @@ _LEFT_OUT = (
     Feature.LARGE_TABLES,
     Feature.INVALID,
     Feature.COMMIT_SETTINGS,  # a second merge of one transaction does nothing
+    Feature.NO_STATISTICS,  # whether a file counts its rows decides what becomes of it (R-463)
 )
+DELTA_SPARK = "delta-spark"
+"""The engine that maintains tables with features."""
+_WIDER: dict[types.DataType, types.DataType] = {
+    types.SMALLINT: types.INT,
+    types.INT: types.BIGINT,
+    types.FLOAT: types.DOUBLE,
+}
+_TYPE_WIDENING = "delta.enableTypeWidening"
 _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
 _MOST_BACK = 3
+_OF_FEATURES = 0.4
+_PURGES = 0.15
 _ALL_WRITERS = 0.25
 """The share of sequences whose later merges every writer may do."""
 
@@ -62,27 +86,36 @@ def sequences(
     abilities = dict(writers or {})
     pairs = tuple(itertools.permutations(abilities, 2)) or ((),)
     reference = MergeReference()
-    drawn_cases = samples(seed, start=start, profile=_profile(tuple(abilities.values())))
+    profile = _profile(abilities)
+    maintainer = DELTA_SPARK if profile.table_features else ""
+    drawn_cases = samples(seed, start=start, profile=profile)
     for index, drawn in enumerate(drawn_cases, start=start):
         random = Random(f"{seed}/{index}/sequence")  # noqa: S311 - a test case, no secret
-        batch = batch_of(drawn.case, random, size=num_steps + 1)
-        if batch is None:
+        cases = similar_cases(drawn.case, random, size=num_steps + 1)
+        if not cases:
             continue
         prepared = prepare(drawn.case, reference=reference.evaluate, timer=PhaseTimer())
         if isinstance(prepared.reference.answer, Prediction):
-            sequence = _sequence(f"sequence-{seed}-{index}", batch.singles, random, num_steps=num_steps)
+            name = f"sequence-{seed}-{index}"
+            sequence = _sequence(name, cases, random, num_steps=num_steps, maintainer=maintainer)
             yield index, _in_turns(sequence, pairs[index % len(pairs)], tuple(abilities), random)
 
 
-def _profile(abilities: tuple[Capabilities, ...]) -> Profile:
-    """Leave out what one of the writers does not take, and settings; a change feed only if all write one."""
-    lacking = {name for each in abilities for name in each.features_off}
+def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
+    """Leave out what one of the writers does not take, and settings; a change feed only if all write one.
+
+    Tables have features if all writers take them, and one of them is Delta Lake, which then maintains the tables:
+    delta-rs does not.
+    """
+    lacking = {name for each in abilities.values() for name in each.features_off}
     off = {*_LEFT_OUT, *(feature for feature in Feature if feature.value in lacking)}
     if abilities:
         off.add(Feature.SETTINGS)  # those of one writer mean nothing to another, which then skips the merge
-    if not all(each.cdf for each in abilities):
-        return Profile().without(*off, Feature.CHANGE_DATA_FEED)
-    return Profile().without(*off).favouring(Feature.CHANGE_DATA_FEED, percent=75)
+    take_features = DELTA_SPARK in abilities and all(each.table_features for each in abilities.values())
+    profile = (FULL_PROFILE if take_features else Profile()).without(*off)
+    if not all(each.cdf for each in abilities.values()):
+        return profile.without(Feature.CHANGE_DATA_FEED)
+    return profile.favouring(Feature.CHANGE_DATA_FEED, percent=75)
 
 
 def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...], random: Random) -> Sequence:
@@ -104,13 +137,34 @@ def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...
     return replace(sequence, steps=tuple(turns))
 
 
-def _sequence(name: str, cases: tuple[Case, ...], random: Random, *, num_steps: int) -> Sequence:
+def _sequence(name: str, cases: tuple[Case, ...], random: Random, *, num_steps: int, maintainer: str) -> Sequence:
     first = cases[0]
     steps: list[Step] = [_merge(first, random)]
     for case in cases[1 : num_steps - 1]:
-        steps.append(_other(first, case, random, is_widened=any(isinstance(step, AddColumn) for step in steps)))
+        step = _features_step(first, steps, random) if maintainer and random.random() < _OF_FEATURES else None
+        steps.append(step or _other(first, case, random, is_widened=_has_new_columns(steps)))
     steps.append(_merge(cases[-1], random))
-    return Sequence(id=name, target=first.target, steps=tuple(steps))
+    if maintainer:
+        steps = [Alter(Change.CHECKPOINTS) if isinstance(step, Checkpoint) else step for step in steps]
+    return Sequence(id=name, target=first.target, steps=tuple(steps), maintainer=maintainer)
+
+
+def _has_new_columns(steps: list[Step]) -> bool:
+    return any(isinstance(step, AddColumn | ChangeType) for step in steps)
+
+
+def _features_step(first: Case, steps: list[Step], random: Random) -> Step | None:
+    """Draw a step that only a table with features has; None if there is none of the drawn kind."""
+    if random.random() < _PURGES:
+        return Purge()
+    changed = {step.change for step in steps if isinstance(step, Alter)}
+    widens = Change.TYPE_WIDENING in changed or first.target.properties.get(_TYPE_WIDENING) == "true"
+    types_of = [c for c in first.target.schema.columns if c.type in _WIDER and c.name not in first.target.partition_by]
+    if widens and types_of and not _has_new_columns(steps):
+        column = random.choice(types_of)
+        return ChangeType(column.name, _WIDER[column.type])
+    left = [change for change in Change if change not in changed]
+    return Alter(random.choice(left)) if left else None
 
 
 def _other(first: Case, case: Case, random: Random, *, is_widened: bool) -> Step:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
@@ -15,15 +14,23 @@ from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import LivingEngine, ReadingEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.bound_engine import BoundEngine
-from mergecheck.harness.sequences.other_writers import UnpredictableStepError, Version, expected, widened, write
-from mergecheck.harness.sequences.steps import Merge
+from mergecheck.harness.sequences.expected import (
+    StepNotDoneError,
+    UnpredictableStepError,
+    Version,
+    expected,
+    widened,
+)
+from mergecheck.harness.sequences.maintenance import maintain
+from mergecheck.harness.sequences.report import Ending, SequenceReport, StopError
+from mergecheck.harness.sequences.steps import Merge, Restore
 from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, misread
 from mergecheck.harness.spark.config import table_folder
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import MergeReference
 from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.case.model import Case, Target
-from mergecheck.reference.case.storage import Statistics
+from mergecheck.reference.case.model import Case
+from mergecheck.reference.case.storage import Statistics, Vectors
 from mergecheck.reference.outcome import Prediction
 
 if TYPE_CHECKING:
@@ -32,57 +39,10 @@ if TYPE_CHECKING:
 
     from mergecheck.harness.delta.read import TableState
     from mergecheck.harness.engine import Engine
+    from mergecheck.harness.sequences.expected import Expected, OtherStep
     from mergecheck.harness.sequences.steps import Sequence, Step
-    from mergecheck.harness.sequences.turns import Pair
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Row
-
-
-class Ending(Enum):
-    """How a sequence ended."""
-
-    AGREES = "agrees"
-    MISMATCH = "mismatch"
-    UNSUPPORTED = "unsupported"
-    ENGINE_ERROR = "engine error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequenceReport:
-    """What became of a sequence.
-
-    Attributes:
-        num_steps: steps done, the last one included.
-        report: of the merge that ended it; its case holds the table as it was then. None if it ended otherwise.
-        mismatches: the differences.
-        reason: why it is unsupported, or what failed.
-        pair: who wrote the table last and who then read or merged it, if that is where they differ.
-        turns: what the writers did.
-    """
-
-    sequence: Sequence
-    ending: Ending
-    num_steps: int
-    report: CaseReport | None = None
-    mismatches: tuple[Mismatch, ...] = ()
-    reason: str = ""
-    pair: Pair | None = None
-    turns: Turns = field(default_factory=Turns)
-
-
-class _StopError(Exception):
-    def __init__(
-        self,
-        ending: Ending,
-        *,
-        report: CaseReport | None = None,
-        mismatches: tuple[Mismatch, ...] = (),
-        pair: Pair | None = None,
-        reason: str = "",
-    ) -> None:
-        super().__init__(reason)
-        self.ending, self.report, self.reason, self.pair = ending, report, reason, pair
-        self.mismatches = report.mismatches if report is not None else mismatches
 
 
 def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engine] | None = None) -> SequenceReport:
@@ -90,8 +50,9 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
 
     Args:
         sequence: what to do.
-        engine: does the merges, see ``LivingEngine``; all else is delta-rs's.
-        writers: the engines that merges name, by their names; those that can read read the table after every step.
+        engine: does the merges, see ``LivingEngine``.
+        writers: the engines that the sequence names, by their names; those that can read read the table after every
+            step. All that is no merge is delta-rs's, or that of the one that maintains the table.
 
     Returns:
         The first disagreement, if there is one.
@@ -101,14 +62,14 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
         reason = f"{lacking[0]} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
     with table_folder() as folder:
-        run = _Run(engine=engine, writers=writers or {}, path=folder / "target", target=sequence.target)
+        run = _Run(sequence, engine=engine, writers=writers or {}, path=folder / "target")
         done = 0
         try:
             run.create()
             for done, step in enumerate(sequence.steps, start=1):  # noqa: B007 - told by the report
                 run.do(step)
             mismatches = run.feed_mismatches()
-        except _StopError as stop:
+        except StopError as stop:
             return SequenceReport(
                 sequence=sequence,
                 ending=stop.ending,
@@ -126,25 +87,28 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
 class _Run:
     """The table under way, and what its change feed must hold so far."""
 
-    def __init__(self, *, engine: Engine, writers: Mapping[str, Engine], path: Path, target: Target) -> None:
+    def __init__(self, sequence: Sequence, *, engine: Engine, writers: Mapping[str, Engine], path: Path) -> None:
         self.turns = Turns()
         self._engine = engine
+        self._maintainer = sequence.maintainer
         self._writers = writers
         self._last = HARNESS
         self._is_feed_known = True
         self._own: tuple[Case, LivingEngine] | None = None  # the last merge that was wrong on a fresh table, too
         self._path = path
-        self._target = target
+        self._target = sequence.target
+        self._first = 0
         self._feed: list[Row] = []
         self._versions: list[Version] = []
         self._reference = MergeReference()
 
     def create(self) -> None:
-        """Write the table at version 0."""
+        """Write the table, which has several versions at once if its rows have had their ids for long."""
         try:
             write_target(self._target, self._path)
         except UnwritableTableError as error:
-            raise _StopError(Ending.UNSUPPORTED, reason=f"table: {error}") from error
+            raise StopError(Ending.UNSUPPORTED, reason=f"table: {error}") from error
+        self._first = newest_version(self._path)
         self._look()
 
     def do(self, step: Step) -> None:
@@ -153,21 +117,35 @@ class _Run:
             self._merge(step)
             return
         version = newest_version(self._path)
+        if isinstance(step, Restore):
+            step = Restore(min(step.back, version - self._first))
         try:
             left = expected(step, self._target, self._reference, versions=self._versions)
-            write(step, self._path, self._target.schema)
+            engine = self._writers[self._maintainer] if self._maintainer else None
+            maintain(step, self._path, schema=self._target.schema, version=version, engine=engine)
         except UnpredictableStepError as error:
-            raise _StopError(Ending.UNSUPPORTED, reason=str(error)) from error
-        except (DeltaError, OSError, ValueError) as error:
-            raise _StopError(Ending.UNSUPPORTED, reason=f"delta-rs: {type(error).__name__}: {error}") from error
+            raise StopError(Ending.UNSUPPORTED, reason=str(error)) from error
+        except StepNotDoneError as error:
+            raise StopError(Ending.UNSUPPORTED, reason=f"{self._maintainer or DELTA_RS}: {error}") from error
+        self._target = replace(self._target, properties=left.properties)
         state = self._look()
         if not same_rows(left.rows, state.rows, state.schema):
-            reason = f"delta-rs left other rows behind than {type(step).__name__.lower()} should"
-            raise _StopError(Ending.UNSUPPORTED, reason=reason)
+            self._stop_at_wrong_rows(step, left, state)
         if state.version > version:
             self._feed += left.changes or ()
             self._is_feed_known = self._is_feed_known and left.changes is not None
-            self._written(DELTA_RS, state)
+            self._written(self._maintainer or DELTA_RS, state)
+
+    def _stop_at_wrong_rows(self, step: OtherStep, left: Expected, state: TableState) -> NoReturn:
+        """Stop at a step that left other rows than it should: no matter of ours if it is delta-rs's."""
+        name = type(step).__name__.lower()
+        if not self._maintainer:
+            raise StopError(Ending.UNSUPPORTED, reason=f"delta-rs left other rows behind than {name} should")
+        differing = difference(left.rows, state.rows, wanted_schema=state.schema, found_schema=state.schema)
+        found = row_mismatches(
+            differing, check=Check.ROWS, against="reference", wanted_schema=state.schema, found_schema=state.schema
+        )
+        raise StopError(Ending.MISMATCH, mismatches=found, pair=(self._last, self._maintainer), reason=name)
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
         """Compare the change rows of all versions together; each merge's own were compared when it was made (P-2)."""
@@ -176,7 +154,7 @@ class _Run:
         state = read_table(self._path)
         schema = change_schema(state.schema)
         wanted = [(*widened(row[:-1], state.schema), row[-1]) for row in self._feed]
-        versions = range(1, state.version + 1)
+        versions = range(self._first + 1, state.version + 1)
         found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
         differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
         return row_mismatches(
@@ -190,17 +168,15 @@ class _Run:
         version = newest_version(self._path)
         report = check_case(case, BoundEngine(engine, self._path), reference=self._reference.evaluate)
         if report.verdict is Verdict.ENGINE_ERROR:
-            raise _StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
+            raise StopError(Ending.ENGINE_ERROR, report=report, reason=report.reason)
         if report.verdict is Verdict.UNSUPPORTED:
             if step.writer:
                 self.turns.skipped[report.reason] += 1
                 return
-            raise _StopError(Ending.UNSUPPORTED, reason=report.reason)
+            raise StopError(Ending.UNSUPPORTED, reason=report.reason)
         if report.verdict is Verdict.MISMATCH:
             if not (step.writer and self._differs_alone(case, engine, report)):
-                raise _StopError(
-                    Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None
-                )
+                raise StopError(Ending.MISMATCH, report=report, pair=(self._last, step.writer) if step.writer else None)
             self.turns.own[step.writer] += 1
             self._own = case, engine
             self._is_feed_known = False  # nobody has predicted the change rows of that version
@@ -232,9 +208,9 @@ class _Run:
                 write_target(self._target, folder / "target")
                 is_its_own = bool(misread(reader, folder / "target", state.schema, state.rows))
             if not is_its_own and self._is_left_by_a_wrong_merge(reader):
-                raise _StopError(Ending.UNSUPPORTED, reason=f"{name} misreads what a merge leaves that is wrong alone")
+                raise StopError(Ending.UNSUPPORTED, reason=f"{name} misreads what a merge leaves that is wrong alone")
             if not is_its_own:
-                raise _StopError(Ending.MISMATCH, mismatches=found, pair=(writer, name))
+                raise StopError(Ending.MISMATCH, mismatches=found, pair=(writer, name))
             self.turns.own[f"{name} as reader"] += 1
 
     def _is_left_by_a_wrong_merge(self, reader: ReadingEngine) -> bool:
@@ -251,12 +227,20 @@ class _Run:
     def _look(self) -> TableState:
         """Read the table: the next step starts from what is really there."""
         state = _read(self._path)
-        files = tuple(file.rows for file in state.files)
+        files = [file for file in state.files if file.rows]  # R-701 knows no others
+        marked = tuple(number for number, file in enumerate(files) if file.add.get("deletionVector"))
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open
-        layout = replace(self._target.layout, statistics=Statistics.ALL)
-        self._target = replace(self._target, schema=state.schema, files=files, layout=layout)
-        new = state.version + 1 - len(self._versions)
-        self._versions += [Version(state.schema, state.rows)] * new
+        layout = replace(
+            self._target.layout,
+            statistics=Statistics.ALL,
+            vectors=Vectors.OWN_FILES if marked else Vectors.NONE,
+            files_with_vectors=marked or None,
+        )
+        self._target = replace(
+            self._target, schema=state.schema, files=tuple(file.rows for file in files), layout=layout
+        )
+        new = state.version + 1 - self._first - len(self._versions)
+        self._versions += [Version(state.schema, state.rows, self._target.properties)] * new
         return state
 
 
@@ -265,7 +249,7 @@ def _read(path: Path) -> TableState:
         return read_table(path)
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         # A merge that did it was a mismatch before, or its writer's own difference; else it was delta-rs.
-        raise _StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
+        raise StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
 
 
 def _kinds(mismatches: tuple[Mismatch, ...]) -> set[tuple[Check, str]]:

@@ -1,24 +1,18 @@
-"""A sequence of steps on one table, and its file: parsed, never evaluated, as case files are."""
+"""A sequence of steps on one table."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from enum import Enum
+from typing import TYPE_CHECKING, Self, TypeAlias
 
-from mergecheck.reference.case.case_file import case_from_json, case_to_json
 from mergecheck.reference.case.model import Case, Row, Source, Target
-from mergecheck.reference.errors import CaseFormatError
 from mergecheck.reference.types.data_types import Schema
-from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from mergecheck.reference.types.data_types import Field
-
-FORMAT_VERSION = 1
-_NO_MERGE = "MERGE INTO target t USING source s ON FALSE WHEN MATCHED THEN DELETE"
+    from mergecheck.reference.types.data_types import DataType, Field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,21 +76,78 @@ class Restore:
     back: int
 
 
-Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | Checkpoint | Restore
+class Change(Enum):
+    """What may be changed of a table that is in use, by its properties.
+
+    Attributes:
+        property: its name.
+        given: the value that it gets.
+    """
+
+    _value_: str
+    property: str
+    given: str
+
+    def __new__(cls, name: str, property_name: str, given: str) -> Self:
+        """Make the other parts of a member attributes."""
+        change = object.__new__(cls)
+        change._value_ = name
+        change.property, change.given = property_name, given
+        return change
+
+    VECTORS = "deletion vectors", "delta.enableDeletionVectors", "true"
+    NO_VECTORS = "no new deletion vectors", "delta.enableDeletionVectors", "false"
+    COLUMN_MAPPING = "column mapping", "delta.columnMapping.mode", "name"
+    ROW_TRACKING = "row tracking", "delta.enableRowTracking", "true"
+    IN_COMMIT_TIMESTAMPS = "in-commit timestamps", "delta.enableInCommitTimestamps", "true"
+    TYPE_WIDENING = "type widening", "delta.enableTypeWidening", "true"
+    CHECKPOINTS = "checkpoints", "delta.checkpointInterval", "1"
+    """one for every version"""
+    V2_CHECKPOINTS = "V2 checkpoints", "delta.checkpointPolicy", "v2"
+    """if there are any"""
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """A property of the table changed."""
+
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeType:
+    """The type of a column widened; files keep what they have."""
+
+    column: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Files with deletion vectors written anew without their deleted rows."""
+
+
+Step: TypeAlias = Merge | Append | Delete | Rewrite | AddColumn | Checkpoint | Restore | Alter | ChangeType | Purge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
-    """A table and what is done to it, one step after the other."""
+    """A table and what is done to it, one step after the other.
+
+    Attributes:
+        maintainer: the engine that does all that is no merge; empty for delta-rs.
+    """
 
     id: str
     target: Target
     steps: tuple[Step, ...]
+    maintainer: str = ""
 
     @property
     def writers(self) -> tuple[str, ...]:
-        """The engines that its merges name, in order, each once."""
-        return tuple(dict.fromkeys(step.writer for step in self.steps if isinstance(step, Merge) and step.writer))
+        """The engines that it names, in order, each once."""
+        named = (*(step.writer for step in self.steps if isinstance(step, Merge)), self.maintainer)
+        return tuple(dict.fromkeys(name for name in named if name))
 
     def cases(self) -> Iterator[Case]:
         """Give each merge as a case on the table with all columns that come to it."""
@@ -105,149 +156,3 @@ class Sequence:
         for step in self.steps:
             if isinstance(step, Merge):
                 yield Case(id=self.id, target=target, source=step.source, sql=step.sql, conf=step.conf)
-
-
-def dump_sequence(sequence: Sequence) -> str:
-    """Write a sequence as one JSON document."""
-    document = {
-        "format_version": FORMAT_VERSION,
-        "id": sequence.id,
-        "target": _target_json(sequence.target),
-        "steps": [_step_json(step, sequence.target) for step in sequence.steps],
-    }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
-
-
-def parse_sequence(text: str, *, name: str) -> Sequence:
-    """Read a sequence.
-
-    Args:
-        text: the file.
-        name: leads messages.
-
-    Raises:
-        CaseFormatError: if the text is not in the format.
-    """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CaseFormatError(f"{name}: no JSON: {error}") from error
-    try:
-        return _sequence(document, name)
-    except RecursionError as error:
-        raise CaseFormatError(f"{name}: is nested too deeply") from error
-
-
-def _sequence(document: Any, name: str) -> Sequence:  # noqa: ANN401 - parsed JSON
-    if not isinstance(document, dict) or document.keys() != {"format_version", "id", "target", "steps"}:
-        raise CaseFormatError(f"{name}: a sequence has exactly the keys format_version, id, target and steps")
-    if document["format_version"] != FORMAT_VERSION or not isinstance(document["steps"], list):
-        raise CaseFormatError(f"{name}: format_version must be {FORMAT_VERSION}, steps a list")
-    target = _case(document["target"], None, name).target
-    steps = [_step(step, target, f"{name}, step {number}") for number, step in enumerate(document["steps"], start=1)]
-    return Sequence(id=str(document["id"]), target=target, steps=tuple(steps))
-
-
-def _target_json(target: Target) -> dict[str, Any]:
-    case = Case(id="-", target=target, source=None, sql=_NO_MERGE)
-    written: dict[str, Any] = case_to_json(case)["target"]
-    return written
-
-
-def _step_json(step: Step, target: Target) -> dict[str, Any]:
-    if isinstance(step, Merge):
-        written = case_to_json(Case(id="-", target=target, source=step.source, sql=step.sql, conf=step.conf))
-        by = {"writer": step.writer} if step.writer else {}
-        return {"merge": {key: written[key] for key in ("source", "sql", "conf") if key in written} | by}
-    if isinstance(step, Append):
-        source = Source(schema=target.schema, rows=step.rows)
-        return {"append": case_to_json(Case(id="-", target=target, source=source, sql=_NO_MERGE))["source"]["rows"]}
-    if isinstance(step, Delete):
-        return {"delete": {"column": step.column, "value": step.value}}
-    if isinstance(step, AddColumn):
-        return {"add_column": f"`{step.column.name}` {step.column.type.ddl()}"}
-    if isinstance(step, Restore):
-        return {"restore": step.back}
-    return {"checkpoint": True} if isinstance(step, Checkpoint) else {"rewrite": True}
-
-
-def _step(document: Any, target: Target, where: str) -> Step:  # noqa: ANN401 - parsed JSON
-    if not isinstance(document, dict) or len(document) != 1:
-        raise CaseFormatError(f"{where}: a step is an object with one key: {', '.join(_READERS)}")
-    ((kind, given),) = document.items()
-    if kind not in _READERS:
-        raise CaseFormatError(f"{where}: {kind!r} is no step; allowed: {', '.join(_READERS)}")
-    return _READERS[kind](given, target, where)
-
-
-def _merge(given: Any, target: Target, where: str) -> Merge:  # noqa: ANN401 - parsed JSON
-    if not isinstance(given, dict) or not {"source", "sql"} <= given.keys() <= {"source", "sql", "conf", "writer"}:
-        raise CaseFormatError(f"{where}: a merge has source, sql and perhaps conf and writer")
-    writer = given.get("writer", "")
-    if not isinstance(writer, str):
-        raise CaseFormatError(f"{where}: writer is the name of an engine")
-    statement = {key: value for key, value in given.items() if key != "writer"}
-    case = case_from_json(
-        {"format_version": FORMAT_VERSION, "id": "-", "target": _target_json(target), **statement}, where=where
-    )
-    assert case.source is not None  # noqa: S101 - the key is there
-    return Merge(source=case.source, sql=case.sql, conf=case.conf, writer=writer)
-
-
-def _append(given: Any, target: Target, where: str) -> Append:  # noqa: ANN401 - parsed JSON
-    source = {"schema": _target_json(target)["schema"], "rows": given}
-    case = _case(_target_json(target), source, where)
-    return Append(case.source.rows if case.source is not None else ())
-
-
-def _delete(given: Any, target: Target, where: str) -> Delete:  # noqa: ANN401 - parsed JSON
-    if not isinstance(given, dict) or given.keys() != {"column", "value"}:
-        raise CaseFormatError(f"{where}: a delete has column and value")
-    value = given["value"]
-    if given["column"] not in target.schema.names or not (value is None or type(value) is int):
-        raise CaseFormatError(f"{where}: delete names a column of the target, and a whole number or null")
-    return Delete(given["column"], value)
-
-
-def _add_column(given: Any, _target: Target, where: str) -> AddColumn:  # noqa: ANN401 - parsed JSON
-    columns = parse_schema(given).columns if isinstance(given, str) else ()
-    if len(columns) != 1:
-        raise CaseFormatError(f"{where}: add_column is the DDL of one column, such as 'n INT'")
-    return AddColumn(columns[0])
-
-
-def _rewrite(given: Any, _target: Target, where: str) -> Rewrite:  # noqa: ANN401 - parsed JSON
-    _require_true(given, f"{where}: rewrite")
-    return Rewrite()
-
-
-def _checkpoint(given: Any, _target: Target, where: str) -> Checkpoint:  # noqa: ANN401 - parsed JSON
-    _require_true(given, f"{where}: checkpoint")
-    return Checkpoint()
-
-
-def _require_true(given: object, what: str) -> None:
-    if given is not True:
-        raise CaseFormatError(f"{what} is true")
-
-
-def _restore(given: Any, _target: Target, where: str) -> Restore:  # noqa: ANN401 - parsed JSON
-    if type(given) is not int or given < 1:
-        raise CaseFormatError(f"{where}: restore is the number of versions to go back, at least 1")
-    return Restore(given)
-
-
-_READERS: dict[str, Callable[[Any, Target, str], Step]] = {
-    "merge": _merge,
-    "append": _append,
-    "delete": _delete,
-    "add_column": _add_column,
-    "rewrite": _rewrite,
-    "checkpoint": _checkpoint,
-    "restore": _restore,
-}
-
-
-def _case(target: object, source: object, where: str) -> Case:
-    document = {"format_version": FORMAT_VERSION, "id": "-", "target": target, "sql": _NO_MERGE}
-    return case_from_json(document | ({"source": source} if source is not None else {}), where=where)

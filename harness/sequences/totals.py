@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from mergecheck.harness.sequences.run import SequenceReport
+    from mergecheck.harness.sequences.report import SequenceReport
 
 FORMAT_VERSION = 1
 

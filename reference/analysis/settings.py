@@ -78,6 +78,7 @@ _PROPERTIES = frozenset(
         *(CDF_PROPERTY, "delta.appendOnly", "delta.autoOptimize.optimizeWrite"),
         *(COLUMN_MAPPING, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_WIDENING),
         *(ROW_TRACKING, ROW_TRACKING_SUSPENDED),
+        *("delta.checkpointInterval", "delta.checkpointPolicy"),
     }
 )
 _FEATURES = (

@@ -43,7 +43,9 @@ def physical_rows(target: Target) -> tuple[Row, ...]:
 
 def has_vector(layout: TargetLayout, number: int) -> bool:
     """Tell whether a physical file, by its number, has a deletion vector."""
-    return layout.vectors is not Vectors.NONE and number % 2 == 0
+    if layout.vectors is Vectors.NONE:
+        return False
+    return number % 2 == 0 if layout.files_with_vectors is None else number in layout.files_with_vectors
 
 
 def counts_rows(layout: TargetLayout, number: int) -> bool:

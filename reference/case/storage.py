@@ -91,8 +91,9 @@ class TargetLayout:
         checkpoint: the checkpoint beside the commits.
         cluster_by: the columns of a clustered table, which has no partition columns (R-708).
         column_names: what files call the columns, if the table has column mapping.
-        vectors: deletion vectors. Every second file, the first one among them, then holds deleted copies of its rows
-            (``reference.case.layout.has_vector``).
+        vectors: deletion vectors. A file that has one holds deleted copies of its rows.
+        files_with_vectors: the numbers of the physical files that have one if ``vectors`` says so
+            (``reference.case.layout.has_vector``); None for every second file, the first one among them.
         dropped_columns: names of columns that the table had once, if it has column mapping. Its files still have them.
         widened_columns: the types that columns had once, by name (R-716); no partition columns, and no structs. Every
             second file, the first one among them, holds those types if all its values fit.
@@ -108,6 +109,7 @@ class TargetLayout:
     column_names: ColumnNames = ColumnNames.GENERATED
     dropped_columns: tuple[str, ...] = ()
     vectors: Vectors = Vectors.NONE
+    files_with_vectors: tuple[int, ...] | None = None
     widened_columns: Mapping[str, DataType] = field(default_factory=dict)
     row_ids: RowIds = RowIds.BY_FILES
 

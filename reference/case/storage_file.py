@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TARGET_KEYS = (
     *("row_group_rows", "string_type", "statistics", "added_columns", "checkpoint", "cluster_by"),
-    *("column_names", "dropped_columns", "vectors", "widened_columns", "row_ids"),
+    *("column_names", "dropped_columns", "vectors", "files_with_vectors", "widened_columns", "row_ids"),
 )
 _SOURCE_KEYS = ("batch_rows", "string_type")
 
@@ -50,6 +50,7 @@ def target_layout(document: object, schema: Schema, partition_by: tuple[str, ...
         column_names=_choice(keys.get("column_names"), ColumnNames.GENERATED, f"{where}, column_names"),
         dropped_columns=_dropped_columns(keys.get("dropped_columns", []), schema, f"{where}, dropped_columns"),
         vectors=_choice(keys.get("vectors"), Vectors.NONE, f"{where}, vectors"),
+        files_with_vectors=_file_numbers(keys.get("files_with_vectors"), f"{where}, files_with_vectors"),
         widened_columns=_widened_columns(
             keys.get("widened_columns", {}), schema, partition_by, f"{where}, widened_columns"
         ),
@@ -89,6 +90,8 @@ def layout_to_json(layout: TargetLayout | SourceLayout) -> dict[str, Any]:
             document["dropped_columns"] = list(layout.dropped_columns)
         if layout.vectors is not Vectors.NONE:
             document["vectors"] = layout.vectors.value
+        if layout.files_with_vectors is not None:
+            document["files_with_vectors"] = list(layout.files_with_vectors)
         if layout.widened_columns:
             document["widened_columns"] = {name: kind.ddl() for name, kind in layout.widened_columns.items()}
         if layout.row_ids is not RowIds.BY_FILES:
@@ -108,6 +111,14 @@ def _number(value: object, where: str) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise CaseFormatError(f"{where}: must be a whole number from 1 on, given {value!r:.80}; leave it out for all")
     return value
+
+
+def _file_numbers(value: object, where: str) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(type(number) is int and number >= 0 for number in value):
+        raise CaseFormatError(f"{where}: must be a list of numbers of files, from 0 on; given {value!r:.80}")
+    return tuple(value)
 
 
 def _choice(value: object, default: Choice, where: str) -> Choice:

@@ -19,7 +19,8 @@ from s3_store import SECRET, Bucket, s3_bucket
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.oracles.reference_oracle import check_case
 from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.run import Ending, run_sequence
+from mergecheck.harness.sequences.report import Ending
+from mergecheck.harness.sequences.run import run_sequence
 from mergecheck.harness.spark.config import SparkPlace
 from mergecheck.harness.spark.object_store import store_root
 from mergecheck.harness.spark.session import settings_of, start_session

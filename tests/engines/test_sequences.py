@@ -12,19 +12,10 @@ from mergecheck.harness.delta.write import write_target
 from mergecheck.harness.engine import UnreadableByEngineError
 from mergecheck.harness.engines.pyspark import PySparkEngine
 from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.run import Ending, run_sequence
-from mergecheck.harness.sequences.steps import (
-    AddColumn,
-    Append,
-    Checkpoint,
-    Delete,
-    Merge,
-    Restore,
-    Rewrite,
-    Sequence,
-    dump_sequence,
-    parse_sequence,
-)
+from mergecheck.harness.sequences.report import Ending
+from mergecheck.harness.sequences.run import run_sequence
+from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Merge, Restore, Rewrite, Sequence
 from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import Field

@@ -107,7 +107,9 @@ def _parsed(text: str | None, data_type: t.DataType) -> object:
 
 def _timestamp(text: str) -> dt.datetime:
     moment = dt.datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    if moment.tzinfo is None:
+        raise ValueError(text)  # it depends on the session's zone, and is left to the caller's worst case
+    return moment
 
 
 def _float(text: str) -> float:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
 
 PartitionValue: TypeAlias = Any  # bool, int, float, Decimal, str, date, datetime or None, by the column's type
 
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+_WITHOUT_ZONE = re.compile(r"\d+-\d+-\d+([ T][\d:.]*)?")
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 # What Hive and Spark escape in names of partition directories, besides control characters.
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^")
@@ -37,6 +46,25 @@ def _serialize_datetime(value: dt.datetime) -> str:
     if value.tzinfo is None:
         return value.isoformat(sep=" ", timespec="microseconds")
     return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def local_moments(spark: SparkSession, texts: Iterable[str]) -> dict[str, dt.datetime]:
+    """Read serialised values of a TIMESTAMP column that name no zone: they are moments in the session's (R-804).
+
+    Returns:
+        the moments by text; the other texts, and those that are no moments, are left out.
+    """
+    local = sorted({text for text in texts if _WITHOUT_ZONE.fullmatch(text)})
+    if not local:
+        return {}
+    given = ", ".join(sql_string(text) for text in local)
+    row = spark.sql(f"SELECT transform(array({given}), text -> unix_micros(TRY_CAST(text AS TIMESTAMP)))").first()
+    micros = row[0] if row is not None else ()
+    return {
+        text: _EPOCH + dt.timedelta(microseconds=number)
+        for text, number in zip(local, micros, strict=True)
+        if number is not None
+    }
 
 
 def directory(name: str, value: str | None) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyroaring import BitMap64
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampType
 
 from mergecheck.merge.errors import AnalysisError, DamagedLogError, InvalidConfigurationError
 from mergecheck.merge.table.log.add_actions import LogState, read_log_state
@@ -26,7 +26,7 @@ from mergecheck.merge.table.log.column_mapping import (
 from mergecheck.merge.table.log.columnless import is_columnless, read_columnless
 from mergecheck.merge.table.log.deletion_vectors import DeletionVector, deleted_rows
 from mergecheck.merge.table.log.features import check_features
-from mergecheck.merge.table.log.partition_values import PartitionValue  # noqa: TC001 - the same
+from mergecheck.merge.table.log.partition_values import PartitionValue, local_moments
 from mergecheck.merge.table.log.properties import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS, TYPE_WIDENING, flag
 from mergecheck.merge.table.log.protocol import VECTORS_FEATURE, Protocol
 from mergecheck.merge.table.row_ids import tracking
@@ -229,7 +229,35 @@ def _snapshot(table: DeltaTable, location: str, *, app_id: str | None, access: S
 
 def open_snapshot(spark: SparkSession, path: str, *, version: int | None = None, app_id: str | None = None) -> Snapshot:
     """Read a table at a version, or its latest one, reaching its store as the session does; see ``read_snapshot``."""
-    return read_snapshot(path, version=version, app_id=app_id, access=store_access(spark, path))
+    snapshot = read_snapshot(path, version=version, app_id=app_id, access=store_access(spark, path))
+    moments = [position for position in snapshot.partition_positions if _is_moment(snapshot, position)]
+    return replace(snapshot, files=_with_local_moments(spark, snapshot, moments)) if moments else snapshot
+
+
+def _is_moment(snapshot: Snapshot, position: int) -> bool:
+    return isinstance(snapshot.schema.fields[position].dataType, TimestampType)
+
+
+def _with_local_moments(spark: SparkSession, snapshot: Snapshot, positions: Sequence[int]) -> tuple[DataFile, ...]:
+    """Read moments of partition columns that name no zone in the session's; deltalake takes them for UTC."""
+    adds = read_log_state(snapshot.location, snapshot.access, snapshot.version).adds
+    columns = [(snapshot.schema.names[each], snapshot.stored_schema.names[each]) for each in positions]
+    texts = {
+        (file.path, name): adds.get(file.path, {}).get("partitionValues", {}).get(stored) or ""
+        for file in snapshot.files
+        for name, stored in columns
+    }
+    known = local_moments(spark, texts.values())
+    return tuple(
+        replace(
+            file,
+            partition_values={
+                name: known.get(texts.get((file.path, name), ""), value)
+                for name, value in file.partition_values.items()
+            },
+        )
+        for file in snapshot.files
+    )
 
 
 def _open_log(location: str, version: int | None, access: StoreAccess | None) -> DeltaTable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mergecheck.harness.sequences.run import Ending, SequenceReport
+from mergecheck.harness.sequences.report import Ending, SequenceReport
 from mergecheck.harness.sequences.steps import Sequence
 from mergecheck.harness.sequences.totals import (
     TotalsFormatError,

@@ -10,11 +10,14 @@ from deltalake import DeltaTable, write_deltalake
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.sequences.draw import sequences
-from mergecheck.harness.sequences.run import Ending, run_sequence
-from mergecheck.harness.sequences.steps import Append, Merge, Sequence, dump_sequence, parse_sequence
+from mergecheck.harness.sequences.report import Ending
+from mergecheck.harness.sequences.run import run_sequence
+from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.sequences.steps import Alter, Append, ChangeType, Checkpoint, Merge, Purge, Sequence
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.case.model import Source, Target
+from mergecheck.reference.case.storage import Vectors
 from mergecheck.reference.outcome import Outcome, Prediction, Unsupported
 from mergecheck.reference.types.ddl import parse_schema
 
@@ -182,3 +185,29 @@ def test_every_ordered_pair_is_drawn() -> None:
     assert repr(next(sequences(1, num_steps=3, writers=writers, start=number))) == repr((number, last))
     for one in drawn[:6]:
         assert repr(parse_sequence(dump_sequence(one), name="test")) == repr(one)
+
+
+def test_tables_have_features_if_all_writers_take_them_and_delta_lake_maintains_them() -> None:
+    able = Capabilities(table_features=True)
+    both = [one for _, one in itertools.islice(sequences(1, num_steps=6, writers={"a": able, "delta-spark": able}), 40)]
+    assert {one.maintainer for one in both} == {"delta-spark"}
+    assert any(one.target.layout.vectors is not Vectors.NONE for one in both)
+    kinds = {type(step) for one in both for step in one.steps}
+    assert {Alter, Purge, ChangeType} <= kinds
+    assert Checkpoint not in kinds  # Delta Lake has no statement for it
+    for others in ({"a": able, "b": able}, {"a": Capabilities(), "delta-spark": able}):
+        plain = [one for _, one in itertools.islice(sequences(1, num_steps=6, writers=others), 40)]
+        assert {one.maintainer for one in plain} == {""}
+        assert not any(isinstance(step, Alter | Purge | ChangeType) for one in plain for step in one.steps)
+        assert all(one.target.layout.vectors is Vectors.NONE for one in plain)
+
+
+def test_steps_of_delta_lake_need_its_session() -> None:
+    plain = sequence_of("one", "two")
+    steps = (plain.steps[0], Purge(), plain.steps[1])
+    given = Sequence(id="turns", target=plain.target, steps=steps, maintainer="two")
+    report = run(given, Right("one"), Right("two"))
+    assert (report.ending, report.reason) == (
+        Ending.UNSUPPORTED,
+        "two: has no session on Spark with Delta Lake",
+    )

@@ -18,8 +18,9 @@ from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
 from mergecheck.harness.findings.store import FINDINGS_DIRECTORY
 from mergecheck.harness.sequences.draw import sequences as drawn
-from mergecheck.harness.sequences.run import Ending, run_sequence
-from mergecheck.harness.sequences.steps import dump_sequence, parse_sequence
+from mergecheck.harness.sequences.report import Ending
+from mergecheck.harness.sequences.run import run_sequence
+from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
 from mergecheck.harness.sequences.totals import TotalsFormatError, read_totals, run_of, write_totals
 from mergecheck.harness.session import open_engine
 from mergecheck.harness.trust.case import require_harmless
@@ -28,7 +29,7 @@ from mergecheck.reference.errors import CaseFormatError
 
 if TYPE_CHECKING:
     from mergecheck.harness.engine import Engine
-    from mergecheck.harness.sequences.run import SequenceReport
+    from mergecheck.harness.sequences.report import SequenceReport
     from mergecheck.harness.sequences.steps import Sequence
     from mergecheck.harness.sequences.totals import Run
 

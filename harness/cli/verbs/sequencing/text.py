@@ -15,7 +15,7 @@ from mergecheck.harness.sequences.turns import Turns
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mergecheck.harness.sequences.run import SequenceReport
+    from mergecheck.harness.sequences.report import SequenceReport
     from mergecheck.harness.sequences.totals import Run
 
 MAX_LINES = 12

@@ -1,42 +1,49 @@
-"""What other writers than the merge do to a table, by delta-rs, and what the table must hold afterwards."""
+"""What a table must hold after a step that is no merge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from deltalake import DeltaTable, write_deltalake
-from deltalake import Field as DeltaField
-from deltalake.schema import PrimitiveType
-
-from mergecheck.harness.sequences.steps import AddColumn, Append, Checkpoint, Delete, Restore, Rewrite
-from mergecheck.reference.case.arrow import rows_to_table
+from mergecheck.harness.sequences.steps import (
+    AddColumn,
+    Alter,
+    Append,
+    ChangeType,
+    Checkpoint,
+    Delete,
+    Purge,
+    Restore,
+    Rewrite,
+)
 from mergecheck.reference.case.model import Case, Source
 from mergecheck.reference.outcome import Prediction
 from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from mergecheck.reference import MergeReference
     from mergecheck.reference.case.model import Row, Target
 
-OtherStep: TypeAlias = Append | Delete | Rewrite | AddColumn | Checkpoint | Restore
-
-_DELTA_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
+OtherStep: TypeAlias = Append | Delete | Rewrite | AddColumn | Checkpoint | Restore | Alter | ChangeType | Purge
 
 
 class UnpredictableStepError(Exception):
     """The reference does not say what a step leaves; the message says why."""
 
 
+class StepNotDoneError(Exception):
+    """A step's writer does not do it; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a table: its columns and rows."""
+    """A version of a table: its columns, rows and properties."""
 
     schema: Schema
     rows: tuple[Row, ...]
+    properties: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +56,7 @@ class Expected:
 
     schema: Schema
     rows: tuple[Row, ...]
+    properties: Mapping[str, str]
     changes: tuple[Row, ...] | None = ()
 
 
@@ -66,47 +74,31 @@ def expected(
     Raises:
         UnpredictableStepError: nobody knows.
     """
-    schema, rows = target.schema, target.rows
+    same = Expected(schema=target.schema, rows=target.rows, properties=target.properties)
     if isinstance(step, Append):
-        added = [widened(row, schema) for row in step.rows]
+        added = [widened(row, target.schema) for row in step.rows]
         changes = tuple((*row, "insert") for row in added)
-        return Expected(schema=schema, rows=(*rows, *added), changes=changes)
+        return replace(same, rows=(*same.rows, *added), changes=changes)
     if isinstance(step, Delete):
         answer = reference.evaluate(_as_merge(step, target)).answer
         if not isinstance(answer, Prediction):
             raise UnpredictableStepError(f"delete: the reference says {answer}")
-        return Expected(schema=schema, rows=answer.rows, changes=answer.cdf or ())
+        return replace(same, rows=answer.rows, changes=answer.cdf or ())
     if isinstance(step, Restore):
         earlier = versions[max(len(versions) - 1 - step.back, 0)]
-        if earlier.schema != schema:
+        if earlier.schema != same.schema:
             raise UnpredictableStepError("restore: the table had other columns then")
-        return Expected(schema=schema, rows=earlier.rows, changes=None)  # they depend on which files come back
+        # the changes depend on which files come back
+        return replace(same, rows=earlier.rows, properties=earlier.properties, changes=None)
     if isinstance(step, AddColumn):
-        schema = Schema((*schema.columns, step.column))
-        return Expected(schema=schema, rows=tuple(widened(row, schema) for row in rows))
-    return Expected(schema=schema, rows=rows)
-
-
-def write(step: OtherStep, path: Path, schema: Schema) -> None:
-    """Do a step by delta-rs on the newest version of a table, whose rows are appended in the columns of ``schema``.
-
-    Raises:
-        deltalake.exceptions.DeltaError, OSError, ValueError: delta-rs does not do it.
-    """
-    table = DeltaTable(path)
-    if isinstance(step, Append):
-        write_deltalake(table, rows_to_table(step.rows, schema), mode="append")
-    elif isinstance(step, Delete):
-        table.delete(f'"{step.column}" IS NULL' if step.value is None else f'"{step.column}" = {step.value}')
-    elif isinstance(step, AddColumn):
-        kind = PrimitiveType(_DELTA_TYPES[step.column.type.ddl()])
-        table.alter.add_columns(DeltaField(step.column.name, kind, nullable=True))
-    elif isinstance(step, Checkpoint):
-        table.create_checkpoint()
-    elif isinstance(step, Restore):
-        table.restore(max(table.version() - step.back, 0))
-    else:
-        table.optimize.compact()
+        schema = Schema((*same.schema.columns, step.column))
+        return replace(same, schema=schema, rows=tuple(widened(row, schema) for row in same.rows))
+    if isinstance(step, ChangeType):
+        columns = (replace(c, type=step.type) if c.name == step.column else c for c in same.schema.columns)
+        return replace(same, schema=Schema(tuple(columns)))
+    if isinstance(step, Alter):
+        return replace(same, properties={**same.properties, step.change.property: step.change.given})
+    return same
 
 
 def widened(row: Row, schema: Schema) -> Row:

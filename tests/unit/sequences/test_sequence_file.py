@@ -1,0 +1,76 @@
+"""The file of a sequence: what is written is read again, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mergecheck.harness.sequences.sequence_file import dump_sequence, parse_sequence
+from mergecheck.harness.sequences.steps import (
+    AddColumn,
+    Alter,
+    Append,
+    Change,
+    ChangeType,
+    Checkpoint,
+    Delete,
+    Merge,
+    Purge,
+    Restore,
+    Rewrite,
+    Sequence,
+)
+from mergecheck.reference.case.model import Source, Target
+from mergecheck.reference.errors import CaseFormatError
+from mergecheck.reference.types import data_types as types
+from mergecheck.reference.types.data_types import Field
+from mergecheck.reference.types.ddl import parse_schema
+
+SCHEMA = parse_schema("id INT, `a b` STRING")
+SQL = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
+EVERY_STEP = Sequence(
+    id="every-step",
+    target=Target(schema=SCHEMA, files=(((1, "a"),),)),
+    steps=(
+        Merge(source=Source(schema=SCHEMA, rows=((1, "x"),)), sql=SQL, conf={}, writer="pyspark"),
+        Append(((2, None),)),
+        Delete("id", None),
+        Rewrite(),
+        Purge(),
+        Checkpoint(),
+        AddColumn(Field("c d", types.INT)),
+        ChangeType("id", types.BIGINT),
+        *(Alter(change) for change in Change),
+        Restore(2),
+    ),
+    maintainer="delta-spark",
+)
+
+
+def test_a_sequence_is_read_as_it_was_written() -> None:
+    assert parse_sequence(dump_sequence(EVERY_STEP), name="s") == EVERY_STEP
+
+
+def test_it_names_whoever_has_a_part() -> None:
+    assert EVERY_STEP.writers == ("pyspark", "delta-spark")
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "message"),
+    [
+        ("maintainer", 7, "maintainer is the name of an engine"),
+        ("steps", [{"alter": "everything"}], "step 1: alter is one of deletion vectors, "),
+        ("steps", [{"alter": ["deletion vectors"]}], "step 1: alter is one of deletion vectors, "),
+        ("steps", [{"change_type": "id BIGINT, b INT"}], "step 1: change_type is a column with its new type"),
+        ("steps", [{"purge": 1}], "step 1: purge is true"),
+        ("keeper", "x", "and perhaps maintainer"),
+    ],
+)
+def test_what_is_wrong_is_said(key: str, given: Any, message: str) -> None:
+    document = json.loads(dump_sequence(EVERY_STEP)) | {key: given}
+    with pytest.raises(CaseFormatError) as caught:
+        parse_sequence(json.dumps(document), name="s.json")
+    assert str(caught.value).startswith("s.json")
+    assert message in str(caught.value)
