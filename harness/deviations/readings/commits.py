@@ -17,7 +17,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG
 from mergecheck.reference.outcome import Outcome, Prediction
-from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Schema, StructType
+from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, MapType, Schema, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _FILES_ADDED = "numTargetFilesAdded"
 _DELETED = ("numTargetRowsDeleted", "numTargetRowsMatchedDeleted")
 _BOUND = re.compile(r"(?P<side>min|max)Values (?P<bound>\S+) of (?P<column>.+), but the file holds (?P<value>\S+)")
+_ALL_NULL = re.compile(r"nullCount \d+ of (?P<column>.+), which means all, but (?P<number>\d+) values are not NULL")
 _MADE_ANEW, _FORGOTTEN = ("id", "createdTime"), ("name", "description")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LARGEST, _SMALLEST = 2**63 - 1, -(2**63)
@@ -113,9 +114,14 @@ def _deletes_per_match(now: Judged) -> Judged | None:
 
 
 def _without_faults(
-    is_known: Callable[[re.Match[str], DataType, Sequence[Value]], bool],
+    is_known: Callable[[re.Match[str], DataType, Sequence[Value]], bool], pattern: re.Pattern[str] = _BOUND
 ) -> Callable[[Judged], Judged | None]:
-    """Take away false bounds; the function says by the fault, the type and the column's values whether it is known."""
+    """Take away faults of a file's statistics.
+
+    Args:
+        is_known: says by the fault, the type and the column's values, those that are not NULL, whether it is known.
+        pattern: of the faults, with a group ``column``.
+    """
 
     def apply(now: Judged) -> Judged | None:
         found = now.result
@@ -128,7 +134,7 @@ def _without_faults(
         }
 
         def known(fault: str) -> bool:
-            said = _BOUND.fullmatch(fault)
+            said = pattern.fullmatch(fault)
             return said is not None and said["column"] in values and is_known(said, *values[said["column"]])
 
         left = tuple(fault for fault in found.file_faults if not known(fault))
@@ -169,6 +175,11 @@ def _forgets_nan(said: re.Match[str], data_type: DataType, values: Sequence[Valu
     if data_type not in (FLOAT, DOUBLE) or (said["side"], said["value"]) != ("max", "nan"):
         return False
     return float(said["bound"]) in values
+
+
+def _takes_empty_for_null(said: re.Match[str], data_type: DataType, values: Sequence[Value]) -> bool:
+    """Tell whether the values that were counted as NULL can be empty maps."""
+    return isinstance(data_type, MapType) and sum(not value for value in values) >= int(said["number"])
 
 
 def _moved_by_nothing(now: Judged) -> Judged | None:
@@ -231,4 +242,9 @@ READINGS = (
         apply=_without_faults(_is_rounded),
     ),
     Reading(name="NaN has no part in a maximum", phase=Phase.REPAIR, apply=_without_faults(_forgets_nan)),
+    Reading(
+        name="empty maps count as NULL in the statistics of files with vectors",
+        phase=Phase.REPAIR,
+        apply=_without_faults(_takes_empty_for_null, _ALL_NULL),
+    ),
 )

@@ -424,6 +424,26 @@ def test_a_decimal_bound_is_known_by_its_value_and_its_column(fault: str, *, kno
     assert (after is not None) is known
 
 
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        ("nullCount 3 of m, which means all, but 1 values are not NULL", True),
+        ("nullCount 3 of m, which means all, but 2 values are not NULL", False),
+        ("nullCount 3 of a, which means all, but 1 values are not NULL", False),
+        ("nullCount 0 of m, but 1 values are NULL", False),
+    ],
+)
+def test_empty_maps_are_known_by_their_number_and_their_column(fault: str, *, known: bool) -> None:
+    target = {
+        "schema": "id INT, m MAP<STRING, INT>, a ARRAY<INT>",
+        "files": [[[1, [], []], [2, None, None], [3, [["k", 1]], [1]]]],
+    }
+    sql = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED AND FALSE THEN DELETE"
+    now = _judged(_case(sql, target=target), file_faults=(fault,))
+    after = READINGS["empty maps count as NULL in the statistics of files with vectors"].apply(now)
+    assert (after is not None) is known
+
+
 def test_an_expectation_that_the_reference_fulfils_is_left_out() -> None:
     """What its author says of the rows is the reference's answer; an engine is not held against it a second time."""
     fulfilled = _case(expect={"rows": [[1, 5], [2, 2], [3, 6]]})
