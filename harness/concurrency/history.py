@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.delta.read import change_rows, newest_version, table_at
+from mergecheck.harness.delta.change_feed import change_rows
+from mergecheck.harness.delta.read import newest_version, table_at
 
 if TYPE_CHECKING:
     from pathlib import Path

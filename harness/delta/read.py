@@ -1,4 +1,4 @@
-"""Read back what a merge left behind: the table's rows, its version, and the change rows of one version."""
+"""Read back what a merge left behind: the table's rows, its version, and what its log says."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from mergecheck.harness.core.schema_json import members_not_null, schema_from_js
 from mergecheck.harness.delta.stored_rows import file_rows
 from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
 from mergecheck.harness.delta.tables.vectors import deleted_rows, key_of
-from mergecheck.reference.types.data_types import STRING, Field, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mergecheck.reference.case.model import Row
-    from mergecheck.reference.types.data_types import DataType
+    from mergecheck.reference.types.data_types import DataType, Schema
 
 Action = dict[str, Any]
-
-_CHANGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,29 +160,6 @@ def operation_metrics(actions: tuple[Action, ...]) -> dict[str, int]:
     return {name: int(value) for name, value in found.items()}
 
 
-def change_rows(path: Path, *, version: int, state: TableState) -> tuple[Row, ...]:
-    """Read the change feed of one version by R-604 and R-605: the table's columns, then ``_change_type``.
-
-    Args:
-        path: the table.
-        version: the commit to read.
-        state: gives the schema in which the rows are presented (R-630) and the partition columns.
-    """
-    actions = read_actions(path, version)
-    if changes := [action["cdc"] for action in actions if "cdc" in action]:
-        return tuple(
-            row for change in changes for row in _change_rows_of_file(path, change, state=state, change_type=None)
-        )
-    if changed_nothing(actions):
-        return ()
-    return tuple(_derived(path, actions, version=version, state=state))
-
-
-def has_change_files(path: Path, version: int) -> bool:
-    """Tell whether a commit wrote change files."""
-    return any("cdc" in action for action in read_actions(path, version))
-
-
 def live_rows(path: Path, file: Action, *, schema: Schema, partition_by: tuple[str, ...]) -> tuple[Row, ...]:
     """Read the rows of a data file that its vector does not delete; see ``stored_rows.file_rows``.
 
@@ -249,44 +223,6 @@ def live_files(path: Path, version: int) -> list[Action]:
                 live.pop(key_of(action["remove"]), None)
         live |= {key_of(action["add"]): action["add"] for action in actions if "add" in action}
     return list(live.values())
-
-
-def _derived(path: Path, actions: tuple[Action, ...], *, version: int, state: TableState) -> Iterator[Row]:
-    if again := paths_named_again(actions):
-        raise ValueError(f"a new deletion vector of {min(again)} without change files, which no merge leaves (R-620)")
-    for action in actions:
-        if "add" in action and action["add"]["dataChange"]:
-            yield from _change_rows_of_file(path, action["add"], state=state, change_type="insert")
-        if "remove" in action and action["remove"]["dataChange"]:
-            removed = _with_partition_values(path, action["remove"], version)
-            yield from _change_rows_of_file(path, removed, state=state, change_type="delete")
-
-
-def _change_rows_of_file(path: Path, file: Action, *, state: TableState, change_type: str | None) -> Iterator[Row]:
-    """Read a change file, or a data file all of whose rows are changes of one type."""
-    if change_type is not None:
-        rows = live_rows(path, file, schema=state.stored, partition_by=state.stored_partition_by)
-        return ((*row, change_type) for row in rows)
-    typed = Schema((*state.stored.columns, Field("_change_type", STRING)))
-    return iter(file_rows(path, file, schema=typed, partition_by=state.stored_partition_by))
-
-
-def _with_partition_values(path: Path, remove: Action, version: int) -> Action:
-    """Complete a ``remove`` that does not repeat the partition values of its file."""
-    if remove.get("partitionValues") is not None:
-        return remove
-    for earlier in range(version - 1, -1, -1):
-        for action in read_actions(path, earlier):
-            if action.get("add", {}).get("path") == remove["path"]:
-                return {**remove, "partitionValues": action["add"]["partitionValues"]}
-    raise ValueError(f"commit {version} removes {remove['path']}, which no earlier commit added")
-
-
-def changed_nothing(actions: tuple[Action, ...]) -> bool:
-    """Tell whether R-605 hides the commit: a MERGE whose three row metrics are all "0"."""
-    info = commit_info(actions)
-    metrics = info.get("operationMetrics") or {}
-    return info.get("operation") == "MERGE" and all(metrics.get(name) == "0" for name in _CHANGE_METRICS)
 
 
 def commit_info(actions: tuple[Action, ...]) -> Action:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.core.schema_json import as_nullable
-from mergecheck.harness.delta.partition_values import parse
+from mergecheck.harness.delta.tables.partition_values import parse
 from mergecheck.reference.case.arrow import arrow_type, table_to_rows
 from mergecheck.reference.types.data_types import (
     DATE,

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from mergecheck.harness.core.schema_json import as_nullable, schema_to_json
 from mergecheck.harness.delta.arrow_layout import schema_metadata
 from mergecheck.harness.delta.file_statistics import count_statistics, file_statistics
-from mergecheck.harness.delta.partition_values import directory, serialize
 from mergecheck.harness.delta.tables.checkpoints import write_checkpoint
 from mergecheck.harness.delta.tables.column_names import (
     MAX_COLUMN_ID,
@@ -25,6 +24,7 @@ from mergecheck.harness.delta.tables.column_names import (
     with_mapping,
 )
 from mergecheck.harness.delta.tables.domains import domain_actions
+from mergecheck.harness.delta.tables.partition_values import directory, serialize
 from mergecheck.harness.delta.tables.protocol import IN_COMMIT_TIMESTAMPS, protocol_of
 from mergecheck.harness.delta.tables.row_ids import (
     domain_of,

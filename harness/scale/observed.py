@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.core.schema_json import schema_from_json
-from mergecheck.harness.delta.read import (
-    changed_nothing,
-    live_files,
-    newest_version,
-    operation_metrics,
-    read_actions,
-    table_metadata,
-)
+from mergecheck.harness.delta.change_feed import changed_nothing
+from mergecheck.harness.delta.read import live_files, newest_version, operation_metrics, read_actions, table_metadata
 from mergecheck.harness.scale.relations import Files
 from mergecheck.reference.case.case_file import change_schema
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mergecheck.harness.delta.partition_values import parse
+from mergecheck.harness.delta.tables.partition_values import parse
 from mergecheck.reference.types.typed import duckdb_type, identifier, string_literal
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mergecheck.harness.sequences.steps import AddColumn, Alter, Append, ChangeT
 from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.harness.spark_values.error_classes import error_message
 from mergecheck.reference.case.model import Source
-from mergecheck.reference.types.data_types import quote
+from mergecheck.reference.types.data_types import Field, Schema, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mergecheck.harness.sequences.expected import OtherStep
-    from mergecheck.reference.types.data_types import Schema
 
 
 _TABLE = "maintained"
@@ -47,7 +46,8 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
         try:
             if isinstance(step, Append):
                 rows = tuple(widened(row, schema) for row in step.rows)
-                local_relation(spark, Source(schema=schema, rows=rows))
+                plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
+                local_relation(spark, Source(schema=plain, rows=rows))
             spark.sql(_statement(step, version))
         except PySparkException as error:
             require_alive(spark, error)

@@ -9,7 +9,8 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
-from mergecheck.harness.delta.read import change_rows, newest_version, read_table
+from mergecheck.harness.delta.change_feed import change_rows
+from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
 from mergecheck.harness.engine import LivingEngine, ReadingEngine
 from mergecheck.harness.oracles.reference_oracle import check_case

@@ -11,9 +11,10 @@ from deltalake.exceptions import DeltaError
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
+from mergecheck.harness.delta.change_feed import change_rows, has_change_files
 from mergecheck.harness.delta.commit_record import commit_record
 from mergecheck.harness.delta.observe import UNREADABLE_TABLE, faults_of_files, faults_of_removed_files
-from mergecheck.harness.delta.read import change_rows, has_change_files, num_removed_records, read_actions, read_table
+from mergecheck.harness.delta.read import num_removed_records, read_actions, read_table
 from mergecheck.reference.case.arrow import arrow_schema, table_to_rows
 from mergecheck.reference.outcome import Rejection
 from mergecheck.reference.types.data_types import STRING, Field, Schema

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from mergecheck.harness.core.schema_json import schema_to_json
-from mergecheck.harness.delta.partition_values import directory
+from mergecheck.harness.delta.tables.partition_values import directory
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.tables.row_queries import Cells
 from mergecheck.harness.scale.tables.spec import PARTITION, SCHEMA

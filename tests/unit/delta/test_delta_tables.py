@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
+from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
 from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.delta.partition_values import directory, parse, serialize
-from mergecheck.harness.delta.read import change_rows, newest_version, operation_metrics, read_actions, read_table
+from mergecheck.harness.delta.read import newest_version, operation_metrics, read_actions, read_table
+from mergecheck.harness.delta.tables.partition_values import directory, parse, serialize
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_files, physical_rows
