@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.delta.read import commit_info, live_rows, paths_named_again, read_actions
-from mergecheck.harness.delta.stored_rows import file_rows
+from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.harness.delta.tables.vectors import deleted_rows
 from mergecheck.reference.types.data_types import STRING, Field, Schema
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json
-from mergecheck.harness.delta.stored_rows import file_rows
 from mergecheck.harness.delta.tables.column_names import stored_names, stored_schema
+from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.harness.delta.tables.vectors import deleted_rows, key_of
 
 if TYPE_CHECKING:

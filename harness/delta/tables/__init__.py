@@ -1,1 +1,1 @@
-"""What the log of a case's target says besides its files: protocol, domains, checkpoints."""
+"""Parts of a Delta table: rows and names in its files, vectors, partition values, protocol, domains, checkpoints."""

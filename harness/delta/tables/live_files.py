@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from mergecheck.harness.delta.stored_rows import file_rows
 from mergecheck.harness.delta.tables.column_names import maps_columns, stored_schema
+from mergecheck.harness.delta.tables.stored_rows import file_rows
 from mergecheck.reference.types.data_types import Schema
 
 if TYPE_CHECKING:
