@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
-
 from mergecheck.harness.engines.spark_case import SOURCE_VIEW, down_if_gone, local_relation, require_alive
 from mergecheck.harness.sequences.expected import StepNotDoneError, widened
 from mergecheck.harness.sequences.steps import AddColumn, Alter, Append, ChangeType, Delete, Purge, Restore, Rewrite
@@ -49,7 +47,9 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
                 plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
                 local_relation(spark, Source(schema=plain, rows=rows))
             spark.sql(_statement(step, version))
-        except PySparkException as error:
+        except StepNotDoneError:
+            raise
+        except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
             raise StepNotDoneError(f"{type(step).__name__.lower()}: {error_message(error)}") from error
         finally:
