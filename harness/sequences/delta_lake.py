@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.spark_case import SOURCE_VIEW, down_if_gone, local_relation, require_alive
+from mergecheck.harness.engines.spark_case import SOURCE_VIEW, local_relation, require_alive
 from mergecheck.harness.sequences.expected import StepNotDoneError, widened
 from mergecheck.harness.sequences.steps import AddColumn, Alter, Append, ChangeType, Delete, Purge, Restore, Rewrite
 from mergecheck.harness.spark.staging import staged_tables
@@ -38,17 +38,17 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
         StepNotDoneError: Delta Lake does not do it.
         EngineDownError: Spark is gone.
     """
-    with staged_tables() as staged, down_if_gone(spark):
-        # files are no tables in the engines' sessions, so that the table needs a name
-        spark.sql(f"CREATE TABLE {_TABLE} USING delta LOCATION '{staged.publish(path)}'")
+    statement = _statement(step, version)
+    with staged_tables() as staged:
+        location = staged.publish(path)
         try:
+            # files are no tables in the engines' sessions, so that the table needs a name
+            spark.sql(f"CREATE TABLE {_TABLE} USING delta LOCATION '{location}'")
             if isinstance(step, Append):
                 rows = tuple(widened(row, schema) for row in step.rows)
                 plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
                 local_relation(spark, Source(schema=plain, rows=rows))
-            spark.sql(_statement(step, version))
-        except StepNotDoneError:
-            raise
+            spark.sql(statement)
         except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
             raise StepNotDoneError(f"{type(step).__name__.lower()}: {error_message(error)}") from error

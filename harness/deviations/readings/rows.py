@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
+from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
@@ -293,7 +294,8 @@ def _colliding_rows_lost(now: Judged) -> Judged | None:
     sides = _sides(now)
     if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
         return None
-    found, wanted, trace = sides.found, sides.wanted, sides.trace
+    found, trace = sides.found, sides.trace
+    wanted = settle_ids(sides.wanted, found).prediction
     touched = sides.trace.touched
     effects = sides.effects
     of_table = [row for rid, row in effects.unchanged.items() if trace.files[rid] in touched]
@@ -310,6 +312,7 @@ def _colliding_rows_lost(now: Judged) -> Judged | None:
     ):
         return None
     lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
+    lost = _with_ids_of_the_feed(lost, found, wanted)
     repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
     now = replace(now, result=repaired)
     files = wanted.metrics["numTargetFilesAdded"]
@@ -319,7 +322,22 @@ def _colliding_rows_lost(now: Judged) -> Judged | None:
     elif now.given.target.partition_by and files.high is not None:  # a file per partition (R-543)
         written = rows_without([*of_table, *effects.inserted.values()], lost, wanted.schema)
         metrics = {"numTargetFilesAdded": num_partition_tuples(written, now.given.target)}
-    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics={**wanted.metrics, **metrics})))
+    answer = replace(sides.wanted, metrics={**wanted.metrics, **metrics})
+    return replace(now, reference=replace(now.reference, answer=answer))
+
+
+def _with_ids_of_the_feed(lost: tuple[Row, ...], found: TableOutcome, wanted: Prediction) -> tuple[Row, ...]:
+    """Give lost rows the values that were generated for them: they are in the feed, if not in the table."""
+    ids, schema = wanted.generated_ids, wanted.schema
+    if ids is None or not found.cdf:
+        return lost
+    inserted = rows_without([row[:-1] for row in found.cdf if row[-1] == "insert"], found.rows, schema)
+
+    def others(row: Row) -> Hashable:
+        return row_identity(tuple(None if place in ids.columns else v for place, v in enumerate(row)), schema)
+
+    known = {others(row): row for row in inserted}
+    return tuple(known.get(others(row), row) for row in lost)
 
 
 def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:
