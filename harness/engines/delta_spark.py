@@ -136,7 +136,8 @@ class DeltaSparkEngine(SparkEngine):
         """
         spark = self.session()
         try:
-            return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
+            with settings_of(spark, _AS_STORED):
+                return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
         except PySparkException as error:
             require_alive(spark, error)
             raise UnreadableByEngineError(f"{type(error).__name__}: {error}") from error

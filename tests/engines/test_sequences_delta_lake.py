@@ -106,6 +106,13 @@ def test_a_table_with_features_is_restored(writers: dict[str, Engine]) -> None:
     assert (report.ending, report.reason, report.mismatches) == (Ending.AGREES, "", ())
 
 
+def test_readers_see_char_columns_as_they_are_stored(writers: dict[str, Engine]) -> None:
+    target = Target(schema=parse_schema("id INT, v CHAR(3)"), files=(((1, "a"),),))
+    report = run(writers, target, merging("pyspark", (2, "b  ")))
+    assert (report.ending, report.reason, report.mismatches) == (Ending.AGREES, "", ())
+    assert report.turns.own == {}
+
+
 def test_a_step_that_delta_lake_refuses_ends_the_sequence(writers: dict[str, Engine]) -> None:
     report = run(writers, PLAIN, merging("pyspark", (1, "x")), ChangeType("v", types.INT))
     assert report.ending is Ending.UNSUPPORTED
