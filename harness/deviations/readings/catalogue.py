@@ -8,6 +8,7 @@ from mergecheck.harness.deviations.readings import (
     commits,
     generated_columns,
     hidden_values,
+    lost_rows,
     nan_rows,
     rows,
     source_rows,
@@ -33,6 +34,7 @@ READINGS: Mapping[str, Reading] = {
         commits,
         source_rows,
         rows,
+        lost_rows,
     )
     for reading in part.READINGS
 }

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
-from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
-from mergecheck.reference.evaluation.written_rows import num_partition_tuples
-from mergecheck.reference.outcome import Bound, Outcome, Prediction
-from mergecheck.reference.syntax.statement import Kind
+from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ _COPIED, _OUTPUT = "numTargetRowsCopied", "numOutputRows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
+class Sides:
     """A merge that should succeed and did; both sides have the same columns."""
 
     wanted: Prediction
@@ -40,13 +37,14 @@ class _Sides:
     effects: Effects
 
 
-def _sides(now: Judged) -> _Sides | None:
+def sides_of(now: Judged) -> Sides | None:
+    """Give both answers and what led to the reference's; None if one of them is an error, or the columns differ."""
     wanted, found, trace = now.reference.answer, now.result, now.reference.trace
     if not isinstance(wanted, Prediction) or not isinstance(found, Outcome):
         return None
     if trace.matches is None or trace.effects is None or wanted.schema.names != found.schema.names:
         return None
-    return _Sides(wanted=wanted, found=found, trace=trace, matches=trace.matches, effects=trace.effects)
+    return Sides(wanted=wanted, found=found, trace=trace, matches=trace.matches, effects=trace.effects)
 
 
 def exchanged(
@@ -89,7 +87,7 @@ def exchanged(
 
 
 def _with_exchanged(
-    now: Judged, sides: _Sides, rows: Iterable[tuple[Row, Row]], changes: Iterable[tuple[Row, Row]]
+    now: Judged, sides: Sides, rows: Iterable[tuple[Row, Row]], changes: Iterable[tuple[Row, Row]]
 ) -> Judged | None:
     found, wanted = sides.found, sides.wanted
     table = exchanged(found.rows, wanted.rows, rows, wanted.schema)
@@ -112,7 +110,7 @@ def _kept_if_equal(old: Value, new: Value, data_type: DataType) -> Value:
 
 def _equal_values_kept(now: Judged) -> Judged | None:
     """A cell, or a field of a struct, keeps its old value if the new one is equal but for the sign of zeros."""
-    sides = _sides(now)
+    sides = sides_of(now)
     if sides is None:
         return None
     columns = sides.wanted.schema.columns
@@ -150,7 +148,7 @@ def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judg
     """Fill columns from the source in every row that has a source row, in change rows too; some sets or all at once."""
 
     def apply(now: Judged) -> Judged | None:
-        sides = _sides(now)
+        sides = sides_of(now)
         if sides is None or sides.trace.source is None:
             return None
         rows, changes = [], []
@@ -165,7 +163,7 @@ def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judg
     return apply
 
 
-def _images_filled(names: set[str], sides: _Sides) -> Iterator[tuple[Row, Row, str | None]]:
+def _images_filled(names: set[str], sides: Sides) -> Iterator[tuple[Row, Row, str | None]]:
     """Give every row that has a source row with columns of it filled in, as it should be, and its change type."""
     effects, filled = sides.effects, _filler(names, sides)
     for sid, row in effects.inserted.items():
@@ -181,7 +179,7 @@ def _images_filled(names: set[str], sides: _Sides) -> Iterator[tuple[Row, Row, s
             yield filled(old, sid), old, None
 
 
-def _filler(names: set[str], sides: _Sides) -> Callable[[Row, int], Row]:
+def _filler(names: set[str], sides: Sides) -> Callable[[Row, int], Row]:
     """Make a function that fills columns of a row from the source row of a number."""
     source, places = sides.trace.source, _known_places(names, sides)
 
@@ -195,7 +193,7 @@ def _filler(names: set[str], sides: _Sides) -> Callable[[Row, int], Row]:
     return filled
 
 
-def _known_places(names: set[str], sides: _Sides) -> list[tuple[int, int, Callable[[Value], Value]]]:
+def _known_places(names: set[str], sides: Sides) -> list[tuple[int, int, Callable[[Value], Value]]]:
     """Find columns in the table and in the source, and how a value of the one becomes one of the other."""
     source = sides.trace.source
     if source is None:
@@ -245,7 +243,7 @@ def _copies_per_match(now: Judged) -> Judged | None:
     The engine rewrites the files in which a row is updated or deleted, and no others. Where each copy has the columns
     that the merge adds from its own source row, one copy is left for the reading that knows of these columns.
     """
-    sides = _sides(now)
+    sides = sides_of(now)
     if sides is None or not isinstance(sides.found, TableOutcome):
         return None
     found, schema = sides.found, sides.wanted.schema
@@ -268,7 +266,7 @@ def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int) -> T
     return replace(found, rows=rows, metrics=metrics, num_records_added=found.num_records_added - number)
 
 
-def _surplus_copies(sides: _Sides, filled: Collection[str] = ()) -> list[Row]:
+def _surplus_copies(sides: Sides, filled: Collection[str] = ()) -> list[Row]:
     """Return the copies of unchanged rows in rewritten files beyond the first, with columns filled from the source."""
     trace, effects = sides.trace, sides.effects
     rewritten = {trace.files[rid] for rid in (*effects.updated, *effects.deleted)}
@@ -284,69 +282,6 @@ def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple
     """Take rows away; None if one is not there."""
     kept = rows_without(rows, taken, schema)
     return tuple(kept) if len(kept) + len(taken) == len(rows) else None
-
-
-def _colliding_rows_lost(now: Judged) -> Judged | None:
-    """Of a written row of the table and an unmatched source row with the same number one is lost, though counted.
-
-    A source row that is not inserted may take a row of the table with it.
-    """
-    sides = _sides(now)
-    if sides is None or not isinstance(sides.found, TableOutcome) or sides.trace.touched is None:
-        return None
-    found, trace = sides.found, sides.trace
-    wanted = settle_ids(sides.wanted, found).prediction
-    touched = sides.trace.touched
-    effects = sides.effects
-    of_table = [row for rid, row in effects.unchanged.items() if trace.files[rid] in touched]
-    of_table += effects.updated.values()
-    num_unmatched = len(effects.candidates[Kind.NOT_MATCHED])
-
-    def counted(rows: Iterable[Row]) -> Counter[Hashable]:
-        return Counter(row_identity(row, wanted.schema) for row in rows)
-
-    missing = counted(wanted.rows) - counted(found.rows)
-    num_lost = missing.total()
-    if not 0 < num_lost <= min(len(of_table), num_unmatched) or missing - counted(
-        [*of_table, *effects.inserted.values()]
-    ):
-        return None
-    lost = tuple(_first_of(wanted.rows, missing, wanted.schema))
-    lost = _with_ids_of_the_feed(lost, found, wanted)
-    repaired = replace(found, rows=(*found.rows, *lost), num_records_added=found.num_records_added + num_lost)
-    now = replace(now, result=repaired)
-    files = wanted.metrics["numTargetFilesAdded"]
-    metrics = {}
-    if not found.num_records_added:
-        metrics = dict.fromkeys(("numTargetFilesAdded", "numTargetBytesAdded"), Bound(0, 0))
-    elif now.given.target.partition_by and files.high is not None:  # a file per partition (R-543)
-        written = rows_without([*of_table, *effects.inserted.values()], lost, wanted.schema)
-        metrics = {"numTargetFilesAdded": num_partition_tuples(written, now.given.target)}
-    answer = replace(sides.wanted, metrics={**wanted.metrics, **metrics})
-    return replace(now, reference=replace(now.reference, answer=answer))
-
-
-def _with_ids_of_the_feed(lost: tuple[Row, ...], found: TableOutcome, wanted: Prediction) -> tuple[Row, ...]:
-    """Give lost rows the values that were generated for them: they are in the feed, if not in the table."""
-    ids, schema = wanted.generated_ids, wanted.schema
-    if ids is None or not found.cdf:
-        return lost
-    inserted = rows_without([row[:-1] for row in found.cdf if row[-1] == "insert"], found.rows, schema)
-
-    def others(row: Row) -> Hashable:
-        return row_identity(tuple(None if place in ids.columns else v for place, v in enumerate(row)), schema)
-
-    known = {others(row): row for row in inserted}
-    return tuple(known.get(others(row), row) for row in lost)
-
-
-def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:
-    left = missing.copy()
-    for row in rows:
-        key = row_identity(row, schema)
-        if left[key] > 0:
-            left[key] -= 1
-            yield row
 
 
 READINGS = (
@@ -368,10 +303,5 @@ READINGS = (
     ),
     Reading(
         name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text
-    ),
-    Reading(
-        name="of a row of the table and an unmatched source row one may be lost",
-        phase=Phase.REPAIR,
-        apply=_colliding_rows_lost,
     ),
 )
