@@ -38,12 +38,9 @@ if TYPE_CHECKING:
     from mergecheck.harness.sequences.steps import Step
     from mergecheck.reference.case.model import Case
 
-# Another writer would have to compute or check them, too.
+_OF_WRITERS = (Feature.COLUMN_DEFAULTS, Feature.GENERATED_COLUMNS, Feature.CHECKS, Feature.NOT_NULL)
+"""Every writer has to compute or check them, and delta-rs does not."""
 _LEFT_OUT = (
-    Feature.COLUMN_DEFAULTS,
-    Feature.GENERATED_COLUMNS,
-    Feature.CHECKS,
-    Feature.NOT_NULL,
     Feature.SCHEMA_EVOLUTION,
     Feature.AWKWARD_PARTITIONS,
     Feature.AWKWARD_NAMES,
@@ -111,8 +108,11 @@ def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
     off = {*_LEFT_OUT, *(feature for feature in Feature if feature.value in lacking)}
     if abilities:
         off.add(Feature.SETTINGS)  # those of one writer mean nothing to another, which then skips the merge
-    take_features = DELTA_SPARK in abilities and all(each.table_features for each in abilities.values())
-    profile = (FULL_PROFILE if take_features else Profile()).without(*off)
+    if DELTA_SPARK in abilities and all(each.table_features for each in abilities.values()):
+        # Delta Lake changes no property of a table with such names
+        profile = FULL_PROFILE.without(*off, Feature.SPACED_NAMES)
+    else:
+        profile = Profile().without(*off, *_OF_WRITERS)
     if not all(each.cdf for each in abilities.values()):
         return profile.without(Feature.CHANGE_DATA_FEED)
     return profile.favouring(Feature.CHANGE_DATA_FEED, percent=75)
