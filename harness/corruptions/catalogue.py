@@ -183,7 +183,7 @@ def _columns_turned(outcome: Outcome, given: Answered) -> Iterator[Outcome]:
 
 def _other_path(outcome: Outcome, _: Answered) -> Iterator[Outcome]:
     if outcome.path is not None:
-        yield replace(outcome, path=MergePath.E)
+        yield replace(outcome, path=MergePath.D if outcome.path is MergePath.E else MergePath.E)
 
 
 def _files(outcome: Outcome, _: Answered) -> Iterator[Outcome]:

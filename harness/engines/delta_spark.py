@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from pyspark.errors import PySparkException
-
 from mergecheck.harness.compare.commit_info import COMMIT_INFO
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.clause_order import in_sql_order
@@ -138,9 +136,9 @@ class DeltaSparkEngine(SparkEngine):
         try:
             with settings_of(spark, _AS_STORED):
                 return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
-        except PySparkException as error:
+        except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
-            raise UnreadableByEngineError(f"{type(error).__name__}: {error}") from error
+            raise UnreadableByEngineError(f"{class_of(error)}: {error_message(error)}") from error
 
     def fork(self) -> Self:
         """Return another engine on the same Spark, for another thread; its tables have a database of their own."""

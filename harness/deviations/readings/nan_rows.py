@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mergecheck.reference.case.model import Value
 
+_CLAUSES = "matchedPredicates"
 _VECTORS = ("numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated", "numTargetDeletionVectorsRemoved")
 
 
@@ -41,7 +42,17 @@ def _not_found(now: Judged) -> Judged | None:
         replace(clause, condition=holds if clause.condition is None else f"({clause.condition}) AND {holds}")
         for clause in text.clauses
     )
-    return with_statement(now, replace(text, clauses=tuple(clauses)).sql())
+    other = with_statement(now, replace(text, clauses=tuple(clauses)).sql())
+    return None if other is None else _with_clauses_of(answer, other)
+
+
+def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
+    """Let the commit tell of the clauses as they were given, without the conditions that are added here."""
+    found = other.reference.answer
+    if not isinstance(found, Prediction) or found.commit_info is None or answer.commit_info is None:
+        return other
+    said = {**found.commit_info, _CLAUSES: answer.commit_info[_CLAUSES]}
+    return replace(other, reference=replace(other.reference, answer=replace(found, commit_info=said)))
 
 
 def _columns_with_nan(now: Judged) -> Iterator[str]:
