@@ -185,7 +185,7 @@ class _Run:
         if state.version > version:
             answer = report.reference.answer
             self._feed += (answer.cdf or ()) if isinstance(answer, Prediction) else ()
-            self._written(step.writer, state)
+            self._written(step.writer or self._engine.name, state)
 
     def _differs_alone(self, case: Case, engine: Engine, report: CaseReport) -> bool:
         """Tell whether a merge differs so on a table of the harness, too: then no other writer is the cause."""

@@ -71,10 +71,11 @@ def test_runs_add_up(mergecheck: Mergecheck, folder: Path) -> None:
     assert f" --start {number}" not in first.out
 
 
-def test_a_saved_sequence_names_its_writers(mergecheck: Mergecheck, folder: Path) -> None:
-    ended = mergecheck("sequences", written(folder, "delta-rs"), "--writer", "delta-rs", "--writer", "sail")
-    assert (ended.code, ended.out) == (2, "")
-    assert "a saved sequence names its writers" in ended.err
+def test_writers_beside_a_file_read_what_it_writes(mergecheck: Mergecheck, folder: Path) -> None:
+    """They are for sequences that a reader fails on: the file names those that write."""
+    ended = mergecheck("sequences", written(folder, ""), "--writer", "delta-rs", "--json")
+    assert (ended.code, ended.json["counts"], ended.json["writers"]) == (0, {"agrees": 1}, ["delta-rs"])
+    assert ended.json["reads"] == [["delta-rs", "delta-rs", 1]]
 
 
 def test_delta_rs_merges_a_saved_sequence_and_reads_it(mergecheck: Mergecheck, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import secrets
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ DEFAULT_STEPS = 5
     "writer_names",
     multiple=True,
     metavar="NAME",
-    help="An engine that takes turns with others at the merges; repeat it for each. --engine is then left out.",
+    help="An engine that takes turns with others at the merges, or reads a FILE; repeat it for each, without --engine.",
 )
 @click.option(
     "--max-sequences",
@@ -101,12 +102,11 @@ def sequences(
     """Check sequences of merges, appends, deletes, file rewrites and new columns on one table.
 
     FILE is a saved sequence. Without FILE, random sequences are drawn. With several writers, every ordered pair of
-    them has its turn, and all that can read the table read it after every step.
+    them has its turn, and all that can read the table read it after every step. With FILE, --writer names engines that
+    read only; the sequence itself names those that write.
     """
-    if len(writer_names) == 1 or len(set(writer_names)) < len(writer_names):
+    if (len(writer_names) == 1 and not paths) or len(set(writer_names)) < len(writer_names):
         raise click.UsageError("give --writer at least twice, each with another engine")
-    if paths and writer_names:
-        raise click.UsageError("a saved sequence names its writers: give either FILE or --writer")
     if totals_file is not None and (paths or start is not None):
         raise click.UsageError("--totals says itself where to go on: leave out FILE and --start")
     if seed is None:
@@ -115,7 +115,8 @@ def sequences(
     runs = [] if totals_file is None else _read_totals(totals_file)
     run = run_of(runs, writers=writer_names or (engine_name,), seed=seed, steps=steps)
     first = run.start if start is None else start
-    names = writer_names or tuple(dict.fromkeys(name for sequence in saved for name in sequence.writers))
+    names = tuple(dict.fromkeys((*writer_names, *(name for sequence in saved for name in sequence.writers))))
+    who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     reports: list[SequenceReport] = []
     with contextlib.ExitStack() as stack:
         # start all before the first sequence: engines on Spark share one session with all jars
@@ -128,11 +129,11 @@ def sequences(
             report = run_sequence(sequence, engines[0], writers)
             reports.append(report)
             if report.mismatches and not paths:
-                notice(f"saved to {_save(sequence, findings_directory)}")
+                path = _save(sequence, findings_directory)
+                notice(f"saved; to run it again: mergecheck sequences {shlex.quote(str(path))}{who}")
             if totals_file is not None:
                 run.add(report, number=number)
                 _write_totals(runs, totals_file)
-    who = "".join(f" --writer {name}" for name in names) or f" --engine {engine_name}"
     if as_json:
         emit_json(result_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
     else:
