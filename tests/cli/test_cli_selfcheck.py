@@ -57,7 +57,7 @@ def test_a_file_that_is_no_sequence(mergecheck: Mergecheck, tmp_path: Path) -> N
     path = tmp_path / "sequence.json"
     target = {"schema": "id INT", "files": []}
     for document, said in (
-        ([], "exactly the keys"),
+        ([], "has the keys"),
         ({"format_version": 1, "id": "x", "target": target, "steps": [{"vacuum": True}]}, "'vacuum' is no step"),
         ({"format_version": 1, "id": "x", "target": target, "steps": [{"rewrite": 1}]}, "rewrite is true"),
         ({"format_version": 1, "id": "x", "target": target, "steps": [{"checkpoint": 1}]}, "checkpoint is true"),
