@@ -73,7 +73,7 @@ class TableState:
 
 
 def read_table(path: Path) -> TableState:
-    """Read a Delta table whose log starts at version 0 and has no checkpoint, as the harness writes them.
+    """Read a Delta table whose log has all commits from version 0 on; checkpoints are not looked at.
 
     Version, schema and settings come from delta-rs, so a log that it cannot read is found out. The rows are read here
     file by file: delta-rs 1.6 does not survive every partition value (``DECIMAL`` -0.0000000001 is one). A table

@@ -228,7 +228,7 @@ class _Run:
     def _look(self) -> TableState:
         """Read the table: the next step starts from what is really there."""
         state = _read(self._path)
-        files = [file for file in state.files if file.rows]  # R-701 knows no others
+        files = [file for file in state.files if file.rows]  # a file of deleted rows alone is none to the reference
         marked = tuple(number for number, file in enumerate(files) if file.add.get("deletionVector"))
         # which of the files have statistics is the engine's choice; with them R-322 leaves most open
         layout = replace(
