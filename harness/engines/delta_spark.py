@@ -16,7 +16,14 @@ from mergecheck.harness.delta.observe import UNREADABLE_TABLE, is_unchanged, obs
 from mergecheck.harness.engine import Capabilities, UnreadableByEngineError
 from mergecheck.harness.engines.executed_plans import recording
 from mergecheck.harness.engines.read_rows import rows_in
-from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, SOURCE_VIEW, draw, full_name, require_alive
+from mergecheck.harness.engines.spark_case import (
+    AS_STORED,
+    COMPILED_PROFILES,
+    SOURCE_VIEW,
+    draw,
+    full_name,
+    require_alive,
+)
 from mergecheck.harness.engines.spark_engine import SparkEngine
 from mergecheck.harness.engines.spark_lines.delta import delta_line_engine, diagnose_delta_line
 from mergecheck.harness.errors import EngineDownError
@@ -50,8 +57,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import EngineResult
 
 _TARGET = "target"
-_AS_STORED = {"spark.sql.readSideCharPadding": "false"}
-"""CHAR columns are read without the spaces that Spark would give them (R-822)."""
 _NO_PATH = "the path shows in the commit only, and there is none"
 
 
@@ -134,7 +139,7 @@ class DeltaSparkEngine(SparkEngine):
         """
         spark = self.session()
         try:
-            with settings_of(spark, _AS_STORED):
+            with settings_of(spark, AS_STORED):
                 return rows_in(spark.read.format("delta").load(str(table)).toArrow(), schema)
         except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
@@ -212,7 +217,7 @@ def _observed(staged: StagedCase, row: Mapping[str, int] | None) -> Outcome | Re
     if isinstance(seen, Rejection):
         return seen
     try:
-        with settings_of(spark, _AS_STORED):
+        with settings_of(spark, AS_STORED):
             if draw(staged.case, "reader") % 4 == 0 and (other := _other_rows(spark, seen, place)) is not None:
                 return other
             if not seen.committed:

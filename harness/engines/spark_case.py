@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Case, Source
 
 SOURCE_VIEW = "source"
+AS_STORED = {"spark.sql.readSideCharPadding": "false"}
+"""CHAR columns are read without the spaces that Spark would give them (R-822)."""
 
 FAST_PROFILES = (Profile.PRODUCTION, Profile.TINY, Profile.TINY)
 """One case in three as in production, the others as fast as can be."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.spark_case import SOURCE_VIEW, local_relation, require_alive
+from mergecheck.harness.engines.spark_case import AS_STORED, SOURCE_VIEW, local_relation, require_alive
 from mergecheck.harness.sequences.expected import StepNotDoneError, widened
 from mergecheck.harness.sequences.steps import AddColumn, Alter, Append, ChangeType, Delete, Purge, Restore, Rewrite
+from mergecheck.harness.spark.session import settings_of
 from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.harness.spark_values.error_classes import error_message
 from mergecheck.reference.case.model import Source
@@ -48,7 +49,8 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
                 rows = tuple(widened(row, schema) for row in step.rows)
                 plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
                 local_relation(spark, Source(schema=plain, rows=rows))
-            spark.sql(statement)
+            with settings_of(spark, AS_STORED):  # files put together keep what they have
+                spark.sql(statement)
         except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
             raise StepNotDoneError(f"{type(step).__name__.lower()}: {error_message(error)}") from error
