@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,12 @@ EVERY_STEP = Sequence(
 
 def test_a_sequence_is_read_as_it_was_written() -> None:
     assert parse_sequence(dump_sequence(EVERY_STEP), name="s") == EVERY_STEP
+
+
+def test_rows_are_appended_to_columns_with_conditions_and_values() -> None:
+    schema = parse_schema("id INT NOT NULL DEFAULT 1, g INT GENERATED ALWAYS AS (id + 1), v CHAR(3)")
+    given = replace(EVERY_STEP, target=Target(schema=schema), steps=(Append(((1, 2, "a"),)),))
+    assert parse_sequence(dump_sequence(given), name="s") == given
 
 
 def test_it_names_whoever_has_a_part() -> None:
