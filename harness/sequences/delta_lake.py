@@ -12,7 +12,7 @@ from mergecheck.harness.spark.session import settings_of
 from mergecheck.harness.spark.staging import staged_tables
 from mergecheck.harness.spark_values.error_classes import error_message
 from mergecheck.reference.case.model import Source
-from mergecheck.reference.types.data_types import Field, Schema, quote
+from mergecheck.reference.types.data_types import Schema, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +47,7 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
             spark.sql(f"CREATE TABLE {_TABLE} USING delta LOCATION '{location}'")
             if isinstance(step, Append):
                 rows = tuple(widened(row, schema) for row in step.rows)
-                plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
-                local_relation(spark, Source(schema=plain, rows=rows))
+                local_relation(spark, Source(schema=schema.plain, rows=rows))
             with settings_of(spark, AS_STORED):  # files put together keep what they have
                 spark.sql(statement)
         except Exception as error:  # what escapes from Delta Lake is its answer

@@ -58,7 +58,6 @@ _WIDER: dict[types.DataType, types.DataType] = {
     types.INT: types.BIGINT,
     types.FLOAT: types.DOUBLE,
 }
-_TYPE_WIDENING = "delta.enableTypeWidening"
 _ADDED = Field("added_later", types.INT)
 _MOST_APPENDED = 4
 _MOST_BACK = 3
@@ -158,7 +157,8 @@ def _features_step(first: Case, steps: list[Step], random: Random) -> Step | Non
     if random.random() < _PURGES:
         return Purge()
     changed = {step.change for step in steps if isinstance(step, Alter)}
-    widens = Change.TYPE_WIDENING in changed or first.target.properties.get(_TYPE_WIDENING) == "true"
+    on = Change.TYPE_WIDENING
+    widens = on in changed or first.target.properties.get(on.property) == on.given
     types_of = [c for c in first.target.schema.columns if c.type in _WIDER and c.name not in first.target.partition_by]
     if widens and types_of and not _has_new_columns(steps):
         column = random.choice(types_of)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from mergecheck.harness.engines.spark_case import AS_STORED
 from mergecheck.harness.sequences.steps import (
     AddColumn,
     Alter,
@@ -18,7 +19,7 @@ from mergecheck.harness.sequences.steps import (
 )
 from mergecheck.reference.case.model import Case, Source
 from mergecheck.reference.outcome import Prediction
-from mergecheck.reference.types.data_types import Field, Schema
+from mergecheck.reference.types.data_types import Schema, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,7 +109,7 @@ def widened(row: Row, schema: Schema) -> Row:
 
 def _as_merge(step: Delete, target: Target) -> Case:
     """Write a DELETE as a merge of nothing, in a session that reads CHAR columns as they are stored (R-822)."""
-    condition = f"`{step.column}` IS NULL" if step.value is None else f"`{step.column}` = {step.value}"
+    condition = f"{quote(step.column)} IS NULL" if step.value is None else f"{quote(step.column)} = {step.value}"
     sql = f"MERGE INTO target t USING source s ON FALSE WHEN NOT MATCHED BY SOURCE AND t.{condition} THEN DELETE"
-    source = Source(schema=Schema(tuple(Field(column.name, column.type) for column in target.schema.columns)))
-    return Case(id="delete", target=target, source=source, sql=sql, conf={"spark.sql.readSideCharPadding": "false"})
+    source = Source(schema=target.schema.plain)
+    return Case(id="delete", target=target, source=source, sql=sql, conf=AS_STORED)

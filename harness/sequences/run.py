@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from mergecheck.harness.compare.rows import difference, row_mismatches, same_rows
+from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
@@ -25,7 +25,7 @@ from mergecheck.harness.sequences.expected import (
 from mergecheck.harness.sequences.maintenance import maintain
 from mergecheck.harness.sequences.report import Ending, SequenceReport, StopError
 from mergecheck.harness.sequences.steps import Merge, Restore
-from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, misread
+from mergecheck.harness.sequences.turns import DELTA_RS, HARNESS, Turns, differing_rows, misread
 from mergecheck.harness.spark.config import table_folder
 from mergecheck.harness.verdict import Check, Verdict
 from mergecheck.reference import MergeReference
@@ -142,10 +142,7 @@ class _Run:
         name = type(step).__name__.lower()
         if not self._maintainer:
             raise StopError(Ending.UNSUPPORTED, reason=f"delta-rs left other rows behind than {name} should")
-        differing = difference(left.rows, state.rows, wanted_schema=state.schema, found_schema=state.schema)
-        found = row_mismatches(
-            differing, check=Check.ROWS, against="reference", wanted_schema=state.schema, found_schema=state.schema
-        )
+        found = differing_rows(left.rows, state.rows, state.schema)
         raise StopError(Ending.MISMATCH, mismatches=found, pair=(self._last, self._maintainer), reason=name)
 
     def feed_mismatches(self) -> tuple[Mismatch, ...]:
@@ -157,10 +154,7 @@ class _Run:
         wanted = [(*widened(row[:-1], state.schema), row[-1]) for row in self._feed]
         versions = range(self._first + 1, state.version + 1)
         found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
-        differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
-        return row_mismatches(
-            differing, check=Check.CDF, against="reference", wanted_schema=schema, found_schema=schema
-        )
+        return differing_rows(wanted, found, schema, check=Check.CDF)
 
     def _merge(self, step: Merge) -> None:
         engine = self._writers[step.writer] if step.writer else self._engine

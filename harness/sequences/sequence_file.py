@@ -23,7 +23,7 @@ from mergecheck.harness.sequences.steps import (
 from mergecheck.reference.case.case_file import case_from_json, case_to_json
 from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.errors import CaseFormatError
-from mergecheck.reference.types.data_types import Field, Schema, quote
+from mergecheck.reference.types.data_types import quote
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -134,8 +134,7 @@ def _merge(given: Any, target: Target, where: str) -> Merge:  # noqa: ANN401 - p
 
 def _append(given: Any, target: Target, where: str) -> Append:  # noqa: ANN401 - parsed JSON
     # conditions and values of columns are the target's alone; rows that are appended have types only
-    plain = Schema(tuple(Field(column.name, column.type) for column in target.schema.columns))
-    source = {"schema": _target_json(Target(schema=plain))["schema"], "rows": given}
+    source = {"schema": _target_json(Target(schema=target.schema.plain))["schema"], "rows": given}
     case = _case(_target_json(target), source, where)
     return Append(case.source.rows if case.source is not None else ())
 

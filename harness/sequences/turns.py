@@ -63,5 +63,12 @@ def misread(reader: ReadingEngine, table: Path, schema: Schema, rows: Sequence[R
         found = reader.rows_of(table, schema)
     except UnreadableByEngineError as error:
         return (Mismatch(check=Check.ROWS, against="reference", kind="unreadable", lines=(str(error),)),)
-    differing = difference(tuple(rows), found, wanted_schema=schema, found_schema=schema)
-    return row_mismatches(differing, check=Check.ROWS, against="reference", wanted_schema=schema, found_schema=schema)
+    return differing_rows(tuple(rows), found, schema)
+
+
+def differing_rows(
+    wanted: Sequence[Row], found: Sequence[Row], schema: Schema, *, check: Check = Check.ROWS
+) -> tuple[Mismatch, ...]:
+    """Say how rows differ from those that the reference wants, in the same columns."""
+    differing = difference(wanted, found, wanted_schema=schema, found_schema=schema)
+    return row_mismatches(differing, check=check, against="reference", wanted_schema=schema, found_schema=schema)

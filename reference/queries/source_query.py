@@ -65,7 +65,7 @@ def source_relation(
     known = {
         name: Rows(
             sql=f"SELECT {_columns(len(schema.columns))} FROM {_TABLE}{name}",
-            schema=Schema(tuple(Field(column.name, column.type) for column in schema.columns)),
+            schema=schema.plain,
         )
         for name, (schema, _) in tables.items()
     }

@@ -189,6 +189,11 @@ class Schema:
         """The column names in order."""
         return tuple(c.name for c in self.columns)
 
+    @property
+    def plain(self) -> Schema:
+        """The columns with their names and types only: any of them may be NULL, and none has a value or a condition."""
+        return Schema(tuple(Field(c.name, c.type) for c in self.columns))
+
 
 DataType: TypeAlias = AtomicType | DecimalType | ArrayType | MapType | StructType
 

@@ -11,7 +11,7 @@ from mergecheck.harness.compare.rows import in_columns_of, rows_without
 from mergecheck.reference.case.case_file import change_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.outcome import GeneratedIds, Outcome, Prediction
@@ -64,13 +64,17 @@ def _settled(prediction: Prediction, ids: GeneratedIds, found: Sequence[Row]) ->
     """Give each row with generated values the engine's; one that the engine does not have stays as it is."""
     schema = prediction.schema
     known = rows_without(prediction.rows, ids.rows, schema)
-    free: dict[object, list[Row]] = defaultdict(list)
+    free: dict[Hashable, list[Row]] = defaultdict(list)
     for row in rows_without(found, known, schema):
-        free[_others(row, ids.columns, schema)].append(row)
-    return [candidates.pop() if (candidates := free[_others(row, ids.columns, schema)]) else row for row in ids.rows]
+        free[identity_without(row, ids.columns, schema)].append(row)
+    return [
+        candidates.pop() if (candidates := free[identity_without(row, ids.columns, schema)]) else row
+        for row in ids.rows
+    ]
 
 
-def _others(row: Row, left_out: Sequence[int], schema: Schema) -> object:
+def identity_without(row: Row, left_out: Sequence[int], schema: Schema) -> Hashable:
+    """Say what a row is beside the values of some columns; two rows are alike there if it is equal."""
     bare = tuple(None if place in left_out else value for place, value in enumerate(row))
     return row_identity(bare, schema)
 

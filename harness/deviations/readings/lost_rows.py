@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.cell_identity import row_identity
-from mergecheck.harness.compare.log_laws.identity_laws import settle_ids
+from mergecheck.harness.compare.log_laws.identity_laws import identity_without, settle_ids
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
@@ -70,12 +70,8 @@ def _with_ids_of_the_feed(lost: tuple[Row, ...], found: TableOutcome, wanted: Pr
     if ids is None or not found.cdf:
         return lost
     inserted = rows_without([row[:-1] for row in found.cdf if row[-1] == "insert"], found.rows, schema)
-
-    def others(row: Row) -> Hashable:
-        return row_identity(tuple(None if place in ids.columns else v for place, v in enumerate(row)), schema)
-
-    known = {others(row): row for row in inserted}
-    return tuple(known.get(others(row), row) for row in lost)
+    known = {identity_without(row, ids.columns, schema): row for row in inserted}
+    return tuple(known.get(identity_without(row, ids.columns, schema), row) for row in lost)
 
 
 def _first_of(rows: Sequence[Row], missing: Counter[Hashable], schema: Schema) -> Iterator[Row]:

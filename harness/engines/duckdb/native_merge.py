@@ -23,7 +23,7 @@ from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceErr
 from mergecheck.reference.expressions.translation import Translator
 from mergecheck.reference.queries.query_reader import Reader, Rows
 from mergecheck.reference.syntax.statement import Action, Kind
-from mergecheck.reference.types.data_types import VOID, Field, Schema
+from mergecheck.reference.types.data_types import VOID, Schema
 from mergecheck.reference.types.typed import Side, Typed, identifier
 
 if TYPE_CHECKING:
@@ -219,5 +219,4 @@ def _assignment_text(action: Action, values: Mapping[str, str], *, quoted: bool 
 def readable(relation: str, schema: Schema) -> Rows:
     """Give a relation, in DuckDB SQL, as queries see it: columns ``c0``, ``c1``, ..."""
     listed = ", ".join(f"{identifier(column.name)} AS c{i}" for i, column in enumerate(schema.columns))
-    plain = Schema(tuple(Field(column.name, column.type) for column in schema.columns))
-    return Rows(sql=f"SELECT {listed} FROM {relation}", schema=plain)
+    return Rows(sql=f"SELECT {listed} FROM {relation}", schema=schema.plain)

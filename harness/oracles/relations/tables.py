@@ -12,7 +12,7 @@ from mergecheck.harness.oracles.relations.shape import has_random_values, kind_o
 from mergecheck.harness.verdict import Check
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
-from mergecheck.reference.types.data_types import STRING, Field, Schema
+from mergecheck.reference.types.data_types import STRING, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +171,7 @@ def _keyed(trial: Trial, clauses: str) -> tuple[Case, tuple[Row, ...]]:
         The case, and the rows of its source.
     """
     case = trial.case
-    schema = Schema(tuple(Field(column.name, column.type) for column in case.target.schema.columns))
+    schema = case.target.schema.plain
     trial.require(condition=bool(schema.columns) and not case.target.partition_by)
     key = schema.columns[0]
     trial.require(condition=not key.type.ddl().startswith(("STRUCT", "ARRAY", "MAP")))
