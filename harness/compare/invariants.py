@@ -16,7 +16,7 @@ from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.evolution import evolution_faults, null_structs_expanded, row_converter
 from mergecheck.harness.compare.log_laws.commit_laws import broken_law, record_laws, time_laws
 from mergecheck.harness.compare.log_laws.row_tracking_laws import row_id_faults
-from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.core.formatting import counted, row_text
 from mergecheck.harness.verdict import Check, Mismatch
 from mergecheck.reference.case.layout import physical_rows
@@ -156,7 +156,7 @@ def _feed_laws(case: Case, before: Sequence[Row], outcome: Outcome) -> Iterator[
     if outcome.cdf is None:
         return
     counts = Counter(row[-1] for row in outcome.cdf)
-    counted = outcome.feed is Feed.IMAGES and not _serves_copies(outcome)
+    counted = outcome.feed is Feed.IMAGES and not _serves_copies(case, outcome)
     yield from feed_counts(counts, outcome.metrics if counted else {})
     convert = row_converter(case.target.schema, outcome.schema)
     if convert is None or not counts.keys() <= _REMOVING | _ADDING:
@@ -198,7 +198,7 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
     if tracked.is_enabled and held != shown:
         return
     changes: dict[str, Counter[Hashable]] | None = None
-    if outcome.cdf is not None and outcome.feed is Feed.IMAGES and not _serves_copies(outcome):
+    if outcome.cdf is not None and outcome.feed is Feed.IMAGES and not _serves_copies(case, outcome):
         changes = {}
         for row in outcome.cdf:
             changes.setdefault(str(row[-1]), Counter())[identity(row[:-1])] += 1
@@ -213,10 +213,10 @@ def _tracked_row_laws(case: Case, outcome: Outcome) -> Iterator[Mismatch]:
         yield replace(broken_law("R-705", *found[:_MAX_FAULTS], check=Check.ROWS), parts=found)
 
 
-def _serves_copies(outcome: Outcome) -> bool:
+def _serves_copies(case: Case, outcome: Outcome) -> bool:
     """Tell whether the feed may have copied rows: nothing changed, and no metrics in the commit say so (R-605)."""
-    silent = isinstance(outcome, TableOutcome) and not outcome.history_metrics
-    return silent and not any(outcome.metrics.get(name) for name in (_INSERTED, _UPDATED, _DELETED))
+    recorded = outcome.history_metrics if isinstance(outcome, TableOutcome) else records_metrics(case.conf)
+    return not recorded and not any(outcome.metrics.get(name) for name in (_INSERTED, _UPDATED, _DELETED))
 
 
 def feed_counts(counts: Counter[str], metrics: Mapping[str, int]) -> Iterator[Mismatch]:

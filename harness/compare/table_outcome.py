@@ -11,6 +11,13 @@ from mergecheck.reference.outcome import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+HISTORY_METRICS = "spark.databricks.delta.history.metricsEnabled"
+
+
+def records_metrics(conf: Mapping[str, str]) -> bool:
+    """Tell whether commits hold operation metrics under some settings (R-501)."""
+    return conf.get(HISTORY_METRICS, "true").lower() == "true"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedAction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mergecheck.harness.compare.table_outcome import HISTORY_METRICS, records_metrics
 from mergecheck.harness.delta.tables.partition_values import parse
 
 if TYPE_CHECKING:
@@ -15,14 +16,8 @@ NUMBERS = "operationMetrics has numbers instead of texts"
 """How the fault of a writer begins whose metrics are no texts (R-501)."""
 
 _DELTA = "spark.databricks.delta."
-_METRICS = f"{_DELTA}history.metricsEnabled"
 _USER_METADATA = f"{_DELTA}commitInfo.userMetadata"
 _APP_ID, _APP_VERSION = f"{_DELTA}write.txnAppId", f"{_DELTA}write.txnVersion"
-
-
-def records_metrics(conf: Mapping[str, str]) -> bool:
-    """Tell whether commits hold operation metrics under some settings (R-501)."""
-    return conf.get(_METRICS, "true").lower() == "true"
 
 
 def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -35,7 +30,7 @@ def commit_faults(actions: Sequence[Mapping[str, Any]], conf: Mapping[str, str])
     info: Mapping[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
     if (info.get("operationMetrics") is not None) is not records_metrics(conf):
         found = "absent" if records_metrics(conf) else "there"
-        yield "R-501", f"operationMetrics is {found}, {_METRICS} is {conf.get(_METRICS, 'true')}"
+        yield "R-501", f"operationMetrics is {found}, {HISTORY_METRICS} is {conf.get(HISTORY_METRICS, 'true')}"
     if numbers := sorted(
         name for name, value in (info.get("operationMetrics") or {}).items() if not isinstance(value, str)
     ):

@@ -9,9 +9,9 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
-from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.compare.table_outcome import TableOutcome, records_metrics
 from mergecheck.harness.delta.change_feed import change_rows, has_change_files
-from mergecheck.harness.delta.check_commit import commit_faults, records_metrics, removed_file_faults
+from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
 from mergecheck.harness.delta.check_statistics import file_faults
 from mergecheck.harness.delta.commit_record import commit_record, id_faults, size_faults
 from mergecheck.harness.delta.read import (

@@ -179,7 +179,7 @@ def test_a_crashed_case_is_told_at_the_next_start(
     RunningCase(folder / ".mergecheck").write(case_from_json(case_document(), where="test"))
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    ended = mergecheck("fuzz", "--engine", "echo_engine:Echo", "--max-cases", "1", "--floor", "0")
+    ended = mergecheck("fuzz", "--engine", "echo_engine:Echo", "--max-cases", "1", "--seed", "1", "--floor", "0")
     assert "crashed: the process was lost while this case ran" in ended.err
     (path,) = (folder / ".mergecheck" / "findings").glob("*.json")
     assert load_cases(path)[0].sql == case_document()["sql"]

@@ -59,6 +59,21 @@ def laws(outcome: Outcome, present: frozenset[tuple[str, str]] = ALL_CLAUSES) ->
     return [m.kind for m in found]
 
 
+def test_copied_rows_are_served_if_no_metrics_are_kept() -> None:
+    """A plain outcome, which does not say what its commit holds, is held to the setting of the case (P-13, R-605)."""
+    table = CASE.target.files[0] + CASE.target.files[1]
+    rows = tuple((p or None, number) for p, number in table)
+    copied = dataclasses.replace(
+        RIGHT,
+        rows=rows,
+        metrics={"numTargetRowsInserted": 0, "numTargetRowsDeleted": 0, "numTargetRowsCopied": 4, "numOutputRows": 4},
+        cdf=tuple((*row, change) for row in rows for change in ("delete", "insert")),
+    )
+    silent = dataclasses.replace(CASE, conf={"spark.databricks.delta.history.metricsEnabled": "false"})
+    assert [m.kind for m in invariant_mismatches(silent, copied, frozenset())] == []
+    assert [m.kind for m in invariant_mismatches(CASE, copied, frozenset())] == ["P-13", "P-13"]
+
+
 def with_metrics(**metrics: int) -> Outcome:
     return dataclasses.replace(RIGHT, metrics={**RIGHT.metrics, **metrics})
 
