@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import traceback
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import invariant_mismatches
@@ -42,14 +43,16 @@ if TYPE_CHECKING:
 _FAILED = Reference(answer=Unsupported("the case, because it failed"))
 
 
-def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] = evaluate) -> CaseReport:
+def check_case(case: Case, engine: Engine, *, reference: Callable[[Case], Reference] | None = None) -> CaseReport:
     """Check one case against the reference, see ``check_prepared``. Ctrl+C raises KeyboardInterrupt.
 
     Args:
         case: what to run.
         engine: the system under test.
-        reference: evaluates the case; another function than the reference's own is of use in tests.
+        reference: evaluates the case; None: the reference by the rules that the engine declares.
     """
+    if reference is None:
+        reference = partial(evaluate, several_matches=engine.capabilities.several_matches)
     with interrupts_kept():  # DuckDB ends an interrupted query with an error, which would count as a defect
         return check_prepared(prepare(case, reference=reference, timer=PhaseTimer()), engine)
 

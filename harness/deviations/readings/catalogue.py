@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mergecheck.harness.deviations.readings import (
     commits,
+    copied_rows,
     generated_columns,
     hidden_values,
     lost_rows,
@@ -14,7 +15,6 @@ from mergecheck.harness.deviations.readings import (
     source_rows,
     statements,
     tables,
-    widened_decimals,
 )
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ READINGS: Mapping[str, Reading] = {
         statements,
         generated_columns,
         nan_rows,
-        widened_decimals,
         hidden_values,
         commits,
         source_rows,
+        copied_rows,
         rows,
         lost_rows,
     )

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import cell_identity, row_identity
 from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.rows import rows_without
-from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.trace import Effects, Matches, Trace
     from mergecheck.reference.types.data_types import DataType, Field
 
 _OLD = "update_preimage"
-_COPIED, _OUTPUT = "numTargetRowsCopied", "numOutputRows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +130,7 @@ def _equal_values_kept(now: Judged) -> Judged | None:
     surplus = [(*new, _OLD) for old, new, own in updates if key(own) not in (key(old), key(new))]
     feed = after.result.cdf
     while surplus and len(feed) > len(sides.wanted.cdf or ()):
-        feed = _without(feed, [surplus.pop()], change_schema(sides.wanted.schema)) or feed
+        feed = without(feed, [surplus.pop()], change_schema(sides.wanted.schema)) or feed
     return replace(after, result=replace(after.result, cdf=feed))
 
 
@@ -165,7 +163,7 @@ def _filled_from_source(*chosen: Callable[[Judged], set[str]]) -> Callable[[Judg
 
 def _images_filled(names: set[str], sides: Sides) -> Iterator[tuple[Row, Row, str | None]]:
     """Give every row that has a source row with columns of it filled in, as it should be, and its change type."""
-    effects, filled = sides.effects, _filler(names, sides)
+    effects, filled = sides.effects, filler(names, sides)
     for sid, row in effects.inserted.items():
         yield filled(row, sid), row, "insert"
     for sid, rid in sides.matches.pairs:
@@ -179,7 +177,7 @@ def _images_filled(names: set[str], sides: Sides) -> Iterator[tuple[Row, Row, st
             yield filled(old, sid), old, None
 
 
-def _filler(names: set[str], sides: Sides) -> Callable[[Row, int], Row]:
+def filler(names: set[str], sides: Sides) -> Callable[[Row, int], Row]:
     """Make a function that fills columns of a row from the source row of a number."""
     source, places = sides.trace.source, _known_places(names, sides)
 
@@ -213,7 +211,8 @@ def _cell_converter(given: Field, wanted: Field) -> Callable[[Value], Value] | N
     return None if convert is None else lambda value: convert((value,))[0]
 
 
-def _added(now: Judged) -> set[str]:
+def added_columns(now: Judged) -> set[str]:
+    """Name the columns that the merge adds, in lower case."""
     answer = now.reference.answer
     after = answer.schema.names if isinstance(answer, Prediction) else ()
     return {name.lower() for name in after} - {name.lower() for name in now.given.target.schema.names}
@@ -237,48 +236,7 @@ def _partition_text(now: Judged) -> Judged | None:
     return None if feed == found.cdf else replace(now, result=replace(found, cdf=feed))
 
 
-def _copies_per_match(now: Judged) -> Judged | None:
-    """A row that is only copied is written once for every source row that matches it, and counted so.
-
-    The engine rewrites the files in which a row is updated or deleted, and no others. Where each copy has the columns
-    that the merge adds from its own source row, one copy is left for the reading that knows of these columns.
-    """
-    sides = sides_of(now)
-    if sides is None or not isinstance(sides.found, TableOutcome):
-        return None
-    found, schema = sides.found, sides.wanted.schema
-    surplus = _surplus_copies(sides)
-    more = _without(found.rows, sides.wanted.rows, schema)
-    added = _added(now)
-    if more is None or _without(more, surplus, schema) != ():
-        surplus = _surplus_copies(sides, filled=added) if added else []
-    rows = _without(found.rows, surplus, schema)
-    if not surplus or rows is None or len(rows) != len(sides.wanted.rows):
-        return None
-    if not {_COPIED, _OUTPUT} <= found.metrics.keys():
-        return None
-    return replace(now, result=without_copies(found, rows, len(surplus)))
-
-
-def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int) -> TableOutcome:
-    """Give an answer without surplus copies of rows: the rows that are left, and the numbers that count copies."""
-    metrics = {name: value - number * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
-    return replace(found, rows=rows, metrics=metrics, num_records_added=found.num_records_added - number)
-
-
-def _surplus_copies(sides: Sides, filled: Collection[str] = ()) -> list[Row]:
-    """Return the copies of unchanged rows in rewritten files beyond the first, with columns filled from the source."""
-    trace, effects = sides.trace, sides.effects
-    rewritten = {trace.files[rid] for rid in (*effects.updated, *effects.deleted)}
-    fill = _filler(set(filled), sides)
-    copies: dict[int, list[Row]] = {}
-    for sid, rid in sides.matches.pairs:
-        if rid in effects.unchanged and trace.files[rid] in rewritten:
-            copies.setdefault(rid, []).append(fill(effects.unchanged[rid], sid))
-    return [copy for own in copies.values() for copy in own[1:]]
-
-
-def _without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:
+def without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:
     """Take rows away; None if one is not there."""
     kept = rows_without(rows, taken, schema)
     return tuple(kept) if len(kept) + len(taken) == len(rows) else None
@@ -291,15 +249,12 @@ READINGS = (
         apply=_equal_values_kept,
     ),
     Reading(
-        name="a copied row is written once for every source row that matches it",
-        phase=Phase.REPAIR,
-        apply=_copies_per_match,
+        name="added columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(added_columns)
     ),
-    Reading(name="added columns are filled from the source", phase=Phase.REPAIR, apply=_filled_from_source(_added)),
     Reading(
         name="NOT NULL columns are filled from the source",
         phase=Phase.REPAIR,
-        apply=_filled_from_source(_not_null, lambda now: _not_null(now) | _added(now)),
+        apply=_filled_from_source(_not_null, lambda now: _not_null(now) | added_columns(now)),
     ),
     Reading(
         name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text

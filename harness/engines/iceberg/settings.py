@@ -72,6 +72,8 @@ def lacking(case: Case) -> str | None:
         return target.schema.of_delta_only
     if check_constraints(target.properties):
         return "a CHECK constraint"
+    if any(_demands_fields(column.type) for column in target.schema.columns):
+        return "NOT NULL inside a column: Delta refuses nullable values for it (R-741), Spark looks at each row"
     if not target.schema.columns:
         return "a target without columns"
     if any(column.type in (STRING, BINARY) for column in target.schema.columns if column.name in target.partition_by):
@@ -80,6 +82,19 @@ def lacking(case: Case) -> str | None:
         if name != CDF_PROPERTY:
             return f"table property {name}"
     return _lacking_setting(case)
+
+
+def _demands_fields(data_type: DataType) -> bool:
+    """Tell whether a field, an element or a value is NOT NULL."""
+    match data_type:
+        case StructType(fields=fields):
+            return any(not field.nullable or _demands_fields(field.type) for field in fields)
+        case ArrayType(element=element):
+            return _demands_fields(element)
+        case MapType(value=value):
+            return _demands_fields(value)
+        case _:
+            return False
 
 
 def _lacking_setting(case: Case) -> str | None:

@@ -1,0 +1,134 @@
+"""Repairs of rows that a merge should copy once: written for every match, or told as changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.rows import added_columns, filler, sides_of, without
+from mergecheck.reference.case.case_file import change_schema
+from mergecheck.reference.outcome import Feed, Outcome
+from mergecheck.reference.types.data_types import BINARY
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable
+
+    from mergecheck.harness.deviations.readings.rows import Sides
+    from mergecheck.reference.case.model import Row
+
+_COPIED, _OUTPUT = "numTargetRowsCopied", "numOutputRows"
+_GONE, _NEW = "delete", "insert"
+
+
+def _copies_per_match(now: Judged) -> Judged | None:
+    """A row that is only copied is written once for every source row that matches it, and counted so.
+
+    The engine rewrites the files in which a row is updated or deleted, and no others. Where each copy has the columns
+    that the merge adds from its own source row, one copy is left for the reading that knows of these columns.
+    """
+    sides = sides_of(now)
+    if sides is None or not isinstance(sides.found, TableOutcome):
+        return None
+    found, schema = sides.found, sides.wanted.schema
+    surplus = _surplus_copies(sides, _rewritten(sides))
+    if added := added_columns(now):
+        more = without(found.rows, sides.wanted.rows, schema)
+        if more is None or without(more, surplus, schema) != ():
+            surplus = _surplus_copies(sides, _rewritten(sides), filled=added)
+    rows = without(found.rows, surplus, schema)
+    if not surplus or rows is None or len(rows) != len(sides.wanted.rows):
+        return None
+    if not {_COPIED, _OUTPUT} <= found.metrics.keys():
+        return None
+    return replace(now, result=without_copies(found, rows, len(surplus)))
+
+
+def _copies_in_every_file(now: Judged) -> Judged | None:
+    """A row that is only copied is written once for every source row that matches it, whatever becomes of its file.
+
+    Each copy has the id of the row, and a changelog has each copy but one as a new row.
+    """
+    sides = sides_of(now)
+    if sides is None or not isinstance(sides.found, TableOutcome):
+        return None
+    found, schema = sides.found, sides.wanted.schema
+    surplus = _surplus_copies(sides, frozenset(sides.trace.files))
+    rows = without(found.rows, surplus, schema)
+    if not surplus or rows is None or len(rows) != len(sides.wanted.rows):
+        return None
+    feed = found.cdf
+    if feed is not None:
+        feed = without(feed, [(*row, _NEW) for row in surplus], change_schema(schema))
+        if feed is None:
+            return None
+    consequence = f"{len(found.rows)} rows, but {len(rows)} different row ids"
+    faults = tuple(fault for fault in found.row_id_faults if fault != consequence)
+    right = without_copies(found, rows, len(surplus))
+    return replace(now, result=replace(right, cdf=feed, row_id_faults=faults))
+
+
+def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int) -> TableOutcome:
+    """Give an answer without surplus copies of rows: the rows that are left, and the numbers that count copies."""
+    metrics = {name: value - number * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
+    return replace(found, rows=rows, metrics=metrics, num_records_added=found.num_records_added - number)
+
+
+def _rewritten(sides: Sides) -> frozenset[int]:
+    """Name the files in which a row is updated or deleted."""
+    return frozenset(sides.trace.files[rid] for rid in (*sides.effects.updated, *sides.effects.deleted))
+
+
+def _surplus_copies(sides: Sides, rewritten: frozenset[int], filled: Collection[str] = ()) -> list[Row]:
+    """Return the copies of unchanged rows in rewritten files beyond the first, with columns filled from the source."""
+    trace, effects = sides.trace, sides.effects
+    fill = filler(set(filled), sides)
+    copies: dict[int, list[Row]] = {}
+    for sid, rid in sides.matches.pairs:
+        if rid in effects.unchanged and trace.files[rid] in rewritten:
+            copies.setdefault(rid, []).append(fill(effects.unchanged[rid], sid))
+    return [copy for own in copies.values() for copy in own[1:]]
+
+
+def _bytes_told_as_changed(now: Judged) -> Judged | None:
+    """A changelog tells a row with a BINARY as gone and as new, although it is the same row."""
+    found = now.result
+    if not isinstance(found, Outcome) or found.cdf is None or found.feed is not Feed.NET:
+        return None
+    places = [place for place, column in enumerate(found.schema.columns) if column.type == BINARY]
+
+    def key(row: Row) -> Hashable:
+        return row_identity(row[:-1], found.schema)
+
+    told = {type_: Counter(key(row) for row in found.cdf if row[-1] == type_) for type_ in (_GONE, _NEW)}
+    both = told[_GONE] & told[_NEW]
+    left = {_GONE: both.copy(), _NEW: both.copy()}
+    feed = []
+    for row in found.cdf:
+        if row[-1] in left and left[row[-1]][key(row)] and any(row[place] is not None for place in places):
+            left[row[-1]][key(row)] -= 1
+        else:
+            feed.append(row)
+    return None if len(feed) == len(found.cdf) else replace(now, result=replace(found, cdf=tuple(feed)))
+
+
+READINGS = (
+    Reading(
+        name="a copied row is written once for every source row that matches it",
+        phase=Phase.REPAIR,
+        apply=_copies_per_match,
+    ),
+    Reading(
+        name="a copied row of any file is written once for every source row that matches it",
+        phase=Phase.REPAIR,
+        apply=_copies_in_every_file,
+    ),
+    Reading(
+        name="the changelog tells unchanged rows with a BINARY as deleted and inserted",
+        phase=Phase.REPAIR,
+        apply=_bytes_told_as_changed,
+    ),
+)
