@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.deviations.readings.rows import Sides
     from mergecheck.reference.case.model import Row
 
-_COPIED, _OUTPUT = "numTargetRowsCopied", "numOutputRows"
+_COPIED, _OUTPUT, _FILES = "numTargetRowsCopied", "numOutputRows", "numTargetFilesAdded"
 _GONE, _NEW = "delete", "insert"
 
 
@@ -71,10 +71,23 @@ def _copies_in_every_file(now: Judged) -> Judged | None:
     return replace(now, result=replace(right, cdf=feed, row_id_faults=faults))
 
 
-def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int) -> TableOutcome:
-    """Give an answer without surplus copies of rows: the rows that are left, and the numbers that count copies."""
-    metrics = {name: value - number * (name in (_COPIED, _OUTPUT)) for name, value in found.metrics.items()}
-    return replace(found, rows=rows, metrics=metrics, num_records_added=found.num_records_added - number)
+def without_copies(found: TableOutcome, rows: tuple[Row, ...], number: int, num_files: int = 0) -> TableOutcome:
+    """Give an answer without surplus copies of rows.
+
+    Args:
+        found: the answer.
+        rows: those that are left.
+        number: of copies, which the metrics count.
+        num_files: number of files that hold nothing else, which they count, too.
+    """
+    surplus = {_COPIED: number, _OUTPUT: number, _FILES: num_files}
+    return replace(
+        found,
+        rows=rows,
+        metrics={name: value - surplus.get(name, 0) for name, value in found.metrics.items()},
+        num_records_added=found.num_records_added - number,
+        num_files_added=None if found.num_files_added is None else found.num_files_added - num_files,
+    )
 
 
 def _rewritten(sides: Sides) -> frozenset[int]:

@@ -1,6 +1,6 @@
 """Readings of rows with NaN, which Spark's Parquet reader leaves out where bounds in a file leave NaN out (R-801).
 
-A merge that marks rows in deletion vectors looks for them in a scan of its own, into which conditions are pushed down.
+Conditions are pushed down to the scan of a merge that only inserts, and of one that marks rows in deletion vectors.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import rows_without
@@ -44,6 +46,29 @@ def _not_found(now: Judged) -> Judged | None:
     )
     other = with_statement(now, replace(text, clauses=tuple(clauses)).sql())
     return None if other is None else _with_clauses_of(answer, other)
+
+
+def _inserted_again(now: Judged) -> Judged | None:
+    """A merge that only inserts does not find rows with NaN, if a conjunct of ON speaks of their column alone."""
+    answer, statement = now.reference.answer, now.reference.trace.statement
+    if not isinstance(answer, Prediction) or answer.path is not MergePath.A or statement is None:
+        return None
+    alias = statement.target_alias or statement.target
+    asked = {name.lower() for name in _columns_of_conjuncts(statement.on, alias)}
+    names = [name for name in _columns_with_nan(now) if name.lower() in asked]
+    text = cut_merge(now.case.sql)
+    if not names or text.condition is None:
+        return None
+    holds = " AND ".join(f"NOT ({quote(alias)}.{quote(name)} <=> CAST('NaN' AS DOUBLE))" for name in names)
+    return with_statement(now, replace(text, condition=f"({text.condition}) AND {holds}").sql())
+
+
+def _columns_of_conjuncts(on: exp.Expr, alias: str) -> Iterator[str]:
+    """Name the columns of the table that stand in conjuncts which mention no column of the source."""
+    for conjunct in on.unnest().flatten() if isinstance(on.unnest(), exp.And) else (on.unnest(),):
+        columns = list(conjunct.find_all(exp.Column))
+        if all(column.table.lower() in ("", alias.lower()) for column in columns):
+            yield from (column.name for column in columns)
 
 
 def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
@@ -116,5 +141,6 @@ READINGS = (
     Reading(
         name="if rows are marked in vectors clauses do not find rows with NaN", phase=Phase.REWRITE, apply=_not_found
     ),
+    Reading(name="a merge that only inserts does not find rows with NaN", phase=Phase.REWRITE, apply=_inserted_again),
     Reading(name="if rows are marked in vectors rows with NaN stay", phase=Phase.REPAIR, apply=_old_rows_stay),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
 from mergecheck.harness.core.schema_json import check_constraints
 from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
@@ -103,7 +104,9 @@ def _lacking_setting(case: Case) -> str | None:
         if setting in DOMAIN:
             if value not in DOMAIN[setting]:
                 return f"setting {setting}={value}"
-        elif name == _STORE_ASSIGNMENT and value.upper() != "ANSI":
+        elif (name == _STORE_ASSIGNMENT and value.upper() != "ANSI") or (
+            name == PRESERVE_NULL_STRUCTS and value.lower() == "false"
+        ):
             return f"setting {setting}={value}"
         elif name == AUTO_MERGE:
             if evolves_by_setting(case) and not has_place_for_clause(case):

@@ -162,6 +162,26 @@ def test_without_insert_a_row_with_nan_is_not_found(insert: str, vectors: str, *
     )
 
 
+@pytest.mark.parametrize(
+    ("condition", "known"),
+    [
+        ("t.id <=> s.id AND t.id > 5", True),
+        ("(t.id <=> s.id AND (t.id = CAST('NaN' AS DOUBLE)))", True),
+        ("t.id <=> s.id AND t.v > 0", False),
+        ("t.id <=> s.id AND t.id > s.v", False),
+    ],
+)
+def test_a_merge_that_only_inserts_does_not_find_nan_by_a_condition_on_its_column(
+    condition: str, *, known: bool
+) -> None:
+    case = case_of(f"{MERGE} {condition} WHEN NOT MATCHED THEN INSERT *", **WITH_NAN)
+    after = READINGS["a merge that only inserts does not find rows with NaN"].apply(judged_case(case))
+    assert (after is not None) is known
+    if after is not None:
+        assert isinstance(after.reference.answer, Prediction)
+        assert after.reference.answer.metrics["numTargetRowsInserted"].low == 2
+
+
 _GENERATED = "generated columns of an INSERT are computed from values before their casts"
 _OF_A_TABLE = {"schema": "k INT, d INT DEFAULT 7, n INT, g INT GENERATED ALWAYS AS (k * 10 + d + n)", "files": []}
 

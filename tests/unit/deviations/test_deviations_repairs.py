@@ -325,3 +325,32 @@ def test_unchanged_rows_with_bytes_leave_a_changelog(
     after = READINGS["the changelog tells unchanged rows with a BINARY as deleted and inserted"].apply(now)
     assert (after is None) is (left is None)
     assert after is None or (isinstance(after.result, Outcome) and after.result.cdf == tuple(left or ()))
+
+
+@pytest.mark.parametrize(("num_files", "known"), [(2, True), (1, False)])
+def test_copies_in_a_partition_of_their_own_have_a_file(num_files: int, *, known: bool) -> None:
+    """A row moves to another partition, and its copy stays in the old one: a condition of its second match is NULL."""
+    sql = f"{MERGE} t.id = s.id WHEN MATCHED AND s.v = 5 THEN UPDATE SET v = 9"
+    target = {
+        "schema": "id INT, v INT",
+        "partition_by": ["v"],
+        "files": [[[1, 1]]],
+        "layout": {"statistics": "none"},
+    }
+    case = case_of(sql, target=target, source={"schema": "id INT, v INT", "rows": [[1, 5], [1, None]]})
+    right = judged_case(case, SeveralMatches.ONE_MAY_ACT)
+    refused = judged_case(case)
+    assert isinstance(right.result, TableOutcome)
+    wrong = replace(
+        right.result,
+        rows=(*right.result.rows, (1, 1)),
+        metrics={
+            **{name: value + (name in _COUNTING_COPIES) for name, value in right.result.metrics.items()},
+            "numTargetFilesAdded": num_files,
+        },
+        num_records_added=right.result.num_records_added + 1,
+        num_files_added=num_files,
+    )
+    after = READINGS["a match whose conditions give NULL does not count"].apply(replace(refused, result=wrong))
+    assert after is not None
+    assert (after.mismatches(Capabilities()) == right.mismatches(Capabilities())) is known

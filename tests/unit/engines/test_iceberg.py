@@ -58,6 +58,12 @@ def case_of(sql: str = EVERY_CLAUSE, *, conf: dict[str, str] | None = None, **ta
         (case_of(properties={"delta.constraints.c": "k > 0"}), "a CHECK constraint"),
         (case_of(properties={"delta.appendOnly": "true"}), "table property delta.appendOnly"),
         (case_of(conf={"spark.sql.storeAssignmentPolicy": "STRICT"}), "setting spark.sql.storeAssignmentPolicy"),
+        (case_of(schema="k STRUCT<a: INT NOT NULL>, v DATE", files=[]), "NOT NULL inside a column"),
+        (case_of(schema="k MAP<INT, ARRAY<STRUCT<a: INT NOT NULL>>>, v DATE", files=[]), "NOT NULL inside a column"),
+        (
+            case_of(conf={"spark.databricks.delta.merge.preserveNullSourceStructs": "false"}),
+            "setting spark.databricks.delta.merge.preserveNullSourceStructs=false",
+        ),
         (case_of(conf={"spark.databricks.delta.write.txnAppId": "a"}), "setting spark.databricks.delta.write"),
         (case_of(conf={MODE: "neither"}), f"setting {MODE}=neither"),
     ],
