@@ -120,19 +120,16 @@ def _profile(abilities: Mapping[str, Capabilities]) -> Profile:
 def _in_turns(sequence: Sequence, pair: tuple[str, ...], writers: tuple[str, ...], random: Random) -> Sequence:
     """Name who does each merge: the first two steps are merges of a pair.
 
-    In three of four sequences the pair does the later merges, too: two writers without a JVM then need none. In the
-    others every writer may do them.
+    In three of four sequences the pair does the later merges in turn, too: two writers without a JVM then need none. In
+    the others every writer may do them.
     """
     if not pair:
         return sequence
     merges = [step for step in sequence.steps if isinstance(step, Merge)]
     steps = [merges[0], merges[1], *sequence.steps[2:]]
-    later = writers if random.random() < _ALL_WRITERS else pair
-    named = [*pair, *(random.choice(later) for _ in steps[2:])]
-    turns = (
-        replace(step, writer=writer) if isinstance(step, Merge) else step
-        for step, writer in zip(steps, named, strict=True)
-    )
+    later = (random.choice(writers) for _ in steps) if random.random() < _ALL_WRITERS else itertools.cycle(pair)
+    turn = itertools.chain(pair, later)
+    turns = (replace(step, writer=next(turn)) if isinstance(step, Merge) else step for step in steps)
     return replace(sequence, steps=tuple(turns))
 
 
