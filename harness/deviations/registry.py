@@ -7,8 +7,8 @@ engine does instead: its answer is held against that.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
@@ -24,7 +24,7 @@ from mergecheck.reference.outcome import Rejection
 if TYPE_CHECKING:
     import datetime as dt
     import re
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from packaging.specifiers import SpecifierSet
 
@@ -119,18 +119,14 @@ class Deviations:
         answer = replace(answer, several_matches=capabilities.several_matches)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
         read = [entry for entry in self.entries if entry.as_if is not None and entry.fits(report)]
-        rewrites = [entry for entry in read if entry.as_if.phase is Phase.REWRITE]  # type: ignore[union-attr] # it has one
-        repairs = [entry for entry in read if entry.as_if.phase is Phase.REPAIR]  # type: ignore[union-attr] # it has one
-        for number in range(len(rewrites) + 1):
-            for chosen in combinations(rewrites, number):
-                now, used = _applied(answer, chosen)
-                if len(used) < number:
-                    continue
-                now, repaired = _applied(now, repairs)
-                left = now.mismatches(capabilities) if used or repaired else report.mismatches
-                rest = self._explaining_all(left, plain, report)
-                if rest or not left:
-                    return (*used, *repaired, *rest)
+        rewrites = [entry for entry in read if _reading(entry).phase is Phase.REWRITE]
+        repairs = [entry for entry in read if _reading(entry).phase is Phase.REPAIR]
+        for used, rewritten in _rewritten(answer, rewrites):
+            now, repaired = _repaired(rewritten, repairs)
+            left = now.mismatches(capabilities) if used or repaired else report.mismatches
+            rest = self._explaining_all(left, plain, report)
+            if rest or not left:
+                return (*used, *repaired, *rest)
         return ()
 
     def _explaining_all(
@@ -189,15 +185,37 @@ class Deviations:
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
 
 
-def _applied(now: Judged, entries: Sequence[Deviation]) -> tuple[Judged, list[Deviation]]:
-    """Apply the readings of some entries in the order of the catalogue; those that change nothing are left out."""
+def _rewritten(answer: Judged, entries: Sequence[Deviation]) -> Iterator[tuple[tuple[Deviation, ...], Judged]]:
+    """Apply every set of rewrites of which each changes something, small sets first, in the order of the catalogue."""
+    ordered = _in_order(entries)
+    waiting: deque[tuple[tuple[int, ...], Judged]] = deque([((), answer)])
+    while waiting:
+        chosen, now = waiting.popleft()
+        yield tuple(ordered[place] for place in chosen), now
+        for place in range(chosen[-1] + 1 if chosen else 0, len(ordered)):
+            after = _reading(ordered[place]).apply(now)
+            if after is not None:
+                waiting.append(((*chosen, place), after))
+
+
+def _repaired(now: Judged, entries: Sequence[Deviation]) -> tuple[Judged, list[Deviation]]:
+    """Apply the repairs of some entries in the order of the catalogue; those that change nothing are left out."""
     used = []
-    for entry in sorted(entries, key=lambda entry: _ORDER[entry.as_if.name]):  # type: ignore[union-attr] # they have one
-        after = entry.as_if.apply(now)  # type: ignore[union-attr] # the same
+    for entry in _in_order(entries):
+        after = _reading(entry).apply(now)
         if after is not None:
             now = after
             used.append(entry)
     return now, used
+
+
+def _in_order(entries: Sequence[Deviation]) -> list[Deviation]:
+    return sorted(entries, key=lambda entry: _ORDER[_reading(entry).name])
+
+
+def _reading(entry: Deviation) -> Reading:
+    assert entry.as_if is not None  # noqa: S101 - only entries that have one come here
+    return entry.as_if
 
 
 def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:

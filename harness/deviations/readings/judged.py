@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.oracles.prepared_case import PhaseTimer, PreparedCase
 from mergecheck.harness.oracles.reference_engine import answered
 from mergecheck.harness.oracles.reference_oracle import compare_answer, prepare
-from mergecheck.reference import evaluate
+from mergecheck.reference import MergeReference
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 
@@ -34,6 +34,7 @@ class Judged:
         reference: what the answer is held against.
         result: the answer; repairs undo what is known to be wrong in it.
         several_matches: what the engine is taken to make of several source rows that match a target row.
+        oracle: what readings ask their questions.
     """
 
     given: Case
@@ -41,10 +42,16 @@ class Judged:
     reference: Reference
     result: Outcome | Rejection
     several_matches: SeveralMatches = SeveralMatches.REFUSED
+    oracle: MergeReference = field(default_factory=MergeReference)
+
+    def ask(self, case: Case, several_matches: SeveralMatches) -> Reference:
+        """Ask the reference what comes of another case, or of this one; if it fails, it does not know."""
+        reference = partial(self.oracle.evaluate, several_matches=several_matches)
+        return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
     def with_case(self, case: Case) -> Judged | None:
         """Take the engine to have run another case; None if the reference does not know what comes of that."""
-        reference = asked(case, self.several_matches)
+        reference = self.ask(case, self.several_matches)
         return None if isinstance(reference.answer, Unsupported) else replace(self, case=case, reference=reference)
 
     def mismatches(self, capabilities: Capabilities) -> tuple[Mismatch, ...]:
@@ -53,12 +60,6 @@ class Judged:
         present = () if merge is None else ((clause.kind.value, clause.action.value) for clause in merge.clauses)
         prepared = PreparedCase(self.case, self.reference)
         return compare_answer(prepared, self.result, capabilities=capabilities, present=frozenset(present)).mismatches
-
-
-def asked(case: Case, several_matches: SeveralMatches) -> Reference:
-    """Ask the reference; if it fails, it does not know."""
-    reference = partial(evaluate, several_matches=several_matches)
-    return prepare(case, reference=reference, timer=PhaseTimer()).reference
 
 
 class Phase(Enum):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 _MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
 _BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
+_DEFAULT = re.compile(r"(?<=[(,=])\s*DEFAULT\s*(?=[,)]|$)", re.IGNORECASE)
 _ZERO = re.compile(r"-?0*[.]?0*(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -88,6 +89,12 @@ def _clauses_unread(now: Judged) -> Judged | None:
         by_source = ()
     kept = by_source or (replace(text.clauses[0], when="WHEN MATCHED", condition=None, action="DELETE"),)
     return with_statement(now, replace(text, clauses=kept).sql())
+
+
+def _defaults_are_null(now: Judged) -> Judged | None:
+    text = cut_merge(now.case.sql)
+    clauses = tuple(replace(clause, action=_DEFAULT.sub(" NULL", clause.action)) for clause in text.clauses)
+    return None if clauses == text.clauses else with_statement(now, replace(text, clauses=clauses).sql())
 
 
 def _zeros_alike(now: Judged) -> Judged | None:
@@ -168,6 +175,7 @@ READINGS = (
         phase=Phase.REWRITE,
         apply=_clauses_unread,
     ),
+    Reading(name="DEFAULT of a column without a default is NULL", phase=Phase.REWRITE, apply=_defaults_are_null),
     Reading(name="of a conditional between zeros one branch is left", phase=Phase.REWRITE, apply=_zeros_alike),
     Reading(name="IN lists are intersected by their texts", phase=Phase.REWRITE, apply=_in_lists_intersected),
 )

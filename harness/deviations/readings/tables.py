@@ -15,7 +15,7 @@ from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.copied_rows import without_copies
-from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading, asked
+from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.reference.case.layout import counts_rows, partition_indexes
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
@@ -39,7 +39,7 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
     """
 
     def apply(now: Judged) -> Judged | None:
-        found = asked(now.case, several_matches)
+        found = now.ask(now.case, several_matches)
         if isinstance(found.answer, Unsupported):
             return None
         return replace(now, reference=found, several_matches=several_matches)
@@ -54,7 +54,7 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     wrong, and the merge fails by that. Where the log does not know how many rows a file has, nobody notices; then a
     partition that has nothing but copies has a file for them.
     """
-    found = asked(now.case, SeveralMatches.ONE_MAY_ACT)
+    found = now.ask(now.case, SeveralMatches.ONE_MAY_ACT)
     effects, files = found.trace.effects, found.trace.files
     if not isinstance(found.answer, Prediction) or effects is None:
         return None
@@ -115,7 +115,7 @@ def _appends_only(now: Judged) -> Judged | None:
     """Allow a merge that changes no row of a table that takes appends only, also if Delta would rewrite files."""
     target = now.case.target
     properties = {name: value for name, value in target.properties.items() if name != "delta.appendOnly"}
-    reference = asked(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
+    reference = now.ask(replace(now.case, target=replace(target, properties=properties)), now.several_matches)
     effects = reference.trace.effects
     if properties == target.properties or effects is None or effects.updated or effects.deleted:
         return None
@@ -134,7 +134,7 @@ def _null_struct_breaks_nothing(now: Judged) -> Judged | None:
     )
     properties = {**target.properties, **dict(zip(names, demands, strict=False))}
     loose = replace(target, schema=Schema(columns), properties=properties)
-    reference = asked(replace(now.case, target=loose), now.several_matches)
+    reference = now.ask(replace(now.case, target=loose), now.several_matches)
     if not demands or not isinstance(reference.answer, Prediction):
         return None
     return replace(now, reference=replace(reference, answer=replace(reference.answer, schema=target.schema)))

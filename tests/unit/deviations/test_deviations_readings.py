@@ -48,6 +48,13 @@ _ZEROS, _LISTS = "of a conditional between zeros one branch is left", "IN lists 
             f"{_READ} TRUE WHEN MATCHED THEN UPDATE SET v = 0.0".replace("E I", "E WITH SCHEMA EVOLUTION I"),
         ),
         (
+            "DEFAULT of a column without a default is NULL",
+            f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET v = DEFAULT, id = 1 WHEN NOT MATCHED THEN INSERT (id, v) "
+            "VALUES (s.id, default)",
+            f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET v = NULL, id = 1 WHEN NOT MATCHED THEN INSERT (id, v) "
+            "VALUES (s.id, NULL)",
+        ),
+        (
             _LISTS,
             f"{MERGE} t.id IN (s.id, 8) AND t.id IN (-1, 8) WHEN MATCHED THEN DELETE",
             f"{_READ} t.id IN (8) AND TRUE WHEN MATCHED THEN DELETE",
