@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", re.IGNORECASE)
 _MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
 _BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
-_DEFAULT = re.compile(r"(?<=[(,=])\s*DEFAULT\s*(?=[,)]|$)", re.IGNORECASE)
+_DEFAULT = re.compile(r"(?<=[(,=])(\s*)DEFAULT(\s*)(?=[,)]|$)", re.IGNORECASE)
 _ZERO = re.compile(r"-?0*[.]?0*(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -93,7 +93,7 @@ def _clauses_unread(now: Judged) -> Judged | None:
 
 def _defaults_are_null(now: Judged) -> Judged | None:
     text = cut_merge(now.case.sql)
-    clauses = tuple(replace(clause, action=_DEFAULT.sub(" NULL", clause.action)) for clause in text.clauses)
+    clauses = tuple(replace(clause, action=_DEFAULT.sub(r"\1NULL\2", clause.action)) for clause in text.clauses)
     return None if clauses == text.clauses else with_statement(now, replace(text, clauses=clauses).sql())
 
 

@@ -49,10 +49,8 @@ _ZEROS, _LISTS = "of a conditional between zeros one branch is left", "IN lists 
         ),
         (
             "DEFAULT of a column without a default is NULL",
-            f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET v = DEFAULT, id = 1 WHEN NOT MATCHED THEN INSERT (id, v) "
-            "VALUES (s.id, default)",
-            f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET v = NULL, id = 1 WHEN NOT MATCHED THEN INSERT (id, v) "
-            "VALUES (s.id, NULL)",
+            f"{MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = DEFAULT WHEN NOT MATCHED THEN INSERT (v) VALUES (default)",
+            f"{MERGE} TRUE WHEN MATCHED THEN UPDATE SET v = NULL WHEN NOT MATCHED THEN INSERT (v) VALUES (NULL)",
         ),
         (
             _LISTS,
