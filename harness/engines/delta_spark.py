@@ -22,6 +22,7 @@ from mergecheck.harness.engines.spark_case import (
     SOURCE_VIEW,
     draw,
     full_name,
+    named_tables,
     require_alive,
 )
 from mergecheck.harness.engines.spark_engine import SparkEngine
@@ -194,15 +195,14 @@ def _without_delta(spark: SparkSession) -> str:
 def _tables(staged: StagedCase) -> Iterator[None]:
     """Name the case's tables ``target`` and ``source`` while this lasts."""
     spark = staged.spark
-    spark.sql(f"CREATE TABLE {_TARGET} USING delta LOCATION '{staged.location}'")
-    try:
-        if (source := staged.publish_source()) is not None:
-            spark.read.format("delta").load(source).createOrReplaceTempView(SOURCE_VIEW)
-        yield
-    finally:
-        with suppress(Exception):  # the next call reports a JVM that is gone
-            spark.sql(f"DROP TABLE IF EXISTS {_TARGET}")
-            spark.catalog.dropTempView(SOURCE_VIEW)
+    with named_tables(spark, {_TARGET: staged.location}):
+        try:
+            if (source := staged.publish_source()) is not None:
+                spark.read.format("delta").load(source).createOrReplaceTempView(SOURCE_VIEW)
+            yield
+        finally:
+            with suppress(Exception):  # the next call reports a JVM that is gone
+                spark.catalog.dropTempView(SOURCE_VIEW)
 
 
 def _rejection(staged: StagedCase, error: Exception) -> Rejection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.errors import EngineDownError
@@ -12,7 +12,7 @@ from mergecheck.merge.conf import DROP_NULL_COLUMNS, OWN_PREFIX
 from mergecheck.reference.case.arrow import rows_to_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -61,6 +61,24 @@ _HARNESS_PREFIX = "mergecheck."
 _WRITER_METRICS = frozenset({"numTargetFilesAdded", "numTargetChangeFilesAdded"})
 # How the cases from Delta's suites spell a setting (R-144).
 _OTHER_SPELLINGS = {"void_columns": DROP_NULL_COLUMNS}
+
+
+@contextmanager
+def named_tables(spark: SparkSession, locations: Mapping[str, str]) -> Iterator[None]:
+    """Give Delta tables names while this lasts: in the engines' sessions files are no tables.
+
+    Args:
+        spark: a session that has Delta Lake.
+        locations: where each table is, by its name.
+    """
+    try:
+        for name, location in locations.items():
+            spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{location}'")
+        yield
+    finally:
+        with suppress(Exception):  # the next call reports a JVM that is gone
+            for name in locations:
+                spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
 def profile_of(case: Case, profiles: Sequence[Profile] = FAST_PROFILES) -> Profile:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mergecheck.harness.engines.delta_spark import DeltaSparkEngine
 from mergecheck.harness.engines.pyspark import PySparkEngine
-from mergecheck.harness.engines.spark_case import require_alive
+from mergecheck.harness.engines.spark_case import named_tables, require_alive
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.judge import Merged
 from mergecheck.harness.spark.config import require_place
@@ -141,16 +140,11 @@ class _DeltaSpark(_OnSpark):
     def merge(self, tables: Mapping[str, Path], sql: str) -> Merged:
         self._prepare()
         try:
-            for name, path in tables.items():
-                self.spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{path}'")
-            self.spark.sql(sql)
+            with named_tables(self.spark, {name: str(path) for name, path in tables.items()}):
+                self.spark.sql(sql)
         except Exception as error:  # noqa: BLE001 - the same
             require_alive(self.spark, error)
             return Merged(rejection=Rejection(error_class=error_class_of(error), message=error_message(error)))
-        finally:
-            with suppress(Exception):  # the next call reports a JVM that is gone
-                for name in tables:
-                    self.spark.sql(f"DROP TABLE IF EXISTS {name}")
         return Merged()
 
     def small(self) -> DeltaSparkEngine:

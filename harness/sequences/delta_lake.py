@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.engines.spark_case import AS_STORED, SOURCE_VIEW, local_relation, require_alive
+from mergecheck.harness.engines.spark_case import AS_STORED, SOURCE_VIEW, local_relation, named_tables, require_alive
 from mergecheck.harness.sequences.expected import StepNotDoneError, widened
 from mergecheck.harness.sequences.steps import AddColumn, Alter, Append, ChangeType, Delete, Purge, Restore, Rewrite
 from mergecheck.harness.spark.session import settings_of
@@ -43,19 +43,17 @@ def write_by_delta_lake(step: OtherStep, spark: SparkSession, path: Path, *, sch
     with staged_tables() as staged:
         location = staged.publish(path)
         try:
-            # files are no tables in the engines' sessions, so that the table needs a name
-            spark.sql(f"CREATE TABLE {_TABLE} USING delta LOCATION '{location}'")
-            if isinstance(step, Append):
-                rows = tuple(widened(row, schema) for row in step.rows)
-                local_relation(spark, Source(schema=schema.plain, rows=rows))
-            with settings_of(spark, AS_STORED):  # files put together keep what they have
+            # files put together keep what they have
+            with named_tables(spark, {_TABLE: location}), settings_of(spark, AS_STORED):
+                if isinstance(step, Append):
+                    rows = tuple(widened(row, schema) for row in step.rows)
+                    local_relation(spark, Source(schema=schema.plain, rows=rows))
                 spark.sql(statement)
         except Exception as error:  # what escapes from Delta Lake is its answer
             require_alive(spark, error)
             raise StepNotDoneError(f"{type(step).__name__.lower()}: {error_message(error)}") from error
         finally:
             with suppress(Exception):  # the next call reports a JVM that is gone
-                spark.sql(f"DROP TABLE IF EXISTS {_TABLE}")
                 spark.catalog.dropTempView(SOURCE_VIEW)
         staged.download(path)
 
