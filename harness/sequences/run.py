@@ -9,6 +9,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from mergecheck.harness.compare.rows import same_rows
+from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.delta.change_feed import change_rows
 from mergecheck.harness.delta.read import newest_version, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_target
@@ -56,13 +57,13 @@ def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engin
             step. All that is no merge is delta-rs's, or that of the one that maintains the table.
 
     Returns:
-        The first disagreement, if there is one.
+        The first disagreement, if there is one. Ctrl+C raises KeyboardInterrupt, whatever an engine makes of it.
     """
     lacking = [each.name for each in (engine, *(writers or {}).values()) if not isinstance(each, LivingEngine)]
     if lacking:
         reason = f"{lacking[0]} cannot merge into a table that is there already"
         return SequenceReport(sequence=sequence, ending=Ending.UNSUPPORTED, num_steps=0, reason=reason)
-    with table_folder() as folder:
+    with table_folder() as folder, interrupts_kept():
         run = _Run(sequence, engine=engine, writers=writers or {}, path=folder / "target")
         done = 0
         try:

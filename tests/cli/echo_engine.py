@@ -213,6 +213,18 @@ class InterruptsAtTen(DiesAfterTheFirst):
         return Echo.run(self, case)
 
 
+class InterruptsAtTheThirdMerge(DiesAfterTheFirst):
+    """Stands for a user who presses Ctrl+C while several merges are made into one table."""
+
+    name = "interrupts-at-the-third-merge"
+
+    def run_on(self, case: Case, table: Path) -> EngineResult:  # noqa: ARG002 - the protocol's signature
+        self.num_runs += 1
+        if self.num_runs > 2:
+            raise KeyboardInterrupt
+        return Echo.run(self, case)
+
+
 class LosesARowWhenAdaptive(Echo):
     """Takes Spark's settings, and loses a row under adaptive execution."""
 

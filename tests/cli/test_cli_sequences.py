@@ -56,6 +56,15 @@ def test_totals_say_where_to_go_on(mergecheck: Mergecheck, folder: Path) -> None
         assert "--totals says itself where to go on" in ended.err
 
 
+def test_an_interrupted_run_tells_what_it_did(mergecheck: Mergecheck) -> None:
+    """Ctrl+C ends with 130; the sequences before it are counted."""
+    engine = "echo_engine:InterruptsAtTheThirdMerge"
+    ended = mergecheck("sequences", "--engine", engine, "--seed", "1", "--steps", "2")
+    assert ended.code == 130
+    assert "1 sequence: " in ended.out
+    assert ended.out.splitlines()[-1] == "stopped: interrupted"
+
+
 def test_runs_add_up(mergecheck: Mergecheck, folder: Path) -> None:
     """The second run goes on where the first ended; --start does its sequence again."""
     same = ("sequences", "--engine", "delta-rs", "--seed", "1", "--steps", "2", "--max-sequences", "1")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from mergecheck.harness.delta.read import newest_version, read_table
@@ -75,6 +77,17 @@ class CannotRead(Right):
 
     def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
         raise UnreadableByEngineError("no reader")
+
+
+class IsInterruptedWhileItReads(Right):
+    """Makes an error of its own of Ctrl+C, as py4j may."""
+
+    def rows_of(self, table: Path, schema: Schema) -> tuple[Row, ...]:  # noqa: ARG002 - the protocol's signature
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise UnreadableByEngineError("the job was cancelled") from error
+        return ()
 
 
 class LosesARow(Right):
@@ -164,6 +177,12 @@ def test_a_reader_that_reads_nothing_is_no_matter_of_the_pair() -> None:
     report = run(sequence_of("one", "two"), Right("one"), CannotRead("two"))
     assert report.ending is Ending.AGREES
     assert report.turns.own == {"two as reader": 2}
+
+
+def test_an_interrupted_reader_misreads_nothing() -> None:
+    """Ctrl+C is no finding: the run ends."""
+    with pytest.raises(KeyboardInterrupt):
+        run(sequence_of("one", "two"), Right("one"), IsInterruptedWhileItReads("two"))
 
 
 def test_a_merge_that_its_writer_does_not_take_is_skipped() -> None:

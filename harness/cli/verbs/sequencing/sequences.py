@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
-from mergecheck.harness.cli.output.terminal import emit_json, notice
+from mergecheck.harness.cli.output.terminal import emit_json, notice, show
 from mergecheck.harness.cli.verbs.sequencing.text import result_json, show_result, show_totals
 from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.engines import engine_names
@@ -125,22 +125,28 @@ def sequences(
         _require_living(engines)
         able = {name: engine.capabilities for name, engine in writers.items()}
         stream = drawn(seed, num_steps=steps, writers=able, start=first)
-        for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
-            report = run_sequence(sequence, engines[0], writers)
-            reports.append(report)
-            if report.mismatches and not paths:
-                path = _save(sequence, findings_directory)
-                notice(f"saved; to run it again: mergecheck sequences {shlex.quote(str(path))}{who}")
-            if totals_file is not None:
-                run.add(report, number=number)
-                _write_totals(runs, totals_file)
+        interrupted = False
+        try:
+            for number, sequence in enumerate(saved) if paths else itertools.islice(stream, max_sequences):
+                report = run_sequence(sequence, engines[0], writers)
+                reports.append(report)
+                if report.mismatches and not paths:
+                    path = _save(sequence, findings_directory)
+                    notice(f"saved; to run it again: mergecheck sequences {shlex.quote(str(path))}{who}")
+                if totals_file is not None:
+                    run.add(report, number=number)
+                    _write_totals(runs, totals_file)
+        except KeyboardInterrupt:
+            interrupted = True
     if as_json:
         emit_json(result_json(reports, engine_name=engine_name, writers=names, seed=None if paths else seed))
     else:
         show_result(reports, seed=None if paths else seed, steps=steps, who=who, start=first)
         if totals_file is not None:
             show_totals(runs, totals_file)
-    return _exit_code(reports)
+        if interrupted:
+            show("stopped: interrupted")
+    return ExitCode.INTERRUPTED if interrupted else _exit_code(reports)
 
 
 def _read_totals(path: Path) -> list[Run]:
