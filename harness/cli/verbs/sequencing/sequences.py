@@ -13,7 +13,7 @@ import click
 
 from mergecheck.harness.cli.options import engine_option, findings_option, json_option, trust_option
 from mergecheck.harness.cli.output.terminal import emit_json, notice, show
-from mergecheck.harness.cli.verbs.sequencing.text import result_json, show_result, show_totals
+from mergecheck.harness.cli.verbs.sequencing.text import lines_of, result_json, show_result, show_totals
 from mergecheck.harness.engine import LivingEngine
 from mergecheck.harness.engines import engine_names
 from mergecheck.harness.errors import ExitCode, UserInputError
@@ -132,6 +132,7 @@ def sequences(
                 reports.append(report)
                 if report.mismatches and not paths:
                     path = _save(sequence, findings_directory)
+                    notice("\n".join(lines_of(report)))
                     notice(f"saved; to run it again: mergecheck sequences {shlex.quote(str(path))}{who}")
                 if totals_file is not None:
                     run.add(report, number=number)

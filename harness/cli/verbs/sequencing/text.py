@@ -25,7 +25,7 @@ def show_result(reports: list[SequenceReport], *, seed: int | None, steps: int, 
     """Show what differs and the counts, and how to do the same again if the sequences were drawn."""
     for report in reports:
         if report.mismatches or report.report is not None:
-            show("\n".join(_lines(report)) + "\n")
+            show("\n".join(lines_of(report)) + "\n")
     _show_endings(Counter(report.ending.value for report in reports))
     done = Counter(type(step).__name__.lower() for r in reports for step in r.sequence.steps[: r.num_steps])
     show("steps: " + ", ".join(f"{name} {count}" for name, count in done.most_common()))
@@ -37,6 +37,19 @@ def show_result(reports: list[SequenceReport], *, seed: int | None, steps: int, 
             f"seed {seed}  same sequences again: mergecheck sequences{who} --seed {seed} "
             f"--steps {steps} --max-sequences {len(reports)}" + (f" --start {start}" if start else "")
         )
+
+
+def lines_of(report: SequenceReport) -> list[str]:
+    """Say in lines how a sequence ended: where, whose turn it was, and what differs."""
+    kinds = [type(step).__name__.lower() for step in report.sequence.steps]
+    done = ", ".join(kinds[: report.num_steps])
+    lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
+    if report.pair is not None:
+        lines.append(f"  written by {report.pair[0]}, then {report.pair[1]}")
+    if report.report is not None:
+        lines.append(f"  {printable(report.report.case.sql)}")
+    found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
+    return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
 
 
 def show_totals(runs: list[Run], path: Path) -> None:
@@ -68,18 +81,6 @@ def _show_turns(turns: Turns) -> None:
         show(f"  {count:>4}  {what}: differs on a fresh table, too")
     for reason, count in turns.skipped.most_common():
         show(f"  {count:>4}  skipped: {printable(reason)}")
-
-
-def _lines(report: SequenceReport) -> list[str]:
-    kinds = [type(step).__name__.lower() for step in report.sequence.steps]
-    done = ", ".join(kinds[: report.num_steps])
-    lines = [f"{report.ending.value.upper()}  {printable(report.sequence.id)}  after {done}"]
-    if report.pair is not None:
-        lines.append(f"  written by {report.pair[0]}, then {report.pair[1]}")
-    if report.report is not None:
-        lines.append(f"  {printable(report.report.case.sql)}")
-    found = [line for mismatch in report.mismatches for line in (mismatch.check.value, *mismatch.lines)]
-    return [*lines, *(f"  {line}" for line in found[:MAX_LINES])]
 
 
 def result_json(
