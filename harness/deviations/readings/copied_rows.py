@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.harness.deviations.readings.rows import added_columns, filler, sides_of, without
+from mergecheck.harness.deviations.readings.rows import added_columns, filler, sides_of, unsigned, without
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.outcome import Feed, Outcome
 from mergecheck.reference.types.data_types import BINARY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     from mergecheck.harness.deviations.readings.rows import Sides
     from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
 
 _COPIED, _OUTPUT, _FILES = "numTargetRowsCopied", "numOutputRows", "numTargetFilesAdded"
 _GONE, _NEW = "delete", "insert"
@@ -106,26 +107,52 @@ def _surplus_copies(sides: Sides, rewritten: frozenset[int], filled: Collection[
     return [copy for own in copies.values() for copy in own[1:]]
 
 
-def _bytes_told_as_changed(now: Judged) -> Judged | None:
-    """A changelog tells a row with a BINARY as gone and as new, although it is the same row."""
-    found = now.result
-    if not isinstance(found, Outcome) or found.cdf is None or found.feed is not Feed.NET:
-        return None
-    places = [place for place, column in enumerate(found.schema.columns) if column.type == BINARY]
+def _with_bytes(schema: Schema, rows: Sequence[Row]) -> Callable[[Row], bool]:  # noqa: ARG001 - as for others
+    places = [place for place, column in enumerate(schema.columns) if column.type == BINARY]
+    return lambda row: any(row[place] is not None for place in places)
 
-    def key(row: Row) -> Hashable:
-        return row_identity(row[:-1], found.schema)
 
-    told = {type_: Counter(key(row) for row in found.cdf if row[-1] == type_) for type_ in (_GONE, _NEW)}
-    both = told[_GONE] & told[_NEW]
-    left = {_GONE: both.copy(), _NEW: both.copy()}
-    feed = []
-    for row in found.cdf:
-        if row[-1] in left and left[row[-1]][key(row)] and any(row[place] is not None for place in places):
-            left[row[-1]][key(row)] -= 1
-        else:
-            feed.append(row)
-    return None if len(feed) == len(found.cdf) else replace(now, result=replace(found, cdf=tuple(feed)))
+def _like_another_but_for_zeros(schema: Schema, rows: Sequence[Row]) -> Callable[[Row], bool]:
+    def plain(row: Row) -> Hashable:
+        cells = (unsigned(cell, column.type) for cell, column in zip(row, schema.columns, strict=True))
+        return row_identity(tuple(cells), schema)
+
+    forms: dict[Hashable, set[Hashable]] = {}
+    for row in rows:
+        forms.setdefault(plain(row), set()).add(row_identity(row, schema))
+    return lambda row: len(forms[plain(row)]) > 1
+
+
+def _told_as_changed(
+    are_told: Callable[[Schema, Sequence[Row]], Callable[[Row], bool]],
+) -> Callable[[Judged], Judged | None]:
+    """Take rows that are both gone and new, and so the same, out of a changelog.
+
+    Args:
+        are_told: of the table's columns and the changelog's rows it makes a test for rows that are told so.
+    """
+
+    def apply(now: Judged) -> Judged | None:
+        found = now.result
+        if not isinstance(found, Outcome) or found.cdf is None or found.feed is not Feed.NET:
+            return None
+        is_told = are_told(found.schema, [row[:-1] for row in found.cdf])
+
+        def key(row: Row) -> Hashable:
+            return row_identity(row[:-1], found.schema)
+
+        told = {type_: Counter(key(row) for row in found.cdf if row[-1] == type_) for type_ in (_GONE, _NEW)}
+        both = told[_GONE] & told[_NEW]
+        left = {_GONE: both.copy(), _NEW: both.copy()}
+        feed = []
+        for row in found.cdf:
+            if row[-1] in left and left[row[-1]][key(row)] and is_told(row[:-1]):
+                left[row[-1]][key(row)] -= 1
+            else:
+                feed.append(row)
+        return None if len(feed) == len(found.cdf) else replace(now, result=replace(found, cdf=tuple(feed)))
+
+    return apply
 
 
 READINGS = (
@@ -142,6 +169,11 @@ READINGS = (
     Reading(
         name="the changelog tells unchanged rows with a BINARY as deleted and inserted",
         phase=Phase.REPAIR,
-        apply=_bytes_told_as_changed,
+        apply=_told_as_changed(_with_bytes),
+    ),
+    Reading(
+        name="the changelog tells unchanged rows as deleted and inserted if they differ in the sign of zeros",
+        phase=Phase.REPAIR,
+        apply=_told_as_changed(_like_another_but_for_zeros),
     ),
 )

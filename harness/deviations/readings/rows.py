@@ -102,7 +102,7 @@ def _kept_if_equal(old: Value, new: Value, data_type: DataType) -> Value:
     if isinstance(data_type, StructType) and old is not None and new is not None:
         fields = zip(old, new, data_type.fields, strict=True)
         return tuple(_kept_if_equal(before, after, field.type) for before, after, field in fields)
-    same = cell_identity(_unsigned(old, data_type), data_type) == cell_identity(_unsigned(new, data_type), data_type)
+    same = cell_identity(unsigned(old, data_type), data_type) == cell_identity(unsigned(new, data_type), data_type)
     return old if same else new
 
 
@@ -134,11 +134,12 @@ def _equal_values_kept(now: Judged) -> Judged | None:
     return replace(after, result=replace(after.result, cdf=feed))
 
 
-def _unsigned(value: Value, data_type: DataType) -> Value:
+def unsigned(value: Value, data_type: DataType) -> Value:
+    """Give a value without the sign of zeros; of a struct, field by field."""
     if value is None:
         return None
     if isinstance(data_type, StructType):
-        return tuple(_unsigned(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
+        return tuple(unsigned(part, field.type) for part, field in zip(value, data_type.fields, strict=True))
     return 0.0 if data_type in (FLOAT, DOUBLE) and value == 0 else value
 
 

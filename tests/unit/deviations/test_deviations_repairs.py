@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case
@@ -323,6 +324,25 @@ def test_unchanged_rows_with_bytes_leave_a_changelog(
     )
     now = judged_case(case, cdf=tuple(feed), feed=Feed.NET)
     after = READINGS["the changelog tells unchanged rows with a BINARY as deleted and inserted"].apply(now)
+    assert (after is None) is (left is None)
+    assert after is None or (isinstance(after.result, Outcome) and after.result.cdf == tuple(left or ()))
+
+
+@pytest.mark.parametrize(
+    ("feed", "left"),
+    [
+        ([(0.0, "delete"), (-0.0, "delete"), (0.0, "insert"), (-0.0, "insert")], []),
+        ([(0.0, "delete"), (-0.0, "insert")], None),
+        ([(0.0, "delete"), (0.0, "insert")], None),
+        ([(1.0, "delete"), (1.0, "insert"), (0.0, "delete"), (-0.0, "insert")], None),
+    ],
+    ids=["the-same", "another-row", "one-sign", "no-zero"],
+)
+def test_unchanged_rows_with_zeros_leave_a_changelog(feed: list[tuple[float, str]], left: list[Any] | None) -> None:
+    case = case_of(target={"schema": "id DOUBLE", "files": []}, source={"schema": "id DOUBLE", "rows": []})
+    now = judged_case(case, cdf=tuple(feed), feed=Feed.NET)
+    name = "the changelog tells unchanged rows as deleted and inserted if they differ in the sign of zeros"
+    after = READINGS[name].apply(now)
     assert (after is None) is (left is None)
     assert after is None or (isinstance(after.result, Outcome) and after.result.cdf == tuple(left or ()))
 
