@@ -10,11 +10,11 @@ from mergecheck.harness.deviations.readings import (
     generated_columns,
     hidden_values,
     lost_rows,
-    nan_rows,
     rows,
     source_rows,
     statements,
     tables,
+    unread_rows,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ READINGS: Mapping[str, Reading] = {
         tables,
         statements,
         generated_columns,
-        nan_rows,
+        unread_rows,
         hidden_values,
         commits,
         source_rows,

@@ -1,10 +1,12 @@
-"""Readings of rows with NaN, which Spark's Parquet reader leaves out where bounds in a file leave NaN out (R-801).
+"""Readings of rows that a scan leaves out: a condition that is pushed down to it meets misread bounds (R-801, R-802).
 
-Conditions are pushed down to the scan of a merge that only inserts, and of one that marks rows in deletion vectors.
+Spark's Parquet reader leaves out rows with NaN where bounds in a file leave NaN out: in a merge that only inserts, and
+in one that marks rows in deletion vectors. Iceberg leaves out files with the other zero.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,13 +19,16 @@ from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
-from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.reference.case.layout import physical_rows
+from mergecheck.reference.outcome import MergePath, Outcome, Prediction
+from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from mergecheck.reference.case.model import Value
+    from mergecheck.reference.case.model import Row, Value
+    from mergecheck.reference.types.data_types import Schema
 
 _CLAUSES = "matchedPredicates"
 _VECTORS = ("numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated", "numTargetDeletionVectorsRemoved")
@@ -65,10 +70,85 @@ def _inserted_again(now: Judged) -> Judged | None:
 
 def _columns_of_conjuncts(on: exp.Expr, alias: str) -> Iterator[str]:
     """Name the columns of the table that stand in conjuncts which mention no column of the source."""
-    for conjunct in on.unnest().flatten() if isinstance(on.unnest(), exp.And) else (on.unnest(),):
+    for conjunct in _conjuncts(on):
         columns = list(conjunct.find_all(exp.Column))
         if all(column.table.lower() in ("", alias.lower()) for column in columns):
             yield from (column.name for column in columns)
+
+
+def _conjuncts(on: exp.Expr) -> Iterator[exp.Expr]:
+    bare = on.unnest()
+    if isinstance(bare, exp.And):
+        yield from _conjuncts(bare.this)
+        yield from _conjuncts(bare.expression)
+    else:
+        yield bare
+
+
+def _without_the_other_zero(now: Judged) -> Judged | None:
+    """Files are not read that hold the other zero, 0.0 or -0.0, than the constant of a conjunct of ON.
+
+    The merge is taken to be one into a table without these files, whose rows are still there.
+    """
+    found, statement, trace = now.result, now.reference.trace.statement, now.reference.trace
+    if not isinstance(found, Outcome) or statement is None or statement.of(Kind.NOT_MATCHED_BY_SOURCE):
+        return None
+    files: dict[int, list[Row]] = {}
+    for number, row in zip(trace.files, physical_rows(now.case.target), strict=True):
+        files.setdefault(number, []).append(row)
+    conjuncts = list(_zero_conjuncts(statement.on, statement.target_alias or statement.target, now.case.target.schema))
+    unread = [rows for rows in files.values() if any(_is_out_of_bounds(rows, *one) for one in conjuncts)]
+    left = rows_without(found.rows, [row for rows in unread for row in rows], found.schema)
+    if not unread or len(left) + sum(map(len, unread)) != len(found.rows):
+        return None
+    read = tuple(tuple(rows) for rows in files.values() if rows not in unread)
+    return replace(now, result=replace(found, rows=tuple(left))).with_case(
+        replace(now.case, target=replace(now.case.target, files=read))
+    )
+
+
+def _zero_conjuncts(on: exp.Expr, alias: str, schema: Schema) -> Iterator[tuple[int, exp.Expr, float]]:
+    """Give the conjuncts that compare a column of floats with a zero: the column's place, the comparison, the zero."""
+    floats = {c.name.lower(): place for place, c in enumerate(schema.columns) if c.type in (DOUBLE, FLOAT)}
+    for conjunct in _conjuncts(on):
+        if not isinstance(conjunct, exp.EQ | exp.NullSafeEQ | exp.GTE | exp.LTE):
+            continue
+        sides = [conjunct.this.unnest(), conjunct.expression.unnest()]
+        columns = [side for side in sides if isinstance(side, exp.Column) and side.table.lower() in ("", alias.lower())]
+        zeros = [zero for side in sides if (zero := _zero(side)) is not None]
+        if len(columns) == len(zeros) == 1 and columns[0].name.lower() in floats:
+            yield floats[columns[0].name.lower()], conjunct, zeros[0]
+
+
+def _zero(node: exp.Expr) -> float | None:
+    """Read a constant 0.0 or -0.0; None if it is another, or none."""
+    if isinstance(node, exp.Cast | exp.Paren):
+        return _zero(node.this)
+    if isinstance(node, exp.Neg):
+        inner = _zero(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal):
+        return None
+    with contextlib.suppress(ValueError):
+        return value if (value := float(node.name)) == 0 else None
+    return None
+
+
+def _is_out_of_bounds(rows: Sequence[Row], place: int, conjunct: exp.Expr, zero: float) -> bool:
+    """Tell whether bounds keep a file from being read: in their order -0.0 is smaller than 0.0."""
+    values = [_in_order(row[place]) for row in rows if isinstance(row[place], float) and not _is_nan(row[place])]
+    if not values:
+        return False
+    low, high, wanted = min(values), max(values), _in_order(zero)
+    column_is_first = isinstance(conjunct.this.unnest(), exp.Column)
+    if isinstance(conjunct, exp.GTE | exp.LTE):
+        return high < wanted if isinstance(conjunct, exp.GTE) is column_is_first else low > wanted
+    return not low <= wanted <= high
+
+
+def _in_order(value: Value) -> tuple[float, float]:
+    assert isinstance(value, float)  # noqa: S101 - looked at before
+    return value, math.copysign(1, value)
 
 
 def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
@@ -142,5 +222,10 @@ READINGS = (
         name="if rows are marked in vectors clauses do not find rows with NaN", phase=Phase.REWRITE, apply=_not_found
     ),
     Reading(name="a merge that only inserts does not find rows with NaN", phase=Phase.REWRITE, apply=_inserted_again),
+    Reading(
+        name="files with the other zero than a constant of ON are not read",
+        phase=Phase.REWRITE,
+        apply=_without_the_other_zero,
+    ),
     Reading(name="if rows are marked in vectors rows with NaN stay", phase=Phase.REPAIR, apply=_old_rows_stay),
 )
