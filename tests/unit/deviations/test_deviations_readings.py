@@ -14,7 +14,7 @@ from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged, judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference.outcome import Prediction
+from mergecheck.reference.outcome import Outcome, Prediction
 
 
 @pytest.mark.parametrize("name", READINGS)
