@@ -12,7 +12,8 @@ from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.report.json import answer_json
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.case.values import decode_row
-from mergecheck.reference.outcome import MergePath, Outcome, Rejection
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.outcome import Feed, MergePath, Outcome, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def answers_to_json(engine: Engine, answers: dict[str, Outcome | Rejection]) -> 
         "capabilities": {
             **{name: getattr(known, name) for name in _SHOWN},
             **{name: None if names is None else sorted(names) for name, names in _names(known).items()},
+            "several_matches": known.several_matches.value,
         },
         "answers": {name: _answer_to_json(answer) for name, answer in sorted(answers.items())},
     }
@@ -76,6 +78,7 @@ def answers_from_json(text: str) -> dict[str, RecordedEngine]:
     given = document["capabilities"]
     for name in _NAMES:
         given[name] = None if given[name] is None else frozenset(given[name])
+    given["several_matches"] = SeveralMatches(given["several_matches"])
     return {
         name: RecordedEngine(
             name=document["engine"],
@@ -95,7 +98,7 @@ def _answer_to_json(answer: Outcome | Rejection) -> dict[str, Any]:
     document = answer_json(answer) or {}
     if isinstance(answer, Rejection):
         return {**document, "unchanged": answer.unchanged}
-    return document
+    return {**document, "feed": answer.feed.value}
 
 
 def _answer_from_json(document: dict[str, Any], where: str) -> Outcome | Rejection:
@@ -112,6 +115,7 @@ def _answer_from_json(document: dict[str, Any], where: str) -> Outcome | Rejecti
         "committed": document["committed"],
         "path": None if document["path"] is None else MergePath(document["path"]),
         "result_row": document["result_row"],
+        "feed": Feed(document["feed"]),
     }
     table = document.get("table")
     if table is None:
