@@ -118,9 +118,10 @@ class Deviations:
             return self._explaining_all(report.mismatches, self.entries, report)
         answer = replace(answer, several_matches=capabilities.several_matches)
         plain = tuple(entry for entry in self.entries if entry.as_if is None)
-        read = [entry for entry in self.entries if entry.as_if is not None and entry.fits(report)]
-        rewrites = [entry for entry in read if _reading(entry).phase is Phase.REWRITE]
-        repairs = [entry for entry in read if _reading(entry).phase is Phase.REPAIR]
+        read = [(entry, entry.as_if) for entry in self.entries if entry.as_if is not None and entry.fits(report)]
+        read.sort(key=lambda pair: _ORDER[pair[1].name])
+        rewrites = [pair for pair in read if pair[1].phase is Phase.REWRITE]
+        repairs = [pair for pair in read if pair[1].phase is Phase.REPAIR]
         for used, rewritten in _rewritten(answer, rewrites):
             now, repaired = _repaired(rewritten, repairs)
             left = now.mismatches(capabilities) if used or repaired else report.mismatches
@@ -185,37 +186,29 @@ class Deviations:
         return next((entry.reason for entry in self.entries if entry.id == deviation_id), "")
 
 
-def _rewritten(answer: Judged, entries: Sequence[Deviation]) -> Iterator[tuple[tuple[Deviation, ...], Judged]]:
-    """Apply every set of rewrites of which each changes something, small sets first, in the order of the catalogue."""
-    ordered = _in_order(entries)
-    waiting: deque[tuple[tuple[int, ...], Judged]] = deque([((), answer)])
+def _rewritten(
+    answer: Judged, rewrites: Sequence[tuple[Deviation, Reading]]
+) -> Iterator[tuple[tuple[Deviation, ...], Judged]]:
+    """Apply every set of rewrites of which each changes something, small sets first, each in the given order."""
+    waiting: deque[tuple[tuple[Deviation, ...], int, Judged]] = deque([((), 0, answer)])
     while waiting:
-        chosen, now = waiting.popleft()
-        yield tuple(ordered[place] for place in chosen), now
-        for place in range(chosen[-1] + 1 if chosen else 0, len(ordered)):
-            after = _reading(ordered[place]).apply(now)
+        used, first, now = waiting.popleft()
+        yield used, now
+        for place, (entry, reading) in enumerate(rewrites[first:], start=first):
+            after = reading.apply(now)
             if after is not None:
-                waiting.append(((*chosen, place), after))
+                waiting.append(((*used, entry), place + 1, after))
 
 
-def _repaired(now: Judged, entries: Sequence[Deviation]) -> tuple[Judged, list[Deviation]]:
-    """Apply the repairs of some entries in the order of the catalogue; those that change nothing are left out."""
+def _repaired(now: Judged, repairs: Sequence[tuple[Deviation, Reading]]) -> tuple[Judged, list[Deviation]]:
+    """Apply repairs in the given order; those that change nothing are left out."""
     used = []
-    for entry in _in_order(entries):
-        after = _reading(entry).apply(now)
+    for entry, reading in repairs:
+        after = reading.apply(now)
         if after is not None:
             now = after
             used.append(entry)
     return now, used
-
-
-def _in_order(entries: Sequence[Deviation]) -> list[Deviation]:
-    return sorted(entries, key=lambda entry: _ORDER[_reading(entry).name])
-
-
-def _reading(entry: Deviation) -> Reading:
-    assert entry.as_if is not None  # noqa: S101 - only entries that have one come here
-    return entry.as_if
 
 
 def _explaining(mismatch: Mismatch, fitting: Sequence[Deviation], report: CaseReport) -> list[Deviation]:

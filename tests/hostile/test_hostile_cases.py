@@ -155,6 +155,7 @@ def test_no_engine_touches_or_reads_anything(engine: str, place: Place, tmp_path
     commands, trap = tmp_path / ".mergecheck-commands", tmp_path / "trap.sh"  # TRANSFORM is run by bash, which reads it
     trap.write_text(f'[ -z "$BASH_EXECUTION_STRING" ] || echo "$BASH_EXECUTION_STRING" >> {commands}\n')
     before = sorted(str(path) for path in tmp_path.rglob("*"))
+    # no verdict matters here, and the cases of known deviations would run first
     command = [MERGECHECK, "replay", str(corpus), "--engine", engine, "--no-deviations"]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,

@@ -88,7 +88,7 @@ def values(e: Evidence) -> Iterator[str]:
 def on_parts(e: Evidence) -> Iterator[str]:
     """Name the sorts of conjuncts of ON."""
     if e.statement is not None:
-        for part in _conjuncts(e.statement.on):
+        for part in conjuncts(e.statement.on):
             sides = {side for side, _ in named_columns(e, part)}
             if len(sides) == 1:
                 yield f"{next(iter(sides))} part"
@@ -96,14 +96,14 @@ def on_parts(e: Evidence) -> Iterator[str]:
                 yield _form(part) if sides else "constant"
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(condition, exp.Paren):
-        yield from _conjuncts(condition.this)
-    elif isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Give the parts of a condition that AND joins, without the parentheses around them."""
+    bare = condition.unnest()
+    if isinstance(bare, exp.And):
+        yield from conjuncts(bare.this)
+        yield from conjuncts(bare.expression)
     else:
-        yield condition
+        yield bare
 
 
 def _form(part: exp.Expr) -> str:

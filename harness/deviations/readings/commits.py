@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.log_laws.identity_laws import next_mark, settle_ids
 from mergecheck.harness.compare.rows import in_columns_of
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import IDENTITY_MARK
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.rows import partitions_of
 from mergecheck.reference.case.case_file import change_schema
 from mergecheck.reference.evaluation.commit_info import IDENTITY_TAG
 from mergecheck.reference.outcome import Outcome, Prediction
@@ -22,7 +22,7 @@ from mergecheck.reference.types.data_types import DOUBLE, FLOAT, DecimalType, Ma
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mergecheck.reference.case.model import Target, Value
+    from mergecheck.reference.case.model import Value
     from mergecheck.reference.types.data_types import DataType, Field
 
 _FILES_ADDED = "numTargetFilesAdded"
@@ -40,7 +40,8 @@ def _all_actions_counted(now: Judged) -> Judged | None:
     found = now.result
     if not isinstance(found, TableOutcome) or found.num_files_added is None or _FILES_ADDED not in found.metrics:
         return None
-    surplus = _num_change_files(found, now.given.target) + (found.schema != now.given.target.schema)
+    changed = partitions_of(found.cdf or (), found.schema, now.given.target.partition_by)
+    surplus = len(changed) + (found.schema != now.given.target.schema)
     if not surplus or found.metrics[_FILES_ADDED] != found.num_files_added + surplus:
         return None
     return replace(now, result=replace(found, metrics={**found.metrics, _FILES_ADDED: found.num_files_added}))
@@ -68,12 +69,6 @@ def _is_defined_anew(before: Mapping[str, str], after: Mapping[str, str]) -> boo
         return False
     times = before.get("createdTime", ""), after.get("createdTime", "")
     return after["id"] != before["id"] and all(map(str.isdigit, times)) and int(times[0]) <= int(times[1])
-
-
-def _num_change_files(found: Outcome, target: Target) -> int:
-    places = [i for i, column in enumerate(found.schema.columns) if column.name in target.partition_by]
-    of_partition = Schema(tuple(found.schema.columns[place] for place in places))
-    return len({row_identity(tuple(row[place] for place in places), of_partition) for row in found.cdf or ()})
 
 
 def _columns_moved(now: Judged) -> Judged | None:

@@ -107,47 +107,40 @@ def _surplus_copies(sides: Sides, rewritten: frozenset[int], filled: Collection[
     return [copy for own in copies.values() for copy in own[1:]]
 
 
-def _with_bytes(schema: Schema, rows: Sequence[Row]) -> Callable[[Row], bool]:  # noqa: ARG001 - as for others
+def _with_bytes(rows: Sequence[Row], schema: Schema) -> set[Hashable]:
     places = [place for place, column in enumerate(schema.columns) if column.type == BINARY]
-    return lambda row: any(row[place] is not None for place in places)
+    return {row_identity(row, schema) for row in rows if any(row[place] is not None for place in places)}
 
 
-def _like_another_but_for_zeros(schema: Schema, rows: Sequence[Row]) -> Callable[[Row], bool]:
-    def plain(row: Row) -> Hashable:
-        cells = (unsigned(cell, column.type) for cell, column in zip(row, schema.columns, strict=True))
-        return row_identity(tuple(cells), schema)
-
+def _like_another_but_for_zeros(rows: Sequence[Row], schema: Schema) -> set[Hashable]:
     forms: dict[Hashable, set[Hashable]] = {}
     for row in rows:
-        forms.setdefault(plain(row), set()).add(row_identity(row, schema))
-    return lambda row: len(forms[plain(row)]) > 1
+        plain = tuple(unsigned(cell, column.type) for cell, column in zip(row, schema.columns, strict=True))
+        forms.setdefault(row_identity(plain, schema), set()).add(row_identity(row, schema))
+    return {row for alike in forms.values() if len(alike) > 1 for row in alike}
 
 
-def _told_as_changed(
-    are_told: Callable[[Schema, Sequence[Row]], Callable[[Row], bool]],
-) -> Callable[[Judged], Judged | None]:
+def _told_as_changed(affected: Callable[[Sequence[Row], Schema], set[Hashable]]) -> Callable[[Judged], Judged | None]:
     """Take rows that are both gone and new, and so the same, out of a changelog.
 
     Args:
-        are_told: of the table's columns and the changelog's rows it makes a test for rows that are told so.
+        affected: says by the changelog's rows and their columns which rows are told so.
     """
 
     def apply(now: Judged) -> Judged | None:
         found = now.result
         if not isinstance(found, Outcome) or found.cdf is None or found.feed is not Feed.NET:
             return None
-        is_told = are_told(found.schema, [row[:-1] for row in found.cdf])
-
-        def key(row: Row) -> Hashable:
-            return row_identity(row[:-1], found.schema)
-
-        told = {type_: Counter(key(row) for row in found.cdf if row[-1] == type_) for type_ in (_GONE, _NEW)}
-        both = told[_GONE] & told[_NEW]
-        left = {_GONE: both.copy(), _NEW: both.copy()}
+        identities = [row_identity(row[:-1], found.schema) for row in found.cdf]
+        told = affected([row[:-1] for row in found.cdf], found.schema)
+        typed = [(str(row[-1]), one) for row, one in zip(found.cdf, identities, strict=True)]
+        changes: Counter[tuple[str, Hashable]] = Counter(change for change in typed if change[1] in told)
+        same = {one: min(changes[_GONE, one], changes[_NEW, one]) for one in told}
+        left = Counter({(type_, one): number for one, number in same.items() for type_ in (_GONE, _NEW)})
         feed = []
-        for row in found.cdf:
-            if row[-1] in left and left[row[-1]][key(row)] and is_told(row[:-1]):
-                left[row[-1]][key(row)] -= 1
+        for row, change in zip(found.cdf, typed, strict=True):
+            if left[change]:
+                left[change] -= 1
             else:
                 feed.append(row)
         return None if len(feed) == len(found.cdf) else replace(now, result=replace(found, cdf=tuple(feed)))

@@ -15,7 +15,7 @@ from mergecheck.reference.outcome import Outcome, Prediction
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, STRING, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
     from mergecheck.reference.case.model import Row, Value
     from mergecheck.reference.trace import Effects, Matches, Trace
@@ -235,6 +235,13 @@ def _partition_text(now: Judged) -> Judged | None:
     places = {i for i, column in enumerate(columns) if column.name in target.partition_by and column.type == STRING}
     feed = tuple(tuple(None if i in places and cell == "" else cell for i, cell in enumerate(row)) for row in found.cdf)
     return None if feed == found.cdf else replace(now, result=replace(found, cdf=feed))
+
+
+def partitions_of(rows: Iterable[Row], schema: Schema, partition_by: Collection[str]) -> set[Hashable]:
+    """Name the partitions that hold rows, by the values of the columns that partition the table."""
+    places = [place for place, column in enumerate(schema.columns) if column.name in partition_by]
+    columns = Schema(tuple(schema.columns[place] for place in places))
+    return {row_identity(tuple(row[place] for place in places), columns) for row in rows}
 
 
 def without(rows: Sequence[Row], taken: Sequence[Row], schema: Schema) -> tuple[Row, ...] | None:

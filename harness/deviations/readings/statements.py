@@ -105,11 +105,11 @@ def _only_zero(node: exp.Expr) -> exp.Expr:
     """Drop the last branches of a CASE that are zeros like its ELSE; IF between zeros is its first value."""
     if isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
         true, false = node.args.get("true"), node.args.get("false")
-        return true if _is_zero(true) and _is_zero(false) else node  # type: ignore[return-value] # both are there
-    if not isinstance(node, exp.Case) or not _is_zero(node.args.get("default")):
+        return true if None not in (zero_of(true), zero_of(false)) else node  # type: ignore[return-value] # both are there
+    if not isinstance(node, exp.Case) or zero_of(node.args.get("default")) is None:
         return node
     branches = list(node.args["ifs"])
-    while branches and _is_zero(branches[-1].args["true"]):
+    while branches and zero_of(branches[-1].args["true"]) is not None:
         branches.pop()
     if not branches:
         return node.args["default"]  # type: ignore[no-any-return] # sqlglot's arguments have no types
@@ -117,13 +117,16 @@ def _only_zero(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _is_zero(node: exp.Expr | None) -> bool:
-    """Tell whether a node is a constant 0.0 or -0.0."""
-    if isinstance(node, exp.Cast | exp.Paren | exp.Neg):
-        return _is_zero(node.this)
-    if not isinstance(node, exp.Literal):
-        return False
-    return "0" in node.name and _ZERO.fullmatch(node.name) is not None
+def zero_of(node: exp.Expr | None) -> float | None:
+    """Read a constant 0.0 or -0.0; None if it is another, or none."""
+    if isinstance(node, exp.Cast | exp.Paren):
+        return zero_of(node.this)
+    if isinstance(node, exp.Neg):
+        inner = zero_of(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal) or "0" not in node.name or _ZERO.fullmatch(node.name) is None:
+        return None
+    return -0.0 if node.name.startswith("-") else 0.0
 
 
 def _in_lists_intersected(now: Judged) -> Judged | None:

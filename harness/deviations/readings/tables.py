@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.copied_rows import without_copies
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.reference.case.layout import counts_rows, partition_indexes
+from mergecheck.harness.deviations.readings.rows import partitions_of
+from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DecimalType, Schema, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
-    from mergecheck.reference.case.model import Row, Target
+    from mergecheck.reference.case.model import Target
     from mergecheck.reference.types.data_types import DataType
 
 _FAILED_READ = "FAILED_READ_FILE.NO_HINT"
@@ -73,21 +73,18 @@ def _null_hides_matches(now: Judged) -> Judged | None:
         copies = [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)]
         if not isinstance(now.result, TableOutcome):
             return None
-        rows = rows_without(now.result.rows, copies, now.result.schema)
-        if len(rows) + len(copies) != len(now.result.rows):
+        left = rows_without(now.result.rows, copies, now.result.schema)
+        if len(left) + len(copies) != len(now.result.rows):
             return None
         written = {**effects.unchanged, **effects.updated}
         others = [row for rid, row in written.items() if files[rid] in rewritten]
-        num_files = len(_partitions(copies, now.given.target) - _partitions(others, now.given.target))
-        return replace(after, result=without_copies(now.result, tuple(rows), len(copies), num_files))
+        of_copies, of_others = (
+            partitions_of(rows, found.answer.schema, now.given.target.partition_by) for rows in (copies, others)
+        )
+        num_files = len(of_copies - of_others)
+        return replace(after, result=without_copies(now.result, tuple(left), len(copies), num_files))
     refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
     return replace(after, reference=replace(found, answer=refused))
-
-
-def _partitions(rows: Iterable[Row], target: Target) -> set[Hashable]:
-    places = partition_indexes(target)
-    columns = Schema(tuple(target.schema.columns[place] for place in places))
-    return {row_identity(tuple(row[place] for place in places), columns) for row in rows}
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:

@@ -6,7 +6,6 @@ in one that marks rows in deletion vectors. Iceberg leaves out files with the ot
 
 from __future__ import annotations
 
-import contextlib
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,8 +16,9 @@ from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.merge_text import cut_merge
+from mergecheck.harness.coverage.nway.statements import conjuncts
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.harness.deviations.readings.statements import with_statement
+from mergecheck.harness.deviations.readings.statements import with_statement, zero_of
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.outcome import MergePath, Outcome, Prediction
 from mergecheck.reference.syntax.statement import Kind
@@ -38,13 +38,12 @@ def _not_found(now: Judged) -> Judged | None:
     """Without INSERT, MATCHED clauses do not apply to rows with NaN."""
     answer, trace = now.reference.answer, now.reference.trace
     text = cut_merge(now.case.sql)
-    names = [quote(name) for name in _columns_with_nan(now)]
+    names = list(_columns_with_nan(now))
     if not isinstance(answer, Prediction) or answer.path is not MergePath.E or trace.statement is None or not names:
         return None
     if trace.merge is None or not trace.merge.is_matched_only:
         return None
-    alias = quote(trace.statement.target_alias or trace.statement.target)
-    holds = " AND ".join(f"NOT ({alias}.{name} <=> CAST('NaN' AS DOUBLE))" for name in names)
+    holds = _is_no_nan(trace.statement.target_alias or trace.statement.target, names)
     clauses = (
         replace(clause, condition=holds if clause.condition is None else f"({clause.condition}) AND {holds}")
         for clause in text.clauses
@@ -64,25 +63,16 @@ def _inserted_again(now: Judged) -> Judged | None:
     text = cut_merge(now.case.sql)
     if not names or text.condition is None:
         return None
-    holds = " AND ".join(f"NOT ({quote(alias)}.{quote(name)} <=> CAST('NaN' AS DOUBLE))" for name in names)
+    holds = _is_no_nan(alias, names)
     return with_statement(now, replace(text, condition=f"({text.condition}) AND {holds}").sql())
 
 
 def _columns_of_conjuncts(on: exp.Expr, alias: str) -> Iterator[str]:
-    """Name the columns of the table that stand in conjuncts which mention no column of the source."""
-    for conjunct in _conjuncts(on):
+    """Name the table's columns in the conjuncts of ON that have no column of the source."""
+    for conjunct in conjuncts(on):
         columns = list(conjunct.find_all(exp.Column))
         if all(column.table.lower() in ("", alias.lower()) for column in columns):
             yield from (column.name for column in columns)
-
-
-def _conjuncts(on: exp.Expr) -> Iterator[exp.Expr]:
-    bare = on.unnest()
-    if isinstance(bare, exp.And):
-        yield from _conjuncts(bare.this)
-        yield from _conjuncts(bare.expression)
-    else:
-        yield bare
 
 
 def _without_the_other_zero(now: Judged) -> Judged | None:
@@ -96,8 +86,8 @@ def _without_the_other_zero(now: Judged) -> Judged | None:
     files: dict[int, list[Row]] = {}
     for number, row in zip(trace.files, physical_rows(now.case.target), strict=True):
         files.setdefault(number, []).append(row)
-    conjuncts = list(_zero_conjuncts(statement.on, statement.target_alias or statement.target, now.case.target.schema))
-    unread = [rows for rows in files.values() if any(_is_out_of_bounds(rows, *one) for one in conjuncts)]
+    compared = list(_zero_conjuncts(statement.on, statement.target_alias or statement.target, now.case.target.schema))
+    unread = [rows for rows in files.values() if any(_is_out_of_bounds(rows, *one) for one in compared)]
     left = rows_without(found.rows, [row for rows in unread for row in rows], found.schema)
     if not unread or len(left) + sum(map(len, unread)) != len(found.rows):
         return None
@@ -110,33 +100,20 @@ def _without_the_other_zero(now: Judged) -> Judged | None:
 def _zero_conjuncts(on: exp.Expr, alias: str, schema: Schema) -> Iterator[tuple[int, exp.Expr, float]]:
     """Give the conjuncts that compare a column of floats with a zero: the column's place, the comparison, the zero."""
     floats = {c.name.lower(): place for place, c in enumerate(schema.columns) if c.type in (DOUBLE, FLOAT)}
-    for conjunct in _conjuncts(on):
+    for conjunct in conjuncts(on):
         if not isinstance(conjunct, exp.EQ | exp.NullSafeEQ | exp.GTE | exp.LTE):
             continue
         sides = [conjunct.this.unnest(), conjunct.expression.unnest()]
         columns = [side for side in sides if isinstance(side, exp.Column) and side.table.lower() in ("", alias.lower())]
-        zeros = [zero for side in sides if (zero := _zero(side)) is not None]
+        zeros = [zero for side in sides if (zero := zero_of(side)) is not None]
         if len(columns) == len(zeros) == 1 and columns[0].name.lower() in floats:
             yield floats[columns[0].name.lower()], conjunct, zeros[0]
 
 
-def _zero(node: exp.Expr) -> float | None:
-    """Read a constant 0.0 or -0.0; None if it is another, or none."""
-    if isinstance(node, exp.Cast | exp.Paren):
-        return _zero(node.this)
-    if isinstance(node, exp.Neg):
-        inner = _zero(node.this)
-        return None if inner is None else -inner
-    if not isinstance(node, exp.Literal):
-        return None
-    with contextlib.suppress(ValueError):
-        return value if (value := float(node.name)) == 0 else None
-    return None
-
-
 def _is_out_of_bounds(rows: Sequence[Row], place: int, conjunct: exp.Expr, zero: float) -> bool:
     """Tell whether bounds keep a file from being read: in their order -0.0 is smaller than 0.0."""
-    values = [_in_order(row[place]) for row in rows if isinstance(row[place], float) and not _is_nan(row[place])]
+    cells = [row[place] for row in rows]
+    values = [_in_order(cell) for cell in cells if isinstance(cell, float) and not math.isnan(cell)]
     if not values:
         return False
     low, high, wanted = min(values), max(values), _in_order(zero)
@@ -146,8 +123,7 @@ def _is_out_of_bounds(rows: Sequence[Row], place: int, conjunct: exp.Expr, zero:
     return not low <= wanted <= high
 
 
-def _in_order(value: Value) -> tuple[float, float]:
-    assert isinstance(value, float)  # noqa: S101 - looked at before
+def _in_order(value: float) -> tuple[float, float]:
     return value, math.copysign(1, value)
 
 
@@ -158,6 +134,10 @@ def _with_clauses_of(answer: Prediction, other: Judged) -> Judged:
         return other
     said = {**found.commit_info, _CLAUSES: answer.commit_info[_CLAUSES]}
     return replace(other, reference=replace(other.reference, answer=replace(found, commit_info=said)))
+
+
+def _is_no_nan(alias: str, names: Sequence[str]) -> str:
+    return " AND ".join(f"NOT ({quote(alias)}.{quote(name)} <=> CAST('NaN' AS DOUBLE))" for name in names)
 
 
 def _columns_with_nan(now: Judged) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mergecheck.harness.compare.invariants import PRESERVE_NULL_STRUCTS
-from mergecheck.harness.core.schema_json import check_constraints
+from mergecheck.harness.core.schema_json import as_nullable, check_constraints
 from mergecheck.harness.engines.evolution_clause import evolves_by_setting, has_place_for_clause
 from mergecheck.harness.engines.spark_case import COMPILED_PROFILES, full_name, is_for_harness, profile_of
 from mergecheck.harness.findings.signature import AUTO_MERGE
@@ -73,7 +73,8 @@ def lacking(case: Case) -> str | None:
         return target.schema.of_delta_only
     if check_constraints(target.properties):
         return "a CHECK constraint"
-    if any(_demands_fields(column.type) for column in target.schema.columns):
+    bare = as_nullable(target.schema)
+    if any(column.type != given.type for column, given in zip(bare.columns, target.schema.columns, strict=True)):
         return "NOT NULL inside a column: Delta refuses nullable values for it (R-741), Spark looks at each row"
     if not target.schema.columns:
         return "a target without columns"
@@ -83,19 +84,6 @@ def lacking(case: Case) -> str | None:
         if name != CDF_PROPERTY:
             return f"table property {name}"
     return _lacking_setting(case)
-
-
-def _demands_fields(data_type: DataType) -> bool:
-    """Tell whether a field, an element or a value is NOT NULL."""
-    match data_type:
-        case StructType(fields=fields):
-            return any(not field.nullable or _demands_fields(field.type) for field in fields)
-        case ArrayType(element=element):
-            return _demands_fields(element)
-        case MapType(value=value):
-            return _demands_fields(value)
-        case _:
-            return False
 
 
 def _lacking_setting(case: Case) -> str | None:
