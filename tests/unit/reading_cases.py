@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
@@ -13,7 +14,9 @@ from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
+    from collections.abc import Sequence
+
+    from mergecheck.reference.case.model import Case, Row
 
 MERGE = "MERGE INTO target t USING source s ON"
 UPSERT = f"{MERGE} t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -54,3 +57,15 @@ def judged_case(case: Case, several_matches: SeveralMatches = SeveralMatches.REF
         shown = {name: getattr(result, name) for name in ("schema", "rows", "metrics", "cdf", "committed", "path")}
         result = TableOutcome(**{**shown, **counts, **wrong})
     return Judged(given=case, case=case, reference=reference, result=result)
+
+
+def with_copies(found: TableOutcome, copies: Sequence[Row]) -> TableOutcome:
+    """Add copies of rows to an answer, and to what counts them."""
+    number = len(copies)
+    counting = ("numTargetRowsCopied", "numOutputRows")
+    return replace(
+        found,
+        rows=(*found.rows, *copies),
+        metrics={name: value + number * (name in counting) for name, value in found.metrics.items()},
+        num_records_added=found.num_records_added + number,
+    )

@@ -18,7 +18,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.rows import partitions_of
 from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
-from mergecheck.reference.outcome import Outcome, Prediction, Rejection, Unsupported
+from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DecimalType, Schema, StructType
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mergecheck.reference.case.model import Target
     from mergecheck.reference.types.data_types import DataType
 
+_BYTES = "numTargetBytesAdded"
 _FAILED_READ = "FAILED_READ_FILE.NO_HINT"
 _COMPARISONS = (exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between)
 
@@ -50,41 +51,43 @@ def _may_act(several_matches: SeveralMatches) -> Callable[[Judged], Judged | Non
 def _null_hides_matches(now: Judged) -> Judged | None:
     """Count the matches of a row without those whose conditions give NULL, together as by OR.
 
-    A row with several matches is written once for each of them if its file is rewritten; then the number of records is
-    wrong, and the merge fails by that. Where the log does not know how many rows a file has, nobody notices; then a
-    partition that has nothing but copies has a file for them.
+    A row with several matches is written once for each of them if its file is rewritten. The merge fails by that if it
+    adds more rows than it removes, and if the log knows how many rows the files have. Else nobody notices; then a
+    partition that has nothing but copies has a file for them. A merge that marks rows in vectors writes no copies.
     """
     found = now.ask(now.case, SeveralMatches.ONE_MAY_ACT)
     effects, files = found.trace.effects, found.trace.files
     if not isinstance(found.answer, Prediction) or effects is None:
         return None
     pairs = effects.candidates[Kind.MATCHED]
+    matches = Counter(pair.rid for pair in pairs if pair.rid is not None)
     counted = Counter(pair.rid for pair in pairs if True in pair.conditions or None not in pair.conditions)
-    several = {rid for rid, number in Counter(pair.rid for pair in pairs).items() if number > 1}
     if any(number > 1 for number in counted.values()):
         return None
-    rewritten = {files[pair.rid] for pair in pairs if pair.rid is not None and True in pair.conditions}
-    doubled = [rid for rid in several if rid is not None and files[rid] in rewritten]
     after = replace(now, reference=found, several_matches=SeveralMatches.ONE_MAY_ACT)
-    if not doubled:
+    rewritten = {files[pair.rid] for pair in pairs if pair.rid is not None and True in pair.conditions}
+    copies = [effects.old[rid] for rid, number in matches.items() if files[rid] in rewritten for _ in range(number - 1)]
+    if not copies or found.answer.path is MergePath.E:
         return after
-    if not all(counts_rows(now.given.target.layout, number) for number in rewritten):
-        matches = Counter(pair.rid for pair in pairs)
-        copies = [effects.old[rid] for rid in doubled for _ in range(matches[rid] - 1)]
-        if not isinstance(now.result, TableOutcome):
-            return None
-        left = rows_without(now.result.rows, copies, now.result.schema)
-        if len(left) + len(copies) != len(now.result.rows):
-            return None
-        written = {**effects.unchanged, **effects.updated}
-        others = [row for rid, row in written.items() if files[rid] in rewritten]
-        of_copies, of_others = (
-            partitions_of(rows, found.answer.schema, now.given.target.partition_by) for rows in (copies, others)
-        )
-        num_files = len(of_copies - of_others)
-        return replace(after, result=without_copies(now.result, tuple(left), len(copies), num_files))
-    refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
-    return replace(after, reference=replace(found, answer=refused))
+    knows_all = all(counts_rows(now.given.target.layout, number) for number in rewritten)
+    if knows_all and len(copies) > len(effects.deleted):
+        refused = Rejection(error_class="DELTA_NUM_RECORDS_MISMATCH", message="rows are doubled", unchanged=True)
+        return replace(after, reference=replace(found, answer=refused))
+    if not isinstance(now.result, TableOutcome):
+        return None
+    left = rows_without(now.result.rows, copies, now.result.schema)
+    if len(left) + len(copies) != len(now.result.rows):
+        return None
+    written = {**effects.unchanged, **effects.updated}
+    others = [row for rid, row in written.items() if files[rid] in rewritten]
+    of_copies, of_others = (
+        partitions_of(rows, found.answer.schema, now.given.target.partition_by) for rows in (copies, others)
+    )
+    num_files = len(of_copies - of_others)
+    if num_files and not others:  # the copies have all files, whose sizes are in the actions of the commit, too
+        metrics = {**found.answer.metrics, _BYTES: Bound(0, None)}
+        after = replace(after, reference=replace(found, answer=replace(found.answer, metrics=metrics)))
+    return replace(after, result=without_copies(now.result, tuple(left), len(copies), num_files))
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:

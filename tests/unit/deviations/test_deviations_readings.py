@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case
+from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged, judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import CaseReport, Verdict
-from mergecheck.reference.outcome import Outcome, Prediction
+from mergecheck.reference.evaluation.evaluation import SeveralMatches
+from mergecheck.reference.outcome import Outcome, Prediction, Rejection
 
 
 @pytest.mark.parametrize("name", READINGS)
@@ -221,6 +222,44 @@ def test_files_with_the_other_zero_are_not_read(
         assert isinstance(after.result, Outcome)
         assert isinstance(after.reference.answer, Prediction)
         assert after.result.rows == after.reference.answer.rows == ()
+
+
+_NULL_HIDES = "a match whose conditions give NULL does not count"
+_DELETED_AND_COPIED = "WHEN MATCHED AND s.v > 1 THEN DELETE"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "source", "vectors", "copies"),
+    [
+        (_DELETED_AND_COPIED, [[2, None], [2, 5]], "false", [(2, 2)]),
+        (_DELETED_AND_COPIED, [[2, None], [2, 5], [1, None], [1, None]], "false", None),  # more rows than before
+        (_DELETED_AND_COPIED, [[2, None], [2, 5]], "true", []),
+        ("WHEN MATCHED AND s.v > 1 THEN UPDATE SET v = 9", [[2, None], [2, 5]], "false", None),
+        ("WHEN MATCHED AND s.v > 1 THEN UPDATE SET v = 9", [[2, None], [2, 5]], "true", []),
+        ("WHEN MATCHED AND s.v > 9 THEN UPDATE SET v = 9", [[2, None], [2, 5]], "false", []),
+    ],
+)
+def test_matches_with_null_are_not_counted(
+    clauses: str, source: list[list[int | None]], vectors: str, copies: list[tuple[int, int]] | None
+) -> None:
+    """A copy per further match is written if the file is rewritten; ``copies`` None: the record numbers tell."""
+    target = {
+        "schema": "id INT, v INT",
+        "files": [[[1, 1], [2, 2]]],
+        "properties": {"delta.enableDeletionVectors": vectors},
+    }
+    sources = {"schema": "id INT, v INT", "rows": source}
+    case = case_of(f"{MERGE} t.id = s.id {clauses}", target=target, source=sources)
+    allowed = judged_case(case, SeveralMatches.ONE_MAY_ACT)
+    assert isinstance(allowed.result, TableOutcome)
+    found = with_copies(allowed.result, copies or [])
+    after = READINGS[_NULL_HIDES].apply(replace(judged_case(case), result=found))
+    assert after is not None
+    if copies is None:
+        assert isinstance(after.reference.answer, Rejection)
+        assert after.reference.answer.error_class == "DELTA_NUM_RECORDS_MISMATCH"
+    else:
+        assert after.mismatches(Capabilities(metric_names=frozenset(found.metrics))) == ()
 
 
 _GENERATED = "generated columns of an INSERT are computed from values before their casts"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case
+from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
@@ -241,7 +241,6 @@ def test_empty_maps_are_known_by_their_number_and_their_column(fault: str, *, kn
     assert (after is not None) is known
 
 
-_COUNTING_COPIES = ("numTargetRowsCopied", "numOutputRows")
 _TWICE = "a deleted row counts once for every source row that matches it"
 _DELETES = "MERGE INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN DELETE"
 
@@ -288,10 +287,7 @@ def test_copies_beyond_the_first_are_taken_away(copies: list[tuple[int, int]], *
     assert isinstance(right.result, TableOutcome)
     number = len(copies)
     wrong = replace(
-        right.result,
-        rows=(*right.result.rows, *copies),
-        metrics={name: value + number * (name in _COUNTING_COPIES) for name, value in right.result.metrics.items()},
-        num_records_added=right.result.num_records_added + number,
+        with_copies(right.result, copies),
         cdf=tuple((*row, "insert") for row in copies),
         feed=Feed.NET,
         row_id_faults=(f"{2 + number} rows, but 2 different row ids", "another"),
@@ -361,16 +357,8 @@ def test_copies_in_a_partition_of_their_own_have_a_file(num_files: int, *, known
     right = judged_case(case, SeveralMatches.ONE_MAY_ACT)
     refused = judged_case(case)
     assert isinstance(right.result, TableOutcome)
-    wrong = replace(
-        right.result,
-        rows=(*right.result.rows, (1, 1)),
-        metrics={
-            **{name: value + (name in _COUNTING_COPIES) for name, value in right.result.metrics.items()},
-            "numTargetFilesAdded": num_files,
-        },
-        num_records_added=right.result.num_records_added + 1,
-        num_files_added=num_files,
-    )
+    wrong = with_copies(right.result, [(1, 1)])
+    wrong = replace(wrong, metrics={**wrong.metrics, "numTargetFilesAdded": num_files}, num_files_added=num_files)
     after = READINGS["a match whose conditions give NULL does not count"].apply(replace(refused, result=wrong))
     assert after is not None
     assert (after.mismatches(Capabilities()) == right.mismatches(Capabilities())) is known
