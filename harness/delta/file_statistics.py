@@ -1,8 +1,9 @@
 """Statistics of a data file as Delta's log keeps them: numRecords, minValues, maxValues, nullCount.
 
 A bound may be loose, or missing, but never wrong: readers skip files by it. The forms are those of Delta's own writer:
-texts are cut at 32 characters, timestamps at milliseconds (R-804), and there are no bounds for BOOLEAN, BINARY, ARRAY
-and MAP. A column that holds NaN or an infinity gets no bounds, because JSON has no such numbers (R-801).
+texts are cut at 32 characters, timestamps at milliseconds (R-804), a FLOAT has the digits that tell it from other
+FLOATs, and there are no bounds for BOOLEAN, BINARY, ARRAY and MAP. A column that holds NaN or an infinity gets no
+bounds, because JSON has no such numbers (R-801).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import struct
 from typing import TYPE_CHECKING
 
 from mergecheck.reference.types import data_types as types
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _PREFIX_LENGTH = 32
 _LAST_CHARACTER = "\U0010ffff"
+_FLOAT_DIGITS = 9  # are enough for every FLOAT
 _FLOATS = (types.FLOAT, types.DOUBLE)
 
 
@@ -95,7 +98,13 @@ def _literal(value: Value, data_type: DataType) -> str:
         return _json(value.isoformat(timespec="milliseconds"))
     if data_type == types.DATE:
         return _json(value.isoformat())
-    return _json(value)
+    return _json(_as_float(value) if data_type == types.FLOAT else value)
+
+
+def _as_float(value: float) -> float:
+    """Give the shortest number that is this FLOAT if it is read as one, which may be another DOUBLE."""
+    texts = (f"{value:.{digits}g}" for digits in range(1, _FLOAT_DIGITS + 1))
+    return next(float(text) for text in texts if struct.unpack("f", struct.pack("f", float(text)))[0] == value)
 
 
 def _json(value: Value) -> str:

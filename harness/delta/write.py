@@ -216,10 +216,10 @@ def _write_file(
     if maps_columns(target.properties):
         table = with_ids(table, schema_json, dropped=layout.dropped_columns)
     table = with_stored_ids(table, ids)
-    with pq.ParquetWriter(full, table.schema, store_schema=False) as writer:
+    as_spark = layout.string_type is StringType.STRING  # without Arrow's own schema, and with DECIMALs as integers
+    with pq.ParquetWriter(full, table.schema, store_schema=False, store_decimal_as_integer=as_spark) as writer:
         writer.write_table(table, row_group_size=layout.row_group_rows)
-        # without Arrow's own schema a file is as Spark writes it
-        if layout.string_type is not StringType.STRING:
+        if not as_spark:
             writer.add_key_value_metadata(schema_metadata(table.schema, layout.string_type))
     add = {
         "path": quote(relative, safe="/=+@,;()&$!~-_.:'"),

@@ -14,8 +14,8 @@ from mergecheck.harness.deviations.readings import (
     source_rows,
     statements,
     tables,
-    unread_rows,
 )
+from mergecheck.harness.deviations.readings.unread import nan_rows, older_decimals, skipped_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,9 @@ READINGS: Mapping[str, Reading] = {
         tables,
         statements,
         generated_columns,
-        unread_rows,
+        nan_rows,
+        skipped_files,
+        older_decimals,
         hidden_values,
         commits,
         source_rows,

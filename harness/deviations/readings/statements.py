@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -24,7 +25,7 @@ _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", r
 _MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
 _BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
 _DEFAULT = re.compile(r"(?<=[(,=])(\s*)DEFAULT(\s*)(?=[,)]|$)", re.IGNORECASE)
-_ZERO = re.compile(r"-?0*[.]?0*(e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"-?(\d+[.]?\d*|[.]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def with_statement(now: Judged, sql: str) -> Judged | None:
@@ -119,14 +120,20 @@ def _only_zero(node: exp.Expr) -> exp.Expr:
 
 def zero_of(node: exp.Expr | None) -> float | None:
     """Read a constant 0.0 or -0.0; None if it is another, or none."""
+    constant = constant_of(node)
+    return None if constant is None or constant else float(constant)
+
+
+def constant_of(node: exp.Expr | None) -> Decimal | None:
+    """Read a constant number, also one that is cast, with the sign of a zero; None if there is none."""
     if isinstance(node, exp.Cast | exp.Paren):
-        return zero_of(node.this)
+        return constant_of(node.this)
     if isinstance(node, exp.Neg):
-        inner = zero_of(node.this)
-        return None if inner is None else -inner
-    if not isinstance(node, exp.Literal) or "0" not in node.name or _ZERO.fullmatch(node.name) is None:
+        inner = constant_of(node.this)
+        return None if inner is None else inner.copy_negate()
+    if not isinstance(node, exp.Literal) or _NUMBER.fullmatch(node.name) is None:
         return None
-    return -0.0 if node.name.startswith("-") else 0.0
+    return Decimal(node.name)
 
 
 def _in_lists_intersected(now: Judged) -> Judged | None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from reading_cases import MERGE, case_of, judged_case
 
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged
+from mergecheck.harness.engine import Capabilities
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.case_file import case_from_json
 from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.types.ddl import parse_schema
 
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Case
+
 _DOUBLED = "a match whose conditions give NULL does not count"
+_OLDER_DECIMAL = {"widened_columns": {"x": "DECIMAL(9,2)"}}
 _TOO_LARGE = "a constant that does not fit the numbers of an older DECIMAL cannot be read"
 
 
@@ -66,24 +73,179 @@ def test_a_row_is_doubled_where_the_log_counts_no_rows(
 
 
 @pytest.mark.parametrize(
-    ("constant", "error", "earlier", "known"),
+    ("constant", "error", "layout", "known"),
     [
-        ("27730954.46", "FAILED_READ_FILE.NO_HINT", {"x": "DECIMAL(9,2)"}, True),
-        ("9999999.99", "FAILED_READ_FILE.NO_HINT", {"x": "DECIMAL(9,2)"}, False),
+        ("27730954.46", "FAILED_READ_FILE.NO_HINT", {"widened_columns": {"x": "DECIMAL(9,2)"}}, True),
+        ("9999999.99", "FAILED_READ_FILE.NO_HINT", {"widened_columns": {"x": "DECIMAL(9,2)"}}, False),
         ("27730954.46", "FAILED_READ_FILE.NO_HINT", {}, False),
-        ("27730954.46", "FAILED_READ_FILE.NO_HINT", {"v": "TINYINT"}, False),
-        ("27730954.46", "INTERNAL_ERROR", {"x": "DECIMAL(9,2)"}, False),
+        ("27730954.46", "FAILED_READ_FILE.NO_HINT", {"widened_columns": {"v": "TINYINT"}}, False),
+        ("27730954.46", "INTERNAL_ERROR", {"widened_columns": {"x": "DECIMAL(9,2)"}}, False),
+        ("27730954.46", "FAILED_READ_FILE.NO_HINT", {**_OLDER_DECIMAL, "string_type": "string"}, False),
     ],
-    ids=["too-large", "fits", "never-widened", "another-column", "another-error"],
+    ids=["too-large", "fits", "never-widened", "another-column", "another-error", "stored-as-integers"],
 )
 def test_a_file_cannot_be_read_if_a_constant_does_not_fit_it(
-    constant: str, error: str, earlier: dict[str, str], *, known: bool
+    constant: str, error: str, layout: dict[str, Any], *, known: bool
 ) -> None:
     now = _judged(
-        {"schema": "v INT, x DECIMAL(10,2)", "files": [[[1, "5.00"]]], "layout": {"widened_columns": earlier}},
+        {
+            "schema": "v INT, x DECIMAL(10,2)",
+            "files": [[[1, "5.00"]]],
+            "layout": {"string_type": "large_string", **layout},
+        },
         {"schema": "v INT", "rows": [[1]]},
         f"USING source s ON t.v = s.v AND t.x <= {constant} WHEN MATCHED THEN DELETE",
         Rejection(error_class=error, message="", unchanged=True),
     )
     after = READINGS[_TOO_LARGE].apply(now)
     assert (after is not None) is known
+
+
+def _with_rows_left(case: Case, ids: set[int]) -> Judged:
+    """Hold an answer in which a merge that deletes has left rows against the reference."""
+    now = judged_case(case)
+    assert isinstance(now.result, TableOutcome)
+    return replace(now, result=replace(now.result, rows=tuple(row for row in case.target.rows if row[0] in ids)))
+
+
+_SMALL_AND_LARGE = [[[1, "0.01"], [2, "5.00"]]]
+
+
+@pytest.mark.parametrize(
+    ("condition", "files", "layout", "unread"),
+    [
+        ("t.x <= 27730954.46", [[[1, "5.00"]], [[2, "5.00"]]], {}, {1}),
+        ("27730954.46 >= t.x", [[[1, "5.00"]], [[2, "5.00"]]], {}, {1}),
+        ("t.x >= -42949672.90", _SMALL_AND_LARGE, {"row_group_rows": 1}, {1}),
+        ("t.x >= -42949672.90", _SMALL_AND_LARGE, {"row_group_rows": 1, "vectors": "inline"}, {1}),
+        ("t.x >= -42949672.90", _SMALL_AND_LARGE, {}, set()),
+        ("t.x <= 9999999.99", [[[1, "5.00"]]], {}, set()),
+        ("t.x <= 27730954.46", [[[1, "27730954.46"]]], {}, set()),
+        ("t.x <= 27730954.46", [[[1, "5.00"]]], {"string_type": "large_string"}, set()),
+        ("t.x <= s.x", [[[1, "5.00"]]], {}, set()),
+    ],
+    ids=[
+        "every-second-file",
+        "constant-first",
+        "one-row-group",
+        "one-row-group-beside-deleted-rows",
+        "a-row-fulfils-it",
+        "fits",
+        "no-older-file",
+        "stored-as-bytes",
+        "no-constant",
+    ],
+)
+def test_row_groups_are_not_read_if_none_of_their_rows_fulfils_a_comparison_with_the_cut_constant(
+    condition: str, files: list[Any], layout: dict[str, Any], unread: set[int]
+) -> None:
+    case = case_of(
+        f"{MERGE} t.id = s.id AND {condition} WHEN MATCHED THEN DELETE",
+        target={
+            "schema": "id INT, x DECIMAL(10,2)",
+            "files": files,
+            "properties": {"delta.enableDeletionVectors": "true"},
+            "layout": {**_OLDER_DECIMAL, **layout},
+        },
+        source={"schema": "id INT, x DECIMAL(10,2)", "rows": [[1, "7.00"], [2, "7.00"]]},
+    )
+    after = READINGS["rows of an older DECIMAL are not read by a constant that does not fit"].apply(
+        _with_rows_left(case, unread)
+    )
+    assert (after is not None) is bool(unread)
+    if after is not None:
+        assert isinstance(after.result, TableOutcome)
+        assert isinstance(after.reference.answer, Prediction)
+        assert after.result.rows == after.reference.answer.rows == ()
+        assert after.reference.answer.metrics["numTargetRowsDeleted"].low == len(case.target.rows) - len(unread)
+
+
+def test_rows_of_an_older_decimal_are_not_read_by_a_merge_that_rewrites_files() -> None:
+    """Without vectors such conditions are not pushed down."""
+    case = case_of(
+        f"{MERGE} t.id = s.id AND t.x <= 27730954.46 WHEN MATCHED THEN DELETE",
+        target={"schema": "id INT, x DECIMAL(10,2)", "files": [[[1, "5.00"]]], "layout": _OLDER_DECIMAL},
+        source={"schema": "id INT", "rows": [[1]]},
+    )
+    reading = READINGS["rows of an older DECIMAL are not read by a constant that does not fit"]
+    assert reading.apply(_with_rows_left(case, {1})) is None
+
+
+_TENTH = 0.10000000149011612  # as a FLOAT, 0.1
+
+
+@pytest.mark.parametrize(
+    ("merge", "layout", "unread"),
+    [
+        ("t.id = s.id AND t.x > 0.1D WHEN MATCHED THEN DELETE", {}, {1}),
+        (f"t.id = s.id AND t.x = {_TENTH}D WHEN MATCHED THEN DELETE", {}, {1}),
+        ("t.id = s.id WHEN MATCHED AND t.x > 0.1D THEN DELETE", {}, {1}),
+        ("t.id = s.id AND t.x > 0.1D WHEN MATCHED THEN DELETE", {"statistics": "counts"}, set()),
+        ("t.id = s.id AND t.x >= 0.1D WHEN MATCHED THEN DELETE", {}, set()),
+        ("t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED BY SOURCE AND t.x > 0.1D THEN DELETE", {}, set()),
+    ],
+    ids=["greater", "equal", "in-the-clause", "no-bounds", "right-either-way", "not-by-source"],
+)
+def test_files_are_skipped_by_bounds_of_floats(merge: str, layout: dict[str, Any], unread: set[int]) -> None:
+    case = case_of(
+        f"{MERGE} {merge}",
+        target={
+            "schema": "id INT, x DOUBLE",
+            "files": [[[1, _TENTH]], [[2, _TENTH]]],
+            "layout": {"widened_columns": {"x": "FLOAT"}, **layout},
+        },
+        source={"schema": "id INT", "rows": [[1], [2]]},
+    )
+    after = READINGS["files of an older FLOAT are skipped by its bounds"].apply(_with_rows_left(case, unread))
+    assert (after is not None) is bool(unread)
+    if after is not None:
+        assert isinstance(after.result, TableOutcome)
+        assert isinstance(after.reference.answer, Prediction)
+        assert after.result.rows == after.reference.answer.rows == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "vectors", "right"),
+    [
+        ([[[1, "5.00"], [2, "5.00"]]], "none", {"numTargetFilesRemoved": 1}),
+        ([[[1, "5.00"], [3, "5.00"]]], "none", {"numTargetDeletionVectorsAdded": 1}),
+        (
+            [[[1, "5.00"], [3, "5.00"]]],
+            "inline",
+            dict.fromkeys(
+                (
+                    "numTargetDeletionVectorsAdded",
+                    "numTargetDeletionVectorsUpdated",
+                    "numTargetDeletionVectorsRemoved",
+                ),
+                1,
+            ),
+        ),
+    ],
+    ids=["a-whole-file", "a-new-vector", "another-vector"],
+)
+def test_updated_rows_of_an_older_decimal_stay(files: list[Any], vectors: str, right: dict[str, int]) -> None:
+    """They are there twice; files and vectors count what the scan has found."""
+    case = case_of(
+        f"{MERGE} t.id = s.id WHEN MATCHED AND t.x <= 27730954.46 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+        target={
+            "schema": "id INT, x DECIMAL(10,2)",
+            "files": files,
+            "properties": {"delta.enableDeletionVectors": "true"},
+            "layout": {**_OLDER_DECIMAL, "vectors": vectors},
+        },
+        source={"schema": "id INT, x DECIMAL(10,2)", "rows": [[1, "7.00"], [2, "7.00"]]},
+    )
+    now = judged_case(case)
+    assert isinstance(now.result, TableOutcome)
+    assert {name: now.result.metrics[name] for name in right} == right
+    old = [row for row in case.target.rows if row[0] != 3]
+    found = replace(
+        now.result,
+        rows=(*now.result.rows, *old),
+        metrics={**now.result.metrics, **dict.fromkeys(right, 0), "numTargetBytesRemoved": 0},
+        num_records_removed=now.result.num_records_removed - len(old),
+    )
+    after = READINGS["if rows are marked in vectors rows of an older DECIMAL stay"].apply(replace(now, result=found))
+    assert after is not None
+    assert after.mismatches(Capabilities(metric_names=frozenset(found.metrics))) == ()

@@ -1,0 +1,119 @@
+"""What files are skipped by: the comparisons with constants that a merge takes from its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from mergecheck.harness.compare.rows import rows_without
+from mergecheck.harness.coverage.nway.statements import conjuncts
+from mergecheck.harness.delta.tables.widened_columns import earlier_rows
+from mergecheck.harness.deviations.readings.statements import constant_of
+from mergecheck.reference.case.layout import has_vector, physical_rows
+from mergecheck.reference.case.storage import Vectors
+from mergecheck.reference.outcome import Outcome
+from mergecheck.reference.syntax.statement import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from decimal import Decimal
+
+    from mergecheck.harness.deviations.readings.judged import Judged
+    from mergecheck.reference.syntax.statement import Statement
+    from mergecheck.reference.types.data_types import Schema
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.EQ,
+    exp.NullSafeEQ: exp.EQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A condition on one column: ``operator`` stands between the column and the constant, in this order."""
+
+    place: int
+    operator: type[exp.Expr]
+    constant: Decimal
+
+    def excludes(self, low: Any, high: Any, constant: Any) -> bool:  # noqa: ANN401 - values in whatever order
+        """Tell whether no value from ``low`` to ``high`` fulfils the comparison with a constant."""
+        excluded: dict[type[exp.Expr], bool] = {
+            exp.EQ: not low <= constant <= high,
+            exp.LT: low >= constant,
+            exp.LTE: low > constant,
+            exp.GT: high <= constant,
+            exp.GTE: high < constant,
+        }
+        return excluded[self.operator]
+
+
+def comparisons(conditions: Iterable[exp.Expr], statement: Statement, schema: Schema) -> Iterator[Comparison]:
+    """Give the conjuncts of conditions that compare a column of the table with a constant number."""
+    alias = statement.target_alias or statement.target
+    places = {name.lower(): place for place, name in enumerate(schema.names)}
+    for conjunct in (part for condition in conditions for part in conjuncts(condition)):
+        operator = _MIRRORED.get(type(conjunct))
+        if operator is None:
+            continue
+        column, constant = conjunct.this.unnest(), constant_of(conjunct.expression)
+        if isinstance(column, exp.Column):
+            operator = _MIRRORED[operator]
+        else:
+            column, constant = conjunct.expression.unnest(), constant_of(conjunct.this)
+        of_table = isinstance(column, exp.Column) and column.table.lower() in ("", alias.lower())
+        if of_table and constant is not None and column.name.lower() in places:
+            yield Comparison(places[column.name.lower()], operator, constant)
+
+
+def conditions(statement: Statement, *kinds: Kind) -> Iterator[exp.Expr]:
+    """Give what a row must fulfil to be found or changed: ON, and the condition of a sole clause of some kinds."""
+    if not statement.of(Kind.NOT_MATCHED_BY_SOURCE):
+        yield statement.on
+    if len(statement.clauses) == 1 and statement.clauses[0].kind in kinds:
+        condition = statement.clauses[0].condition
+        if condition is not None:
+            yield condition
+
+
+def rows_of_files(now: Judged) -> dict[int, list[int]]:
+    """Number the rows of each file of the table."""
+    files: dict[int, list[int]] = {}
+    for rid, number in enumerate(now.reference.trace.files):
+        files.setdefault(number, []).append(rid)
+    return files
+
+
+def without_rows(now: Judged, unread: Collection[int]) -> Judged | None:
+    """Take the merge to be one into a table without some rows, which are still there."""
+    found, target, rows = now.result, now.case.target, physical_rows(now.case.target)
+    if not unread or not isinstance(found, Outcome):
+        return None
+    more = (None,) * (len(found.schema.columns) - len(target.schema.columns))
+    gone = [(*rows[rid], *more) for rid in unread]
+    left = rows_without(found.rows, gone, found.schema)
+    if len(left) + len(gone) != len(found.rows):
+        return None
+    kept = {number: [rows[rid] for rid in rids if rid not in unread] for number, rids in rows_of_files(now).items()}
+    files = {number: tuple(file) for number, file in kept.items() if file}
+    layout = target.layout
+    if layout.vectors is not Vectors.NONE:
+        marked = tuple(place for place, number in enumerate(files) if has_vector(layout, number))
+        layout = replace(layout, files_with_vectors=marked)
+    case = replace(now.case, target=replace(target, files=tuple(files.values()), layout=layout))
+    return replace(now, result=replace(found, rows=tuple(left))).with_case(case)
+
+
+def old_files(now: Judged) -> Iterator[tuple[int, list[int]]]:
+    """Give the files that hold the earlier types of columns, as the harness writes them, with their rows."""
+    target, rows = now.given.target, physical_rows(now.given.target)
+    for number, rids in rows_of_files(now).items():
+        stored = [rows[rid] for rid in rids]
+        if number % 2 == 0 and earlier_rows(target.schema, stored, target.layout.widened_columns) is not None:
+            yield number, rids

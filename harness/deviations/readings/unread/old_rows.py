@@ -1,0 +1,91 @@
+"""The repair of a merge that does not mark rows in vectors, because the scan that looks for them leaves rows out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mergecheck.harness.compare.cell_identity import row_identity
+from mergecheck.harness.compare.rows import rows_without
+from mergecheck.harness.compare.table_outcome import TableOutcome
+from mergecheck.reference.case.layout import has_vector
+from mergecheck.reference.outcome import Bound, MergePath, Prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from mergecheck.harness.deviations.readings.judged import Judged
+
+_FILES, _BYTES = "numTargetFilesRemoved", "numTargetBytesRemoved"
+_ADDED, _UPDATED = "numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated"
+_REMOVED = "numTargetDeletionVectorsRemoved"
+
+
+def old_rows_stay(unread: Callable[[Judged], Collection[int]]) -> Callable[[Judged], Judged | None]:
+    """Let unread rows that are updated or deleted, and counted so, stay: no vector marks them.
+
+    If nothing else is written, there is no commit, and so no metrics.
+
+    Args:
+        unread: numbers the rows that the scan may leave out.
+    """
+
+    def apply(now: Judged) -> Judged | None:
+        found, wanted, effects = now.result, now.reference.answer, now.reference.trace.effects
+        if not isinstance(found, TableOutcome) or not isinstance(wanted, Prediction) or effects is None:
+            return None
+        if wanted.path is not MergePath.E or found.schema != wanted.schema:
+            return None
+        surplus = rows_without(found.rows, wanted.rows, wanted.schema)
+        identities = {row_identity(row, wanted.schema) for row in surplus}
+        changed = {*effects.updated, *effects.deleted}
+        missed = {
+            rid for rid in changed & set(unread(now)) if row_identity(effects.old[rid], wanted.schema) in identities
+        }
+        if not surplus or rows_without(surplus, [effects.old[rid] for rid in missed], wanted.schema):
+            return None
+        metrics = dict(found.metrics)
+        if not found.committed:
+            metrics = {name: bound.low for name, bound in wanted.metrics.items()} | metrics
+        else:
+            now = _with_metrics(now, wanted, changed, missed)
+        repaired = replace(
+            found,
+            rows=tuple(rows_without(found.rows, surplus, wanted.schema)),
+            metrics=metrics,
+            num_records_removed=found.num_records_removed + len(surplus),
+            committed=found.committed or None,
+        )
+        return replace(now, result=repaired)
+
+    return apply
+
+
+def _with_metrics(now: Judged, wanted: Prediction, changed: set[int], missed: set[int]) -> Judged:
+    """Expect the files and vectors that come of the changed rows that are found."""
+    right, found = (Counter(_counted(now, rids, missed)) for rids in (changed, changed - missed))
+    metrics = dict(wanted.metrics)
+    for name in (_FILES, _ADDED, _UPDATED, _REMOVED):
+        number = metrics[name].low - right[name] + found[name]
+        metrics[name] = Bound(number, number)
+    if not metrics[_FILES].low:
+        metrics[_BYTES] = Bound(0, 0)
+    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics=metrics)))
+
+
+def _counted(now: Judged, changed: set[int], missed: set[int]) -> Iterator[str]:
+    """Name what a merge counts that finds these changed rows, in the files that have missed ones."""
+    files, layout = now.reference.trace.files, now.case.target.layout
+    for number in {files[rid] for rid in missed}:
+        rows = {rid for rid, file in enumerate(files) if file == number}
+        if rows <= changed:
+            yield _FILES
+        elif rows & changed:
+            yield _ADDED
+        else:
+            continue
+        if has_vector(layout, number):
+            yield _REMOVED
+            if not rows <= changed:
+                yield _UPDATED
