@@ -14,7 +14,7 @@ from mergecheck.reference.syntax.statement import name_parts
 from mergecheck.reference.types.data_types import FLOAT, TIMESTAMP_NTZ, ArrayType, DecimalType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Target
@@ -51,7 +51,7 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
             "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "TIMESTAMP_NTZ needs the table feature timestampNtz."
         )
     if not settings.maps_columns:
-        _check_characters(final)
+        _check_characters(final, target.partition_by)
     for old, new in zip(before.columns, final.columns, strict=False):
         if old.generated is not None and old.type != new.type:
             raise RejectedError(
@@ -66,12 +66,16 @@ def check_new_schema(target: Target, final: Schema, settings: Settings) -> None:
             raise UnsupportedByReferenceError("a partition column that is widened from FLOAT, or to a DECIMAL")
 
 
-def _check_characters(schema: Schema) -> None:
-    for name in _all_names(schema.columns):
-        if _INVALID_CHARACTERS.intersection(name):
-            raise RejectedError(
-                "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", f"Found invalid character(s) in the column name {name!r}."
-            )
+def _check_characters(schema: Schema, partition_by: Collection[str]) -> None:
+    """Refuse names that Parquet cannot store; those of partition columns come last and have a class of their own."""
+    stored = tuple(column for column in schema.columns if column.name not in partition_by)
+    for error_class, names in (
+        ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", _all_names(stored)),
+        ("DELTA_INVALID_PARTITION_COLUMN_NAME", partition_by),
+    ):
+        for name in names:
+            if _INVALID_CHARACTERS.intersection(name):
+                raise RejectedError(error_class, f"Found invalid character(s) in the column name {name!r}.")
 
 
 def _all_names(fields: tuple[Field, ...]) -> tuple[str, ...]:

@@ -83,7 +83,8 @@ class TargetLayout:
 
     Attributes:
         row_group_rows: most rows of one row group; None for one group per file.
-        string_type: of STRING columns and fields, in the Arrow schema that the files carry.
+        string_type: of STRING columns and fields, in the Arrow schema that the files carry; with STRING they carry none
+            and store DECIMALs as integers, as Spark's do.
         statistics: which files have statistics.
         added_columns: columns that the table got after its oldest files were written. A file that holds nothing but
             NULL in one of them does not store it, as a file from before an ``ADD COLUMN`` (it stores one column at

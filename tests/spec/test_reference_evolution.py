@@ -401,6 +401,19 @@ def test_names_that_need_column_mapping() -> None:
     assert rejected(reference) == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 
 
+@pytest.mark.parametrize(
+    ("new", "error_class"),
+    [("more INT", "DELTA_INVALID_PARTITION_COLUMN_NAME"), ("`a b` INT", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES")],
+)
+def test_names_of_partition_columns_are_looked_at_last(new: str, error_class: str) -> None:
+    """R-239: a partition column may have such a name until the schema changes."""
+    schema = "k INT, v STRING, `p,q` INT"
+    tables = {"target": [], "source": [], "schema": schema, "source_schema": f"{schema}, {new}"}
+    reference = merge(INSERT_STAR, **tables, partition_by=("p,q",), evolution=True)
+
+    assert rejected(reference) == error_class
+
+
 def test_void_columns() -> None:
     """R-144: a new column without a type is refused where null columns are dropped."""
     reference = merge(

@@ -57,6 +57,12 @@ def _matches_nothing(trace: Trace) -> bool:
     return trace.matches is not None and not trace.matches.pairs
 
 
+def _has_no_table(trace: Trace) -> bool:
+    """Tell whether the source is a query of constants: the optimizer puts them into ON, where no keys are left then."""
+    query = None if trace.statement is None else trace.statement.source_query
+    return query is not None and query.find(exp.From) is None
+
+
 def _inserts_nothing(trace: Trace) -> bool:
     """Tell whether a merge with an INSERT has no clause that can apply, whatever its columns hold.
 
@@ -103,6 +109,11 @@ READINGS = (
         name="if no row matches source rows count twice, or never",
         phase=Phase.REPAIR,
         apply=_source_rows(_matches_nothing, {**_FACTORS, MergePath.E: (0, 2)}),
+    ),
+    Reading(
+        name="of a source of constants source rows count twice, or never",
+        phase=Phase.REPAIR,
+        apply=_source_rows(_has_no_table, {**_FACTORS, MergePath.E: (0, 2)}),
     ),
     Reading(
         name="if no clause can apply source rows never count",

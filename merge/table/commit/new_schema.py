@@ -15,11 +15,18 @@ from mergecheck.merge.types.fields import parts_of, same_type
 from mergecheck.merge.types.widening import with_type_changes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mergecheck.merge.table.log.snapshot import Snapshot
     from mergecheck.merge.table.storage.log_store import Action
 
 CHANGE_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 _INVALID_CHARACTERS: Final = " ,;{}()\n\t="
+_ADVICE: Final = {
+    "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES": "Give the column another name in the source.",
+    "DELTA_INVALID_PARTITION_COLUMN_NAME": "The schema of a table with this partition column cannot change without "
+    "column mapping. Merge without schema evolution, or enable column mapping.",
+}
 
 
 def check_void_columns(schema: StructType) -> None:
@@ -62,7 +69,7 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, case_sensitive: 
             "source.",
         )
     if snapshot.mapping is MappingMode.NONE:
-        _check_characters(schema)
+        _check_characters(schema, snapshot.partition_columns)
     check_generated(snapshot, schema)
     reserved = [name for name in CHANGE_FEED_COLUMNS if name in schema.names]
     if reserved and snapshot.change_data_feed:
@@ -84,16 +91,20 @@ def check_new_schema(snapshot: Snapshot, schema: StructType, *, case_sensitive: 
             )
 
 
-def _check_characters(schema: StructType) -> None:
-    """Refuse names that Parquet cannot hold."""
-    names = [part.path[-1] for part in parts_of(schema)]
-    invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
-    if invalid:
-        raise AnalysisError(
-            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
-            "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of the new schema. "
-            f"Invalid column names: {', '.join(dict.fromkeys(invalid))}. Give the column another name in the source.",
-        )
+def _check_characters(schema: StructType, partition_columns: Sequence[str]) -> None:
+    """Refuse names that Parquet cannot hold, of the columns in files and then of the others."""
+    in_files = [part.path[-1] for part in parts_of(schema) if part.path[0] not in partition_columns]
+    for names, error_class in (
+        (in_files, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
+        (partition_columns, "DELTA_INVALID_PARTITION_COLUMN_NAME"),
+    ):
+        invalid = [name for name in names if any(char in _INVALID_CHARACTERS for char in name)]
+        if invalid:
+            raise AnalysisError(
+                error_class,
+                "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of the new schema. "
+                f"Invalid column names: {', '.join(dict.fromkeys(invalid))}. {_ADVICE[error_class]}",
+            )
 
 
 def _check_tracking_columns(snapshot: Snapshot, schema: StructType) -> None:

@@ -170,6 +170,9 @@ def test_without_insert_a_row_with_nan_is_not_found(insert: str, vectors: str, *
     )
 
 
+_NOT_FOUND_BY_ON = "conditions of ON on the table alone do not find rows with NaN"
+
+
 @pytest.mark.parametrize(
     ("condition", "known"),
     [
@@ -183,11 +186,29 @@ def test_a_merge_that_only_inserts_does_not_find_nan_by_a_condition_on_its_colum
     condition: str, *, known: bool
 ) -> None:
     case = case_of(f"{MERGE} {condition} WHEN NOT MATCHED THEN INSERT *", **WITH_NAN)
-    after = READINGS["a merge that only inserts does not find rows with NaN"].apply(judged_case(case))
+    after = READINGS[_NOT_FOUND_BY_ON].apply(judged_case(case))
     assert (after is not None) is known
     if after is not None:
         assert isinstance(after.reference.answer, Prediction)
         assert after.reference.answer.metrics["numTargetRowsInserted"].low == 2
+
+
+@pytest.mark.parametrize(
+    ("clauses", "vectors", "known"),
+    [
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", "true", True),
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", "false", False),
+        ("WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE", "true", False),
+        ("WHEN MATCHED THEN DELETE", "true", False),
+    ],
+    ids=["marks-and-inserts", "rewrites-files", "needs-all-rows", "matched-only"],
+)
+def test_a_merge_that_marks_rows_does_not_find_nan_by_a_condition_of_on(
+    clauses: str, vectors: str, *, known: bool
+) -> None:
+    target = {**WITH_NAN["target"], "properties": {"delta.enableDeletionVectors": vectors}}
+    case = case_of(f"{MERGE} t.id <=> s.id AND t.id > 5 {clauses}", target=target, source=WITH_NAN["source"])
+    assert (READINGS[_NOT_FOUND_BY_ON].apply(judged_case(case)) is not None) is known
 
 
 @pytest.mark.parametrize(

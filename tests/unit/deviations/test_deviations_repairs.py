@@ -157,6 +157,26 @@ def test_source_rows_count_twice_if_files_are_rewritten(number: int, *, known: b
 
 
 @pytest.mark.parametrize(
+    ("source", "number", "known"),
+    [
+        ("(SELECT 1 AS id, 5 AS v)", 0, True),
+        ("(SELECT 1 AS id, 5 AS v)", 2, False),
+        ("(SELECT 1 AS id, v FROM source WHERE id = 1)", 0, False),
+        ("source", 0, False),
+    ],
+    ids=["never", "twice-if-rows-are-only-inserted", "of-a-table", "table"],
+)
+def test_source_rows_of_constants_count_twice_or_never(source: str, number: int, *, known: bool) -> None:
+    sql = f"MERGE INTO target t USING {source} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    now = judged_case(case_of(sql))
+    assert isinstance(now.result, Outcome)
+    wrong = replace(now, result=replace(now.result, metrics={**now.result.metrics, "numSourceRows": number}))
+    after = READINGS["of a source of constants source rows count twice, or never"].apply(wrong)
+    assert (after is not None) is known
+    assert after is None or after.result == now.result
+
+
+@pytest.mark.parametrize(
     ("row", "num_vectors", "known"),
     [(0, 0, True), (0, 1, False), (1, 0, False)],
     ids=["stays", "marked-all-the-same", "no-nan"],

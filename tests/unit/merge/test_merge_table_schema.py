@@ -34,6 +34,7 @@ def table(
     properties: dict[str, str] | None = None,
     protocol: dict[str, Any] | None = None,
     versions: tuple[dict[str, Any], ...] = (),
+    partition_by: tuple[str, ...] = (),
 ) -> Snapshot:
     meta = {
         "id": "t",
@@ -41,7 +42,7 @@ def table(
         "description": "all of them",
         "format": {"provider": "parquet", "options": {}},
         "schemaString": json.dumps({"type": "struct", "fields": list(fields)}),
-        "partitionColumns": [],
+        "partitionColumns": list(partition_by),
         "configuration": PROPERTIES if properties is None else properties,
         "createdTime": 5,
     }
@@ -168,6 +169,15 @@ def test_new_columns_need_names_that_parquet_can_hold(tmp_path: Path, name: str)
     for new in (field, t.StructField("s", t.StructType([field]))):
         with pytest.raises(AnalysisError, match=rf"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES.*{name}"):
             check_new_schema(snapshot, evolved(snapshot.schema, new))
+
+
+def test_names_of_partition_columns_are_looked_at_last(tmp_path: Path) -> None:
+    """R-239: such a partition column can be there, but the schema of its table cannot change."""
+    day = {"name": "p,q", "type": "integer", "nullable": True, "metadata": {}}
+    snapshot = table(tmp_path, KEY, day, partition_by=("p,q",))
+    for name, error_class in (("more", "DELTA_INVALID_PARTITION_COLUMN_NAME"), ("a b", "DELTA_INVALID_CHARACTERS")):
+        with pytest.raises(AnalysisError, match=error_class):
+            check_new_schema(snapshot, evolved(snapshot.schema, t.StructField(name, t.IntegerType())))
 
 
 def test_void_columns_are_allowed_at_the_top(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
 from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
 
 if TYPE_CHECKING:
@@ -45,10 +46,16 @@ def _not_found(now: Judged) -> Judged | None:
     return None if other is None else _with_clauses_of(answer, other)
 
 
-def _inserted_again(now: Judged) -> Judged | None:
-    """A merge that only inserts does not find rows with NaN, if a conjunct of ON speaks of their column alone."""
+def _not_found_by_on(now: Judged) -> Judged | None:
+    """Rows with NaN are not found if a conjunct of ON speaks of their column alone.
+
+    It is pushed down to the scan of a merge that only inserts, and of one that marks rows in vectors and inserts. BY
+    SOURCE clauses need all rows.
+    """
     answer, statement = now.reference.answer, now.reference.trace.statement
-    if not isinstance(answer, Prediction) or answer.path is not MergePath.A or statement is None:
+    if not isinstance(answer, Prediction) or answer.path not in (MergePath.A, MergePath.E) or statement is None:
+        return None
+    if statement.of(Kind.NOT_MATCHED_BY_SOURCE) or not statement.of(Kind.NOT_MATCHED):
         return None
     alias = statement.target_alias or statement.target
     asked = {name.lower() for name in _columns_of_conjuncts(statement.on, alias)}
@@ -104,7 +111,11 @@ READINGS = (
     Reading(
         name="if rows are marked in vectors clauses do not find rows with NaN", phase=Phase.REWRITE, apply=_not_found
     ),
-    Reading(name="a merge that only inserts does not find rows with NaN", phase=Phase.REWRITE, apply=_inserted_again),
+    Reading(
+        name="conditions of ON on the table alone do not find rows with NaN",
+        phase=Phase.REWRITE,
+        apply=_not_found_by_on,
+    ),
     Reading(
         name="if rows are marked in vectors rows with NaN stay", phase=Phase.REPAIR, apply=old_rows_stay(_with_nan)
     ),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FILES, _BYTES = "numTargetFilesRemoved", "numTargetBytesRemoved"
 _ADDED, _UPDATED = "numTargetDeletionVectorsAdded", "numTargetDeletionVectorsUpdated"
 _REMOVED = "numTargetDeletionVectorsRemoved"
+_VECTORS = (_ADDED, _UPDATED, _REMOVED)
 
 
 def old_rows_stay(unread: Callable[[Judged], Collection[int]]) -> Callable[[Judged], Judged | None]:
@@ -46,10 +47,16 @@ def old_rows_stay(unread: Callable[[Judged], Collection[int]]) -> Callable[[Judg
         if not surplus or rows_without(surplus, [effects.old[rid] for rid in missed], wanted.schema):
             return None
         metrics = dict(found.metrics)
-        if not found.committed:
-            metrics = {name: bound.low for name, bound in wanted.metrics.items()} | metrics
+        if found.committed:
+            counts = _counts(now, wanted, changed, missed)
+            if any(metrics.get(name) != bound.low for name, bound in counts.items()):
+                return None
+            answer = replace(wanted, metrics={**wanted.metrics, **counts})
+            if not counts[_FILES].low:
+                answer = replace(answer, metrics={**answer.metrics, _BYTES: Bound(0, 0)})
+            now = replace(now, reference=replace(now.reference, answer=answer))
         else:
-            now = _with_metrics(now, wanted, changed, missed)
+            metrics = {name: bound.low for name, bound in wanted.metrics.items()} | metrics
         repaired = replace(
             found,
             rows=tuple(rows_without(found.rows, surplus, wanted.schema)),
@@ -62,16 +69,11 @@ def old_rows_stay(unread: Callable[[Judged], Collection[int]]) -> Callable[[Judg
     return apply
 
 
-def _with_metrics(now: Judged, wanted: Prediction, changed: set[int], missed: set[int]) -> Judged:
-    """Expect the files and vectors that come of the changed rows that are found."""
+def _counts(now: Judged, wanted: Prediction, changed: set[int], missed: set[int]) -> dict[str, Bound]:
+    """Count the files and vectors that come of the changed rows that are found."""
     right, found = (Counter(_counted(now, rids, missed)) for rids in (changed, changed - missed))
-    metrics = dict(wanted.metrics)
-    for name in (_FILES, _ADDED, _UPDATED, _REMOVED):
-        number = metrics[name].low - right[name] + found[name]
-        metrics[name] = Bound(number, number)
-    if not metrics[_FILES].low:
-        metrics[_BYTES] = Bound(0, 0)
-    return replace(now, reference=replace(now.reference, answer=replace(wanted, metrics=metrics)))
+    numbers = {name: wanted.metrics[name].low - right[name] + found[name] for name in (_FILES, *_VECTORS)}
+    return {name: Bound(number, number) for name, number in numbers.items()}
 
 
 def _counted(now: Judged, changed: set[int], missed: set[int]) -> Iterator[str]:
