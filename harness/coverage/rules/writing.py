@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mergecheck.harness.coverage.nway.statements import conjuncts
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint
@@ -90,8 +91,8 @@ def _one_sided_on(e: Evidence) -> bool:
 def _no_equality(e: Evidence) -> bool:
     if e.statement is None or e.merge is None or len(e.merge.on.sides) < len(("target", "source")):
         return False
-    conjuncts = e.statement.on.flatten() if isinstance(e.statement.on, exp.And) else (e.statement.on,)
-    return _succeeds(e) and not any(isinstance(part.unnest(), exp.EQ | exp.NullSafeEQ) for part in conjuncts)
+    parts = conjuncts(e.statement.on)
+    return _succeeds(e) and not any(isinstance(part, exp.EQ | exp.NullSafeEQ) for part in parts)
 
 
 def _duplicate_source_names(e: Evidence) -> bool:
