@@ -19,6 +19,7 @@ from mergecheck.reference.analysis.validation import check_condition, check_valu
 from mergecheck.reference.asked.asker import sides_of
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.translation import Translator
+from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Action, Kind, name_parts
 from mergecheck.reference.types.data_types import BOOLEAN, STRING, VOID, Schema, type_at
 from mergecheck.reference.types.typed import Side, Typed, typed_null
@@ -239,8 +240,8 @@ class Resolver:
             asked = self.asker.take()
             asked_conditions += asked
             if clause.kind is Kind.MATCHED and condition is not None:
-                conjuncts = _implied_conjuncts(given)
-                target_only, is_known = _target_only(conjuncts, conditions, asks=bool(asked))
+                implied = _implied_conjuncts(given)
+                target_only, is_known = _target_only(implied, conditions, asks=bool(asked))
         texts = iter(assignment.text for assignment in clause.assignments)
         assigned = tuple(
             Assigned(path=left.path, value=value, preserves=left.value is None and self.names.evolution)
@@ -339,15 +340,10 @@ def _with_stand_ins(schema: Schema) -> Schema:
     return Schema(tuple(replace(c, type=STRING) if c.type == VOID else c for c in schema.columns))
 
 
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    whole = condition.unnest()
-    return [part for one in whole.flatten() for part in _conjuncts(one)] if isinstance(whole, exp.And) else [whole]
-
-
 def _is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:
     each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
     found = False
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         if not _sides(part, translator, asks=asks):
             return False
         if isinstance(part, exp.EQ | exp.NullSafeEQ):
@@ -361,12 +357,12 @@ def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[S
 
 
 def _target_only(
-    conjuncts: Sequence[exp.Expr], translator: Translator, *, asks: bool
+    parts: Sequence[exp.Expr], translator: Translator, *, asks: bool
 ) -> tuple[tuple[TargetConjunct, ...], bool]:
     """Translate the conjuncts that use no source column: those without any column too (R-321).
 
     Args:
-        conjuncts: of a condition.
+        parts: the conjuncts of a condition.
         translator: translates them.
         asks: whether the condition as a whole is asked for, so that a conjunct may have no translation.
 
@@ -375,7 +371,7 @@ def _target_only(
     """
     found: list[TargetConjunct] = []
     is_known = True
-    for part in conjuncts:
+    for part in parts:
         if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
             continue
         try:

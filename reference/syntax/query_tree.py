@@ -1,10 +1,15 @@
-"""Reading a query's tree: names that Spark gives, clauses that nobody may overlook."""
+"""Reading the tree of a query or condition: names that Spark gives, clauses that nobody may overlook, conjuncts."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from mergecheck.reference.errors import UnsupportedByReferenceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def allow(node: exp.Expr, *known: str) -> None:
@@ -49,3 +54,13 @@ def output_name(item: exp.Expr) -> str:
 def aliased(item: exp.Expr) -> exp.Expr:
     """Give the expression under an alias."""
     return item.this if isinstance(item, exp.Alias) else item
+
+
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Give the parts of a condition that AND joins, without the parentheses around them."""
+    bare = condition.unnest()
+    if isinstance(bare, exp.And):
+        yield from conjuncts(bare.this)
+        yield from conjuncts(bare.expression)
+    else:
+        yield bare

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.coverage.nway.columns import SOURCE, TARGET, named_columns
+from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Action, Kind
 
 if TYPE_CHECKING:
@@ -94,16 +95,6 @@ def on_parts(e: Evidence) -> Iterator[str]:
                 yield f"{next(iter(sides))} part"
             else:
                 yield _form(part) if sides else "constant"
-
-
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Give the parts of a condition that AND joins, without the parentheses around them."""
-    bare = condition.unnest()
-    if isinstance(bare, exp.And):
-        yield from conjuncts(bare.this)
-        yield from conjuncts(bare.expression)
-    else:
-        yield bare
 
 
 def _form(part: exp.Expr) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.harness.coverage.nway.statements import conjuncts
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
 from mergecheck.reference.case.model import FEATURE_PREFIX
 from mergecheck.reference.case.storage import Checkpoint
 from mergecheck.reference.outcome import MergePath
+from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.types.data_types import (
     DATE,
     STRING,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from mergecheck.harness.compare.rows import rows_without
-from mergecheck.harness.coverage.nway.statements import conjuncts
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows
 from mergecheck.harness.deviations.readings.statements import constant_of
 from mergecheck.reference.case.layout import has_vector, physical_rows
 from mergecheck.reference.case.storage import Vectors
 from mergecheck.reference.outcome import Outcome
+from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from mergecheck.harness.core.merge_text import cut_merge
-from mergecheck.harness.coverage.nway.statements import conjuncts
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
 from mergecheck.harness.deviations.readings.statements import with_statement
 from mergecheck.harness.deviations.readings.unread.old_rows import old_rows_stay
 from mergecheck.reference.outcome import MergePath, Prediction
+from mergecheck.reference.syntax.query_tree import conjuncts
 from mergecheck.reference.syntax.statement import Kind
 from mergecheck.reference.types.data_types import DOUBLE, FLOAT, quote
 
