@@ -25,7 +25,7 @@ _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION(\s+INTO\b)", r
 _MATCHED = re.compile(r"WHEN\s+MATCHED\b", re.IGNORECASE)
 _BY_SOURCE = re.compile(r"BY\s+SOURCE\b", re.IGNORECASE)
 _DEFAULT = re.compile(r"(?<=[(,=])(\s*)DEFAULT(\s*)(?=[,)]|$)", re.IGNORECASE)
-_NUMBER = re.compile(r"-?(\d+[.]?\d*|[.]\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"-?(\d+[.]?\d*|[.]\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)  # larger ones are no DOUBLE
 
 
 def with_statement(now: Judged, sql: str) -> Judged | None:

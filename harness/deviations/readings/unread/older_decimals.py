@@ -7,6 +7,7 @@ files that store DECIMALs as bytes.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ from mergecheck.reference.types.data_types import DecimalType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from decimal import Decimal
 
     from mergecheck.reference.case.model import Target
     from mergecheck.reference.syntax.statement import Statement
@@ -45,25 +47,25 @@ def _constant_is_cut(now: Judged) -> Judged | None:
     return without_rows(now, _cut_off(now, conditions(statement, *kinds), statement))
 
 
-def _cut_off(now: Judged, conditions: Iterable[exp.Expr], statement: Statement) -> set[int]:
+def _cut_off(now: Judged, pushed: Iterable[exp.Expr], statement: Statement) -> set[int]:
     """Number the rows of row groups of which no value fulfils a comparison with the cut constant."""
     target, rows = now.given.target, physical_rows(now.given.target)
     if target.layout.string_type is not StringType.STRING:
         return set()  # such files store DECIMALs as bytes
     older = {target.schema.names.index(name): kind for name, kind in _older_decimals(target)}
     found: set[int] = set()
-    for one in comparisons(conditions, statement, target.schema):
+    for one in comparisons(pushed, statement, target.schema):
         kind = older.get(one.place)
         if kind is None or kind.precision > _LONG_DIGITS:
             continue
         bits = 32 if kind.precision <= _SHORT_DIGITS else 64
-        constant = int(one.constant.scaleb(kind.scale))
+        constant = _digits(one.constant, kind.scale)
         cut = (constant + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
         if cut == constant:
             continue
         for group in _old_row_groups(now):
             values = [rows[rid][one.place] for rid in group]
-            stored = [int(value.scaleb(kind.scale)) for value in values if value is not None]
+            stored = [_digits(value, kind.scale) for value in values if value is not None]
             if all(one.excludes(value, value, cut) for value in stored):
                 found.update(group)
     return found
@@ -94,8 +96,8 @@ def _may_be_cut_off(now: Judged) -> Collection[int]:
     statement = now.reference.trace.statement
     if statement is None:
         return ()
-    conditions = (clause.condition for clause in statement.clauses if clause.condition is not None)
-    return {rid for one in conditions for rid in _cut_off(now, [one], statement)}
+    of_clauses = (clause.condition for clause in statement.clauses if clause.condition is not None)
+    return {rid for one in of_clauses for rid in _cut_off(now, [one], statement)}
 
 
 def _constant_too_large(now: Judged) -> Judged | None:
@@ -103,8 +105,8 @@ def _constant_too_large(now: Judged) -> Judged | None:
     statement, target = now.reference.trace.statement, now.given.target
     if statement is None or not isinstance(now.result, Rejection) or now.result.error_class != _FAILED_READ:
         return None
-    conditions = [statement.on, *(c.condition for c in statement.clauses if c.condition is not None)]
-    compared = [node for condition in conditions for node in condition.find_all(*_COMPARED)]
+    everywhere = [statement.on, *(c.condition for c in statement.clauses if c.condition is not None)]
+    compared = [node for condition in everywhere for node in condition.find_all(*_COMPARED)]
     in_bytes = [
         (name, kind)
         for name, kind in _older_decimals(target)
@@ -121,7 +123,12 @@ def _is_too_large(comparison: exp.Expr, name: str, of_file: DecimalType) -> bool
         return False
     most = _num_bytes(10**of_file.precision - 1)
     constants = filter(None, map(constant_of, comparison.find_all(exp.Literal)))
-    return any(_num_bytes(int(constant.scaleb(of_file.scale))) > most for constant in constants)
+    return any(_num_bytes(_digits(constant, of_file.scale)) > most for constant in constants)
+
+
+def _digits(number: Decimal, scale: int) -> int:
+    """Give a number as a DECIMAL of this scale stores it."""
+    return int(Fraction(number) * 10**scale)
 
 
 def _num_bytes(number: int) -> int:
