@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import math
-from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from delta_logs import (
+    FEED,
+    HIGHEST,
+    LOWEST,
+    WIDE,
+    commit,
+    deltalake_rows,
+    merge_commit,
+    rewrite,
+)
 from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,73 +25,21 @@ from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import members_not_null, schema_from_json, schema_to_json
 from mergecheck.harness.delta.change_feed import change_rows
-from mergecheck.harness.delta.check_commit import commit_faults, removed_file_faults
-from mergecheck.harness.delta.file_statistics import file_statistics
 from mergecheck.harness.delta.observe import is_unchanged, observe
-from mergecheck.harness.delta.read import newest_version, operation_metrics, read_actions, read_table
-from mergecheck.harness.delta.tables.partition_values import directory, parse, serialize
+from mergecheck.harness.delta.read import read_actions, read_table
 from mergecheck.harness.delta.write import UnwritableTableError, write_source, write_target
-from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_files, physical_rows
-from mergecheck.reference.case.model import CDF_PROPERTY, Source, Target
+from mergecheck.reference.case.model import Source, Target
 from mergecheck.reference.types import data_types as types
 from mergecheck.reference.types.data_types import (
-    STRING,
-    TIMESTAMP,
     ArrayType,
-    DecimalType,
     Field,
-    MapType,
     Schema,
-    StructType,
 )
 from mergecheck.reference.types.ddl import parse_schema
 
-FEED = {CDF_PROPERTY: "true"}
-WIDE = Schema(
-    (
-        Field("b", types.BOOLEAN),
-        Field("tiny", types.TINYINT),
-        Field("small", types.SMALLINT),
-        Field("int", types.INT),
-        Field("big", types.BIGINT),
-        Field("f", types.FLOAT),
-        Field("d", types.DOUBLE),
-        Field("dec", DecimalType(38, 10)),
-        Field("s", types.STRING),
-        Field("bin", types.BINARY),
-        Field("date", types.DATE),
-        Field("ts", types.TIMESTAMP),
-        Field("ntz", types.TIMESTAMP_NTZ),
-        Field("a b.c`d", StructType((Field("x y", types.INT), Field("z", types.STRING)))),
-        Field("list", ArrayType(types.INT)),
-        Field("map", MapType(types.STRING, types.DOUBLE)),
-    )
-)
-FIRST_INSTANT = dt.datetime(1, 1, 1)  # noqa: DTZ001 - a TIMESTAMP_NTZ has no zone
-LAST_INSTANT = dt.datetime(9999, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001 - the same
-LOWEST = (
-    False, -128, -(2**15), -(2**31), -(2**63), -math.inf, -0.0, Decimal("-0.0000000001"), "", b"", dt.date.min,
-    FIRST_INSTANT.replace(tzinfo=dt.UTC), FIRST_INSTANT, (None, None), (), (),
-)  # fmt: skip
-HIGHEST = (
-    True, 127, 2**15 - 1, 2**31 - 1, 2**63 - 1, math.nan, math.inf, Decimal("9" * 28 + "." + "9" * 10),
-    "é/=%?#+ '\n\U0001f600" * 3, b"\x00\xff", dt.date.max, LAST_INSTANT.replace(tzinfo=dt.UTC), LAST_INSTANT,
-    (1, ""), (1, None), (("k", math.nan), ("", None)),
-)  # fmt: skip
 NULLS = (None,) * len(WIDE.columns)
 ATOMIC = [column.name for column in WIDE.columns[:13] if column.type != types.BINARY]
-
-
-def deltalake_rows(path: Any, schema: Any) -> Any:
-    return table_to_rows(DeltaTable(path).to_pyarrow_table(), schema)
-
-
-def feed_of_deltalake(path: Any, schema: Any, version: Any) -> Any:
-    table = DeltaTable(path).load_cdf(starting_version=version, ending_version=version).read_all()
-    names = [*schema.names, "_change_type"]
-    typed = Schema((*schema.columns, Field("_change_type", types.STRING)))
-    return table_to_rows(pa.table(table).select(names), typed), typed
 
 
 @pytest.mark.parametrize("partition_by", [(), *((name,) for name in ATOMIC), ("s", "date", "b")])
@@ -322,201 +276,3 @@ def test_not_null_members_of_arrays_and_maps_are_found() -> None:
     assert members_not_null(text) == ()
     assert members_not_null(text.replace('"containsNull": true', '"containsNull": false')) == ("l", "s.m.value")
     assert members_not_null(text.replace('ContainsNull": true', 'ContainsNull": false')) == ("l.element", "s.m")
-
-
-def statistics(data_type: Any, *values: Any) -> Any:
-    return json.loads(file_statistics([(v,) for v in values], [Field("c", data_type)]))
-
-
-@pytest.mark.parametrize(
-    ("data_type", "values", "low", "high"),
-    [
-        (types.INT, (3, None, -1), -1, 3),
-        (types.DOUBLE, (1.5, -0.5), -0.5, 1.5),
-        (types.DOUBLE, (1.5, math.nan), None, None),
-        (types.DOUBLE, (1.5, math.inf), None, None),
-        (DecimalType(5, 2), (Decimal("1.50"), Decimal("-0.01")), -0.01, 1.5),
-        (types.STRING, ("b", "a", "é"), "a", "é"),
-        (types.STRING, ("x" * 40,), "x" * 32, "x" * 32 + "\U0010ffff"),
-        (types.STRING, ("x" * 32 + "\U0010ffff",), "x" * 32, None),
-        (types.DATE, (dt.date(1, 2, 3),), "0001-02-03", "0001-02-03"),
-        (
-            types.TIMESTAMP,
-            (dt.datetime(2020, 1, 1, microsecond=1999, tzinfo=dt.UTC),),
-            "2020-01-01T00:00:00.001Z",
-            "2020-01-01T00:00:00.001Z",
-        ),
-        (types.BOOLEAN, (True,), None, None),
-        (types.BINARY, (b"a",), None, None),
-        (types.INT, (None,), None, None),
-    ],
-)
-def test_statistics_bound_the_values(data_type: Any, values: Any, low: Any, high: Any) -> None:
-    """Bounds are those of Delta's writer; a column whose bounds JSON cannot say has none."""
-    stats = statistics(data_type, *values)
-    assert (stats["minValues"].get("c"), stats["maxValues"].get("c")) == (low, high)
-    assert (stats["numRecords"], stats["nullCount"]) == (len(values), {"c": values.count(None)})
-
-
-def test_statistics_look_into_structs() -> None:
-    """Fields of structs have their own counts; a NULL struct counts for each."""
-    stats = statistics(StructType((Field("x", types.INT), Field("y", types.STRING))), (1, None), None)
-    assert stats == {
-        "numRecords": 2,
-        "minValues": {"c": {"x": 1}},
-        "maxValues": {"c": {"x": 1}},
-        "nullCount": {"c": {"x": 1, "y": 2}},
-    }
-
-
-@pytest.mark.parametrize(
-    ("value", "data_type"),
-    [(row[i], WIDE.columns[i].type) for row in (LOWEST, HIGHEST) for i in range(13) if row[i] != "" and i != 9],
-)
-def test_partition_values_round_trip(value: Any, data_type: Any) -> None:
-    """The text in the log is read back as the value it stands for."""
-    schema = Schema((Field("c", data_type),))
-    assert same_rows([(value,)], [(parse(serialize(value, data_type), data_type),)], schema)
-
-
-@pytest.mark.parametrize(
-    ("text", "ddl"), [("-1.-25", "DECIMAL(4,2)"), ("1.5", "INT"), ("x", "DOUBLE"), ("2020-13-01", "DATE")]
-)
-def test_a_partition_value_of_no_type_is_a_wrong_value(text: str, ddl: str) -> None:
-    """Tables of other engines hold such texts; a reader tells them from its own mistakes by the class."""
-    with pytest.raises(ValueError, match=r".+"):
-        parse(text, parse_schema(f"c {ddl}").columns[0].type)
-
-
-def test_directories_never_outgrow_the_file_system() -> None:
-    """A long value is cut in the directory's name, which carries no meaning."""
-    assert directory(["p", "q"], ["é" * 200, None]).encode().index(b"/") <= 255
-
-
-def commit(path: Any, version: Any, actions: Any) -> None:
-    log = path / "_delta_log" / f"{version:020}.json"
-    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
-
-
-def merge_commit(**metrics: Any) -> Any:
-    return {"commitInfo": {"timestamp": 0, "operation": "MERGE", "operationMetrics": metrics}}
-
-
-NOTHING = {"numTargetRowsInserted": "0", "numTargetRowsUpdated": "0", "numTargetRowsDeleted": "0"}
-
-
-def rewrite(add: Any, *, keep_partition_values: Any = True) -> Any:
-    removed = {"path": add["path"], "deletionTimestamp": 0, "dataChange": True, "size": add["size"]}
-    if keep_partition_values:
-        removed |= {"extendedFileMetadata": True, "partitionValues": add["partitionValues"]}
-    return {"remove": removed}
-
-
-PARTITIONED = Target(
-    schema=Schema((Field("p", types.STRING), Field("id", types.INT))),
-    partition_by=("p",),
-    files=((("ab", 1), ("cd", 2), (None, 3)),),
-    properties=FEED,
-)
-
-
-def test_changes_of_the_first_version_are_inserts(tmp_path: Any) -> None:
-    """Without change files the rows of added files are inserts (R-604); delta-rs agrees."""
-    path = tmp_path / "t"
-    write_target(PARTITIONED, path)
-    changes = change_rows(path, version=0, state=read_table(path))
-    theirs, schema = feed_of_deltalake(path, PARTITIONED.schema, 0)
-    assert same_rows([(*row, "insert") for row in PARTITIONED.rows], changes, schema)
-    assert same_rows(changes, theirs, schema)
-
-
-@pytest.mark.parametrize("keep_partition_values", [True, False])
-def test_changes_of_removed_files_are_deletes(tmp_path: Any, keep_partition_values: Any) -> None:
-    """A ``remove`` need not repeat the partition values: the ``add`` has them."""
-    path = tmp_path / "t"
-    write_target(PARTITIONED, path)
-    adds = [action["add"] for action in read_actions(path, 0) if "add" in action]
-    removes = [rewrite(add, keep_partition_values=keep_partition_values) for add in adds[:2]]
-    commit(path, 1, [merge_commit(**NOTHING | {"numTargetRowsDeleted": "2"}), *removes])
-    state = read_table(path)
-    assert (state.version, state.rows) == (1, ((None, 3),))
-    assert set(change_rows(path, version=1, state=state)) == {("ab", 1, "delete"), ("cd", 2, "delete")}
-
-
-def test_a_merge_that_changed_nothing_has_no_changes(tmp_path: Any) -> None:
-    """R-605: its three metrics are "0", so the rewritten files say nothing; without metrics they are served."""
-    path = tmp_path / "t"
-    write_target(Target(schema=PARTITIONED.schema, files=(PARTITIONED.rows,), properties=FEED), path)
-    (add,) = [action["add"] for action in read_actions(path, 0) if "add" in action]
-    copied = {**add, "path": "copy.parquet"}
-    (path / "copy.parquet").write_bytes((path / add["path"]).read_bytes())
-    commit(path, 1, [merge_commit(**NOTHING), rewrite(add), {"add": copied}])
-    state = read_table(path)
-    assert change_rows(path, version=1, state=state) == ()
-    commit(path, 1, [merge_commit(), rewrite(add), {"add": copied}])
-    assert len(change_rows(path, version=1, state=state)) == 2 * len(PARTITIONED.rows)
-
-
-def test_change_files_win_over_data_files(tmp_path: Any) -> None:
-    """R-604: with change files, added and removed files are ignored; delta-rs agrees."""
-    path = tmp_path / "t"
-    write_target(PARTITIONED, path)
-    (path / "_change_data").mkdir()
-    file = path / "_change_data" / "c.parquet"
-    pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "_change_type": ["delete"]}), file)
-    adds = [action["add"] for action in read_actions(path, 0) if "add" in action]
-    change = {
-        "path": "_change_data/c.parquet",
-        "partitionValues": {"p": "ab"},
-        "size": file.stat().st_size,
-        "dataChange": False,
-    }
-    commit(path, 1, [merge_commit(numTargetRowsDeleted="1"), *map(rewrite, adds), {"cdc": change}])
-    changes = change_rows(path, version=1, state=read_table(path))
-    theirs, schema = feed_of_deltalake(path, PARTITIONED.schema, 1)
-    assert changes == (("ab", 1, "delete"),)
-    assert same_rows(changes, theirs, schema)
-
-
-def test_operation_metrics_are_whole_numbers() -> None:
-    """R-501: decimal strings, never negative; other writers have numbers, which are read and are a fault."""
-    assert operation_metrics((merge_commit(numOutputRows="12"),)) == {"numOutputRows": 12}
-    assert operation_metrics(()) == {}
-    assert operation_metrics((merge_commit(numOutputRows=12),)) == {"numOutputRows": 12}
-    assert list(commit_faults((merge_commit(numOutputRows=12),), {})) == [
-        ("R-501", "operationMetrics has numbers instead of texts: numOutputRows")
-    ]
-    assert list(commit_faults((merge_commit(numOutputRows="12"),), {})) == []
-    for wrong in ("-1", "", "1.0", 3.5, -3, True):
-        with pytest.raises(ValueError, match="whole numbers"):
-            operation_metrics((merge_commit(numOutputRows=wrong),))
-
-
-def test_a_removed_file_is_described_as_it_was() -> None:
-    """R-701: a ``remove`` may leave out what it says, or NULL, or spell a moment otherwise, but change nothing."""
-    text, stamp = "2020-01-01 00:00:00.001000", "2020-01-01T00:00:00.001Z"
-    added = {"path": "a", "partitionValues": {"p": text, "q": None}, "size": 9}
-    for said, faults in (
-        ({"partitionValues": {"q": None, "p": stamp}, "size": 9}, []),
-        ({}, []),
-        ({"partitionValues": None, "size": None}, []),
-        ({"partitionValues": {"p": text}}, []),
-        ({"partitionValues": {"p": text, "r": "1"}}, [f"partitionValues {{'p': '{text}', 'r': '1'}}"]),
-        ({"partitionValues": {"r": text}}, [f"partitionValues {{'r': '{text}'}}"]),
-        ({"partitionValues": {"p": None, "q": None}}, ["partitionValues {'p': None, 'q': None}"]),
-        ({"size": 8}, ["size 8"]),
-    ):
-        actions = ({"remove": {"path": "a", **said}}, {"add": {"path": "b", "partitionValues": {}, "size": 1}})
-        found = list(removed_file_faults(actions, [added], {"p": TIMESTAMP, "q": STRING}))
-        assert [rule for rule, _ in found] == ["R-701"] * len(faults)
-        assert all(f"remove of a says {fault}, but" in text for fault, (_, text) in zip(faults, found, strict=True))
-    unknown = ({"remove": {"path": "c", "size": 8}},)
-    assert list(removed_file_faults(unknown, [added], {})) == []
-
-
-def test_the_newest_version_comes_from_the_log_alone(tmp_path: Any) -> None:
-    """Also where the table cannot be read any more."""
-    assert newest_version(tmp_path) == -1
-    write_target(PARTITIONED, tmp_path / "t")
-    commit(tmp_path / "t", 1, [])
-    assert newest_version(tmp_path / "t") == 1

@@ -2,146 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import textwrap
 import time
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import strategies as st
+from search_runs import METRICS, ROWS, Run, cases, null_key_fault, report
 
-from mergecheck.harness.checker import Checker
-from mergecheck.harness.core.case_id import with_content_id
-from mergecheck.harness.core.facts import Facts
-from mergecheck.harness.coverage.facts import facts_of
 from mergecheck.harness.coverage.statistics import Stop, denominator_line
-from mergecheck.harness.engine import Capabilities
-from mergecheck.harness.errors import EngineDownError, UserInputError
-from mergecheck.harness.findings.store import FindingsDirectory, RunningCase
-from mergecheck.harness.oracles.prepared_case import PreparedCase
+from mergecheck.harness.errors import EngineDownError
+from mergecheck.harness.findings.store import RunningCase
 from mergecheck.harness.report import events
-from mergecheck.harness.report.json import summary_json
-from mergecheck.harness.search.batching import PAIR
-from mergecheck.harness.search.loop import Budget, Search
-from mergecheck.harness.search.prefetch import prefetching
+from mergecheck.harness.search.loop import Budget
 from mergecheck.harness.search.stream import Draws
-from mergecheck.harness.shrink.shrinker import ShrinkLimits
-from mergecheck.harness.verdict import CaseReport, Check, Mismatch, Verdict
-from mergecheck.reference import evaluate
-from mergecheck.reference.case.case_file import dump_case, load_cases
-from mergecheck.reference.case.model import Case, Source, Target
-from mergecheck.reference.outcome import MergePath, Outcome, Prediction, Reference, Rejection, Unsupported
-from mergecheck.reference.types.ddl import parse_schema
+from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from mergecheck.reference.case.model import Case
     from pathlib import Path
-
-    from mergecheck.reference.outcome import EngineResult
-
-SCHEMA = parse_schema("id BIGINT, v STRING, extra INT")
-CLAUSES = (
-    "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET *",
-    "WHEN MATCHED THEN DELETE",
-    "WHEN NOT MATCHED THEN INSERT *",
-    "WHEN NOT MATCHED BY SOURCE AND t.id > 3 THEN DELETE",
-)
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    rows = st.lists(st.tuples(st.integers(-5, 5) | st.none(), st.sampled_from("abx"), st.integers(0, 3)), max_size=8)
-    files = draw(st.lists(rows, max_size=3))
-    clauses = [clause for clause in CLAUSES if draw(st.booleans())] or [CLAUSES[2]]
-    return Case(
-        id="drawn",
-        target=Target(schema=SCHEMA, files=tuple(map(tuple, files)), properties={"delta.appendOnly": "false"}),
-        source=Source(schema=SCHEMA, rows=tuple(draw(rows))),
-        sql=f"MERGE INTO target t USING source s ON t.id = s.id {' '.join(clauses)}",
-    )
-
-
-def report(case: Case, *mismatches: Mismatch, verdict: Verdict | None = None, reason: str = "") -> CaseReport:
-    prediction = Prediction(schema=SCHEMA, rows=(), metrics={}, cdf=None, committed=True, path=MergePath.D)
-    return CaseReport(
-        case=case,
-        engine="fake",
-        engine_version="1",
-        verdict=verdict or (Verdict.MISMATCH if mismatches else Verdict.AGREE),
-        reference=Reference(answer=Unsupported("why") if verdict is Verdict.UNSUPPORTED else prediction),
-        facts=Facts(path=MergePath.D, clauses_present=frozenset({("matched", "update")}), num_changed_rows=1),
-        result=Outcome(schema=SCHEMA, rows=()),
-        mismatches=mismatches,
-        reason=reason,
-    )
-
-
-ROWS = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=("1 row is missing", "(1, 'a')"))
-METRICS = Mismatch(check=Check.METRICS, against="reference", kind="numTargetRowsCopied", lines=("copied: 1, 2",))
-
-
-def null_key_fault(case: Case) -> CaseReport:
-    """A fault that shows where both tables hold a NULL key and the statement inserts."""
-    assert case.source is not None
-    both = any(row[0] is None for row in case.target.rows) and any(row[0] is None for row in case.source.rows)
-    return report(case, *((ROWS, METRICS) if both and "INSERT" in case.sql else ()))
-
-
-class Fake:
-    """An engine that nobody runs."""
-
-    name, version, capabilities = "fake", "1", Capabilities()
-
-    def run(self, case: Case) -> EngineResult:
-        raise AssertionError(case)
-
-    def close(self) -> None:
-        pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scripted(Checker):
-    """Reports what a function says of a case."""
-
-    script: Callable[[Case], CaseReport]
-
-    def prepare(self, case: Case, reference: Reference | None = None) -> PreparedCase:
-        return PreparedCase(case, reference or Reference(answer=Unsupported("not asked")))
-
-    def check(self, prepared: PreparedCase) -> CaseReport:
-        return self.script(prepared.case)
-
-
-class Run:
-    def __init__(self, folder: Path, check: Callable[[Case], CaseReport], **options: object) -> None:
-        self.checked: list[Case] = []
-        self.events: list[events.Event] = []
-        self.folder = folder
-        settings = {"budget": Budget(max_cases=150), "limits": ShrinkLimits(max_runs=300)} | options
-        draws = settings.pop("draws", None) or Draws(cases(), seed=7)
-
-        def counted(case: Case) -> CaseReport:
-            self.checked.append(case)
-            with RunningCase(folder).under_way(case):
-                return check(case)
-
-        checker = Scripted(engine=Fake(), script=counted)
-        with prefetching(draws, checker) as prefetch:
-            self.summary = Search(
-                checker,
-                prefetch,
-                findings=FindingsDirectory(folder / "findings"),
-                listener=self.events.append,
-                **settings,  # type: ignore[arg-type]  # a test's own options
-            ).run()
-
-    @property
-    def findings(self) -> list[events.FindingSaved]:
-        return [event for event in self.events if isinstance(event, events.FindingSaved)]
 
 
 def test_an_agreeing_engine_gives_no_finding(tmp_path: Path) -> None:
@@ -312,140 +191,3 @@ def test_a_bug_of_the_harness_is_not_shrunk(tmp_path: Path) -> None:
     with pytest.raises(EngineDownError, match="no reference"):
         Run(tmp_path, check)
     assert len(calls) == 1
-
-
-def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
-    """A strategy without new cases ends the run instead of spinning."""
-    one = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
-    summary = Run(tmp_path, report, budget=Budget(max_cases=100), draws=Draws(st.just(one), seed=1)).summary
-    assert (summary.counts.num_cases, summary.stop) == (1, Stop.EXHAUSTED)
-
-
-def test_shrinking_keeps_to_its_limit_and_says_so(tmp_path: Path) -> None:
-    """A limit on runs bounds the executions of shrinking; the finding tells that it was cut short."""
-    run = Run(tmp_path, null_key_fault, budget=Budget(max_findings=1), limits=ShrinkLimits(max_runs=5))
-    (saved,) = run.findings
-    assert saved.finding.cut_short
-    assert saved.finding.num_runs <= 5
-    assert "cut short" in saved.path.with_name(f"{saved.finding.id}.report.txt").read_text()
-
-
-def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    """The message names the folder and what to do."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserInputError, match="Run mergecheck in a folder you can write"):
-        Run(tmp_path / "file", report)
-
-
-def test_unsupported_cases_are_counted_by_reason(tmp_path: Path) -> None:
-    """A case that is not verified never counts as verified, and its reason is told."""
-    run = Run(tmp_path, lambda case: report(case, verdict=Verdict.UNSUPPORTED, reason="reference: why"))
-    assert run.summary.counts.unsupported == {"reference: why": 150}
-    assert run.summary.counts.verified_share == 0
-
-
-@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.AGREE])
-def test_what_an_engine_was_not_held_against_counts_as_not_reached(tmp_path: Path, verdict: Verdict) -> None:
-    """The reference may know what a case reaches that the engine does not take: that is no test of the engine."""
-
-    def check(case: Case) -> CaseReport:
-        found = report(case, verdict=verdict, reason="fake: why")
-        answer = report(case).reference.answer
-        applied = frozenset({("matched", "update")})
-        facts = replace(found.facts, rules=frozenset({"R-320"}), clauses_applied=applied, multi_matched=True)
-        return replace(found, reference=Reference(answer=answer), facts=facts)
-
-    summary = Run(tmp_path, check).summary
-    is_judged = verdict is Verdict.AGREE
-    assert summary.counts.rules == ({"R-320": 150} if is_judged else {})
-    assert [summary.counts.num_multi_matched, sum(summary.counts.paths.values())] == [150 * is_judged] * 2
-    reached = summary.counts.space.cells, summary.counts.clauses_present, summary.counts.clauses_fired
-    assert [bool(counted) for counted in reached] == [is_judged] * 3
-
-
-def test_rejections_are_counted_by_class_and_rules_by_number(tmp_path: Path) -> None:
-    """A run says what both sides reject, and which rules the cases reached that were judged."""
-
-    def check(case: Case) -> CaseReport:
-        error_class = "DELTA_EVEN" if len(case.target.rows) % 2 == 0 else "DELTA_ODD"
-        rejected = Rejection(error_class=error_class, message="", unchanged=True)
-        found = report(case, verdict=Verdict.BOTH_REJECTED)
-        facts = Facts(rules=frozenset({"R-320", error_class}))
-        return replace(found, result=rejected, reference=Reference(answer=rejected), facts=facts)
-
-    summary = Run(tmp_path, check).summary
-    assert set(summary.counts.rejected) == {"DELTA_EVEN", "DELTA_ODD"}
-    assert sum(summary.counts.rejected.values()) == summary.counts.verdicts[Verdict.BOTH_REJECTED] == 150
-    assert summary.counts.rules == {"R-320": 150, **summary.counts.rejected}
-    document = summary_json(summary)
-    assert (document["rejected"], document["rules"]) == (summary.counts.rejected, summary.counts.rules)
-    most, least = Counter(summary.counts.rejected).most_common()
-    assert f"both rejected 150 ({most[0]} {most[1]}, {least[0]} {least[1]})  unsupported 0  " in denominator_line(
-        summary
-    )
-
-
-def test_a_killed_process_leaves_its_case(tmp_path: Path) -> None:
-    """The case is on disk before it runs: kill -9 in the middle leaves a whole case file behind."""
-    case = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
-    (tmp_path / "case.json").write_text(dump_case(case))
-    script = textwrap.dedent(
-        f"""
-        import os, pathlib, signal
-        from mergecheck.harness.findings.store import RunningCase
-        from mergecheck.reference.case.case_file import load_cases
-        folder = pathlib.Path({str(tmp_path)!r})
-        RunningCase(folder).write(load_cases(folder / "case.json")[0])
-        os.kill(os.getpid(), signal.SIGKILL)
-        """
-    )
-    killed = subprocess.run([sys.executable, "-c", script], check=False)  # noqa: S603 - our own script
-    assert killed.returncode < 0
-    (left,) = RunningCase(tmp_path).leftovers()
-    assert load_cases(left) == (case,)
-
-
-def test_the_loop_itself_is_cheap(tmp_path: Path) -> None:
-    """Drawing, writing and counting cost a few milliseconds a case."""
-    run = Run(tmp_path, report, budget=Budget(max_cases=500))
-    assert run.summary.seconds / 500 < 0.03
-
-
-def test_a_kept_finding_is_never_overwritten(tmp_path: Path) -> None:
-    """A file that stands where a finding belongs stays as it is."""
-    case = with_content_id(Run(tmp_path, report, budget=Budget(max_cases=1)).checked[0])
-    store = FindingsDirectory(tmp_path / "findings")
-    path = store.save(case, "first")
-    path.write_text(json.dumps({"mine": True}))
-    assert store.save(case, "second") == path
-    assert json.loads(path.read_text()) == {"mine": True}
-    assert path.with_name(f"{case.id}.report.txt").read_text() == "first\n"
-
-
-def test_steering_reaches_more_and_stays_reproducible(tmp_path: Path) -> None:
-    """The same draws for the same seed; more cells than unsteered draws; what is passed over is counted."""
-    budget = Budget(max_cases=12)
-    plain = Run(tmp_path / "plain", evaluated, budget=budget)
-    steered, again = (
-        Run(tmp_path / name, evaluated, budget=budget, draws=Draws(cases(), seed=7, steer=True)) for name in ("a", "b")
-    )
-    assert [case.id for case in steered.checked] == [case.id for case in again.checked]
-    assert len(steered.summary.counts.space.cells) > len(plain.summary.counts.space.cells)
-    assert (plain.summary.counts.num_passed_over, steered.summary.counts.num_passed_over) == (0, 36)
-
-
-def test_a_batch_that_disagrees_is_narrowed_to_a_pair(tmp_path: Path) -> None:
-    """Thirty pairs in one merge, one finding of a single pair; without a fault all pairs are counted."""
-    budget = Budget(max_cases=20, max_findings=1)
-    agreeing = Run(tmp_path / "agreeing", report, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
-    assert agreeing.summary.counts.num_batched >= 30
-    assert any(PAIR in case.sql for case in agreeing.checked)
-    faulty = Run(tmp_path / "faulty", null_key_fault, budget=budget, draws=Draws(cases(), seed=7, batch_size=30))
-    (saved,) = faulty.findings
-    assert PAIR not in saved.finding.report.case.sql
-
-
-def evaluated(case: Case) -> CaseReport:
-    """Report an agreement, with what the reference knows of the case."""
-    reference = evaluate(case)
-    return replace(report(case), reference=reference, facts=facts_of(case, reference))
