@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 PARTS = {
     "reference": (
         "tests/spec/test_reference_rules.py",
+        "tests/spec/test_reference_values.py",
         "tests/spec/test_reference_evolution.py",
         "tests/spec/test_reference_constraints.py",
         "tests/spec/test_reference_sources.py",

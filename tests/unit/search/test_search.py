@@ -19,8 +19,9 @@ from mergecheck.harness.verdict import CaseReport, Verdict
 from mergecheck.reference.case.case_file import load_cases
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
     from pathlib import Path
+
+    from mergecheck.reference.case.model import Case
 
 
 def test_an_agreeing_engine_gives_no_finding(tmp_path: Path) -> None:

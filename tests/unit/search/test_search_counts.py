@@ -31,8 +31,9 @@ from mergecheck.reference.case.case_file import dump_case, load_cases
 from mergecheck.reference.outcome import Reference, Rejection
 
 if TYPE_CHECKING:
-    from mergecheck.reference.case.model import Case
     from pathlib import Path
+
+    from mergecheck.reference.case.model import Case
 
 
 def test_a_small_domain_is_exhausted(tmp_path: Path) -> None:
