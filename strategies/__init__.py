@@ -9,7 +9,7 @@ from __future__ import annotations
 from mergecheck.strategies.drawn_case import DrawnCase, cases, drawn_cases
 from mergecheck.strategies.engine_settings import with_settings
 from mergecheck.strategies.expression.conditions import conditions
-from mergecheck.strategies.features import TABLE_FEATURES, Feature
+from mergecheck.strategies.features import ALWAYS_ON, TABLE_FEATURES, Feature
 from mergecheck.strategies.profile import DEFAULT_PROFILE, FULL_PROFILE, Profile, feature_sets
 from mergecheck.strategies.statement.merges import merges, statements
 from mergecheck.strategies.stream import Stream, sample, samples, shrink
@@ -18,6 +18,7 @@ from mergecheck.strategies.table.schemas import schemas
 from mergecheck.strategies.table.values import values
 
 __all__ = [
+    "ALWAYS_ON",
     "DEFAULT_PROFILE",
     "FULL_PROFILE",
     "TABLE_FEATURES",

@@ -88,6 +88,9 @@ class Feature(Enum):
     TYPED_KEYS = "typed-keys", 48
     FLOAT_KEYS = "float-keys", 15
     INTEGER_WIDTHS = "integer-widths", 20
+    # in every case, unless an engine lacks them, see ALWAYS_ON
+    NARROW_INTEGERS = "narrow-integers", 100
+    TEXT_PARTITIONS = "text-partitions", 100
     # names and columns
     AWKWARD_NAMES = "awkward-names", 22
     SPACED_NAMES = "names-with-spaces", 12
@@ -141,6 +144,9 @@ class Feature(Enum):
     COLUMN_INVARIANTS = "column-invariants", 20
     TEXT_LENGTHS = "text-lengths", 75
 
+
+ALWAYS_ON = (Feature.NARROW_INTEGERS, Feature.TEXT_PARTITIONS)
+"""Types of columns that any case may have: TINYINT and SMALLINT, and partitions by texts. They are not drawn."""
 
 TABLE_FEATURES = (
     *(Feature.CLUSTERING, Feature.IN_COMMIT_TIMESTAMPS, Feature.CHECKPOINTS, Feature.NAMED_TABLE_FEATURES),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mergecheck.strategies.choices import chance
 from mergecheck.strategies.combinations import RARELY_TOGETHER
-from mergecheck.strategies.features import CLAUSE_FEATURES, CONFLICTS, NEEDS, TABLE_FEATURES, Feature
+from mergecheck.strategies.features import ALWAYS_ON, CLAUSE_FEATURES, CONFLICTS, NEEDS, TABLE_FEATURES, Feature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,11 +83,12 @@ FULL_PROFILE = Profile(combinations_percent=42, table_features=frozenset(TABLE_F
 def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozenset[Feature]:
     """Sets of features that one case may use; at least one of them leads to clauses.
 
-    Each feature is on or off by itself, in some sets with a higher probability than in others. Shrinks to INSERT alone.
+    Each feature is on or off by itself, in some sets with a higher probability than in others. Shrinks to INSERT alone,
+    beside what is always on.
     """
     density = draw(_DENSITIES)
     # drawn for disabled features too, so that disabling a feature changes no other one
-    drawn_here = [feature for feature in Feature if feature not in TABLE_FEATURES]
+    drawn_here = [feature for feature in Feature if feature not in (*ALWAYS_ON, *TABLE_FEATURES)]
     enabled = {feature for feature in drawn_here if chance(draw, _percent(feature, profile, density))}
     enabled = _brought_together(draw, enabled, profile)
     enabled -= {other for feature in enabled for other in CONFLICTS.get(feature, ())}
@@ -96,7 +97,7 @@ def feature_sets(draw: DrawFn, *, profile: Profile = DEFAULT_PROFILE) -> frozens
     for feature, needed in NEEDS.items():
         if feature in enabled:
             enabled.update(each for each in needed if each not in profile.disabled)
-    return frozenset(enabled)
+    return frozenset(enabled).union(ALWAYS_ON) - profile.disabled
 
 
 def _brought_together(draw: DrawFn, enabled: set[Feature], profile: Profile) -> set[Feature]:

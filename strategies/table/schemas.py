@@ -19,7 +19,7 @@ from mergecheck.strategies.table.nested import STRUCTS, TYPES
 from mergecheck.strategies.table.source_columns import WIDTHS, draw_source_columns
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import DrawFn
 
     from mergecheck.strategies.syntax.expressions import Expression
 
@@ -50,11 +50,12 @@ _PARTITIONABLE = (
     t.SMALLINT,
 )
 _PARTITION_NAMES = st.sampled_from((("p",), ("p",), ("p", "q")))
-_PARTITION_TYPES: SearchStrategy[t.DataType] = st.sampled_from(
-    (t.STRING, t.INT, t.DATE, t.STRING, t.BOOLEAN, t.BIGINT, t.DecimalType(10, 2), t.TIMESTAMP)
+_PARTITION_TYPES = (
+    *(t.STRING, t.INT, t.DATE, t.STRING, t.BOOLEAN, t.BIGINT),
+    *(t.DecimalType(10, 2), t.TIMESTAMP),
 )
 
-_FLOATING_TYPES = st.sampled_from((t.DOUBLE, t.FLOAT))
+_FLOATING_TYPES = (t.DOUBLE, t.FLOAT)
 
 
 @st.composite
@@ -112,7 +113,7 @@ def _self_filter(draw: DrawFn, features: frozenset[Feature], key: Column) -> Exp
 def _key_type(draw: DrawFn, features: frozenset[Feature]) -> t.DataType:
     options: list[t.DataType] = [t.INT, t.BIGINT]
     if Feature.TYPED_KEYS in features:
-        options += _TYPED_KEYS
+        options += _permitted(_TYPED_KEYS, features)
         if Feature.TIMESTAMP_NTZ in features:
             options.append(t.TIMESTAMP_NTZ)
     if Feature.FLOAT_KEYS in features:
@@ -120,13 +121,26 @@ def _key_type(draw: DrawFn, features: frozenset[Feature]) -> t.DataType:
     return draw(st.sampled_from(options))
 
 
+def _permitted(types: tuple[t.DataType, ...], features: frozenset[Feature]) -> tuple[t.DataType, ...]:
+    """Leave out TINYINT and SMALLINT for an engine that lacks them."""
+    if Feature.NARROW_INTEGERS in features:
+        return types
+    return tuple(each for each in types if each not in (t.TINYINT, t.SMALLINT))
+
+
+def _of_partitions(types: tuple[t.DataType, ...], features: frozenset[Feature]) -> tuple[t.DataType, ...]:
+    """Leave out texts for an engine that cannot partition by them."""
+    return types if Feature.TEXT_PARTITIONS in features else tuple(each for each in types if each != t.STRING)
+
+
 def _payload_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Column, ...]:
     numbers = (t.INT, t.BIGINT, *WIDTHS) if Feature.INTEGER_WIDTHS in features else (t.INT, t.BIGINT)
-    columns = [Column(name="v", type=draw(st.sampled_from(numbers)))]
+    columns = [Column(name="v", type=draw(st.sampled_from(_permitted(numbers, features))))]
     if draw(st.booleans()):
         columns.append(Column(name="w", type=draw(_SECOND_TYPES)))
     if uses(draw, features, Feature.WIDE_TYPES):
-        types = st.sampled_from((*_SCALARS, *[t.TIMESTAMP_NTZ] * 4) if Feature.TIMESTAMP_NTZ in features else _SCALARS)
+        scalars = (*_SCALARS, *[t.TIMESTAMP_NTZ] * 4) if Feature.TIMESTAMP_NTZ in features else _SCALARS
+        types = st.sampled_from(_permitted(scalars, features))
         columns.append(Column(name="x", type=draw(types), domain=Domain.WIDE))
         if draw(st.booleans()):
             columns.append(Column(name="y", type=draw(types), domain=Domain.WIDE))
@@ -146,7 +160,7 @@ def _partition_columns(draw: DrawFn, features: frozenset[Feature]) -> tuple[Colu
     names = draw(_PARTITION_NAMES)
     # 0.0 and -0.0 are two partition values (R-802)
     floating = {Feature.FLOAT_KEYS, Feature.AWKWARD_PARTITIONS} <= features
-    types = _FLOATING_TYPES if floating else _PARTITION_TYPES
+    types = st.sampled_from(_FLOATING_TYPES if floating else _of_partitions(_PARTITION_TYPES, features))
     return tuple(Column(name=name, type=draw(types)) for name in names)
 
 
@@ -162,7 +176,8 @@ def _partition_names(
     if not uses(draw, features, Feature.PARTITIONS, percent=50):
         return ()
     # a key or a payload column; one of at least two columns stays a data column (R-745)
-    ordinary = [column.name for column in columns if column.type in _PARTITIONABLE and column.domain is Domain.SMALL]
+    types = _of_partitions(_PARTITIONABLE, features)
+    ordinary = [column.name for column in columns if column.type in types and column.domain is Domain.SMALL]
     return (draw(st.sampled_from(ordinary)),) if ordinary else ()
 
 

@@ -45,9 +45,12 @@ FEATURES_OFF = frozenset(
         "generated-columns",
         "integer-widths",
         "legacy-store-assignment",
+        "narrow-integers",
+        "not-null-fields",
         "schema-evolution",
         "schemas-without-columns-or-types",
         "strict-store-assignment",
+        "text-partitions",
     }
 )
 """Features of random cases that lead to what Iceberg does not have, or does by other rules."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 
-from mergecheck.reference.types.data_types import INT, Field, StructType
-from mergecheck.strategies import Feature, Profile, Stream, feature_sets, samples
+from mergecheck.reference.types.data_types import INT, SMALLINT, STRING, TINYINT, Field, StructType
+from mergecheck.strategies import ALWAYS_ON, Feature, Profile, Stream, feature_sets, samples
 from mergecheck.strategies.choices import chance, draw_some, or_null, weighted
 from mergecheck.strategies.features import CONFLICTS, NEEDS
 from mergecheck.strategies.syntax.columns import Column, Domain
@@ -76,6 +76,17 @@ def test_disabling_a_feature_changes_no_other() -> None:
     without = Profile().without(Feature.STATEMENT_TIME)
     for one, other in islice(zip(samples(3), samples(3, profile=without), strict=True), 60):
         assert one.enabled - {Feature.STATEMENT_TIME} == other.enabled
+
+
+def test_what_is_always_on_can_be_left_out() -> None:
+    """For an engine without TINYINT and SMALLINT, or without partitions by texts; the source may have all types."""
+    without = Profile().without(*ALWAYS_ON)
+    for profile, expected in ((Profile(), {True}), (without, {False})):
+        targets = [one.case.target for one in islice(samples(3, profile=profile), 400)]
+        columns = [(column, target) for target in targets for column in target.schema.columns]
+        narrow = {column.type in (TINYINT, SMALLINT) for column, _ in columns}
+        texts = {column.type == STRING for column, target in columns if column.name in target.partition_by}
+        assert narrow - {False} == texts - {False} == expected - {False}
 
 
 def test_features_bring_what_they_need() -> None:
