@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
+from mergecheck.harness.compare.evolution import row_converter
 from mergecheck.harness.compare.rows import same_rows
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.delta.change_feed import change_rows
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.sequences.steps import Sequence, Step
     from mergecheck.harness.verdict import CaseReport, Mismatch
     from mergecheck.reference.case.model import Row
+    from mergecheck.reference.types.data_types import Schema
 
 
 def run_sequence(sequence: Sequence, engine: Engine, writers: Mapping[str, Engine] | None = None) -> SequenceReport:
@@ -100,7 +102,7 @@ class _Run:
         self._path = path
         self._target = sequence.target
         self._first = 0
-        self._feed: list[Row] = []
+        self._feed: list[tuple[Row, Schema]] = []  # change rows, and the table's columns when they were written
         self._versions: list[Version] = []
         self._reference = MergeReference()
 
@@ -134,7 +136,7 @@ class _Run:
         if not same_rows(left.rows, state.rows, state.schema):
             self._stop_at_wrong_rows(step, left, state)
         if state.version > version:
-            self._feed += left.changes or ()
+            self._feed += [(row, state.schema) for row in left.changes or ()]
             self._is_feed_known = self._is_feed_known and left.changes is not None
             self._written(self._maintainer or DELTA_RS, state)
 
@@ -152,7 +154,7 @@ class _Run:
             return ()
         state = read_table(self._path)
         schema = change_schema(state.schema)
-        wanted = [(*widened(row[:-1], state.schema), row[-1]) for row in self._feed]
+        wanted = [(*_as_read(row[:-1], written, state.schema), row[-1]) for row, written in self._feed]
         versions = range(self._first + 1, state.version + 1)
         found = [row for version in versions for row in change_rows(self._path, version=version, state=state)]
         return differing_rows(wanted, found, schema, check=Check.CDF)
@@ -179,7 +181,8 @@ class _Run:
         state = self._look()
         if state.version > version:
             answer = report.reference.answer
-            self._feed += (answer.cdf or ()) if isinstance(answer, Prediction) else ()
+            changes = answer.cdf if isinstance(answer, Prediction) else None
+            self._feed += [(row, state.schema) for row in changes or ()]
             self._written(step.writer or self._engine.name, state)
 
     def _differs_alone(self, case: Case, engine: Engine, report: CaseReport) -> bool:
@@ -246,6 +249,12 @@ def _read(path: Path) -> TableState:
     except (DeltaError, pa.ArrowException, OSError, ValueError, LookupError) as error:
         # A merge that did it was a mismatch before, or its writer's own difference; else it was delta-rs.
         raise StopError(Ending.UNSUPPORTED, reason=f"the table is lost: {type(error).__name__}") from error
+
+
+def _as_read(row: Row, written: Schema, schema: Schema) -> Row:
+    """Give a row as it is read when the table has more columns than it was written with, or wider ones."""
+    convert = row_converter(written, schema)
+    return widened(row, schema) if convert is None else convert(row)
 
 
 def _kinds(mismatches: tuple[Mismatch, ...]) -> set[tuple[Check, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +121,23 @@ def test_a_step_that_delta_lake_refuses_ends_the_sequence(writers: dict[str, Eng
     assert report.reason.startswith("delta-spark: changetype: ")
     other = run(writers, PLAIN, merging("pyspark", (1, "x")), Checkpoint())
     assert other.reason == "delta-spark: Delta Lake has no statement that writes a checkpoint"
+
+
+def test_change_rows_are_read_in_the_types_of_today(writers: dict[str, Engine]) -> None:
+    """Rows that a first merge deleted are in the feed, and a second merge widens their columns (R-237)."""
+    numbers = parse_schema("id INT, v INT")
+    table = Target(
+        schema=numbers,
+        files=(((1, 1), (2, 2)),),
+        properties={CDF_PROPERTY: "true", "delta.enableTypeWidening": "true"},
+    )
+    tables = "INTO target t USING source s ON t.id = s.id WHEN MATCHED THEN"
+    deleting, widening = f"MERGE {tables} DELETE", f"MERGE WITH SCHEMA EVOLUTION {tables} UPDATE SET *"
+    wide = parse_schema("id DOUBLE, v DECIMAL(12,1)")
+    report = run(
+        writers,
+        table,
+        Merge(source=Source(schema=numbers, rows=((1, 0),)), sql=deleting, conf={}, writer="pyspark"),
+        Merge(source=Source(schema=wide, rows=((2.0, Decimal("7.5")),)), sql=widening, conf={}, writer="delta-spark"),
+    )
+    assert (report.ending, report.reason) == (Ending.AGREES, "")
