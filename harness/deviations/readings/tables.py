@@ -7,12 +7,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.compare.table_outcome import TableOutcome
 from mergecheck.harness.core.schema_json import as_nullable
 from mergecheck.harness.deviations.readings.copied_rows import without_copies
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
-from mergecheck.harness.deviations.readings.rows import partitions_of
+from mergecheck.harness.deviations.readings.rows import partitions_of, without
 from mergecheck.reference.case.layout import counts_rows
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Bound, MergePath, Outcome, Prediction, Rejection, Unsupported
@@ -69,8 +68,8 @@ def _null_hides_matches(now: Judged) -> Judged | None:
         return replace(after, reference=replace(found, answer=refused))
     if not isinstance(now.result, TableOutcome):
         return None
-    left = rows_without(now.result.rows, copies, now.result.schema)
-    if len(left) + len(copies) != len(now.result.rows):
+    left = without(now.result.rows, copies, now.result.schema)
+    if left is None:
         return None
     written = {**effects.unchanged, **effects.updated}
     others = [row for rid, row in written.items() if files[rid] in rewritten]
@@ -81,7 +80,7 @@ def _null_hides_matches(now: Judged) -> Judged | None:
     if num_files and not others:  # the copies have all files, whose sizes are in the actions of the commit, too
         metrics = {**found.answer.metrics, _BYTES: Bound(0, None)}
         after = replace(after, reference=replace(found, answer=replace(found.answer, metrics=metrics)))
-    return replace(after, result=without_copies(now.result, tuple(left), len(copies), num_files))
+    return replace(after, result=without_copies(now.result, left, len(copies), num_files))
 
 
 def _forgets_not_null(now: Judged) -> Judged | None:

@@ -78,7 +78,7 @@ def test_statistics_look_into_structs() -> None:
     [(row[i], WIDE.columns[i].type) for row in (LOWEST, HIGHEST) for i in range(13) if row[i] != "" and i != 9],
 )
 def test_partition_values_round_trip(value: Any, data_type: Any) -> None:
-    """The text in the log is read back as the value it stands for."""
+    """The text in the log is read back as the same value."""
     schema = Schema((Field("c", data_type),))
     assert same_rows([(value,)], [(parse(serialize(value, data_type), data_type),)], schema)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from mergecheck.harness.compare.rows import rows_without
 from mergecheck.harness.delta.tables.widened_columns import earlier_rows
+from mergecheck.harness.deviations.readings.rows import without
 from mergecheck.harness.deviations.readings.statements import constant_of
 from mergecheck.reference.case.layout import has_vector, physical_rows
 from mergecheck.reference.case.storage import Vectors
@@ -97,8 +97,8 @@ def without_rows(now: Judged, unread: Collection[int]) -> Judged | None:
         return None
     more = (None,) * (len(found.schema.columns) - len(target.schema.columns))
     gone = [(*rows[rid], *more) for rid in unread]
-    left = rows_without(found.rows, gone, found.schema)
-    if len(left) + len(gone) != len(found.rows):
+    left = without(found.rows, gone, found.schema)
+    if left is None:
         return None
     kept = {number: [rows[rid] for rid in rids if rid not in unread] for number, rids in rows_of_files(now).items()}
     files = {number: tuple(file) for number, file in kept.items() if file}
@@ -107,7 +107,7 @@ def without_rows(now: Judged, unread: Collection[int]) -> Judged | None:
         marked = tuple(place for place, number in enumerate(files) if has_vector(layout, number))
         layout = replace(layout, files_with_vectors=marked)
     case = replace(now.case, target=replace(target, files=tuple(files.values()), layout=layout))
-    return replace(now, result=replace(found, rows=tuple(left))).with_case(case)
+    return replace(now, result=replace(found, rows=left)).with_case(case)
 
 
 def old_files(now: Judged) -> Iterator[tuple[int, list[int]]]:
