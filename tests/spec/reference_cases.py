@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.core.facts import Facts
     from mergecheck.reference.case.model import Case
 
+UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 REFERENCE = MergeReference()
 
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reference_cases import CDF, DELTA, REFERENCE, bag, merge, merge_case, predicted, rejected
+from reference_cases import CDF, DELTA, REFERENCE, UPSERT, bag, merge, merge_case, predicted, rejected
 
 from mergecheck.reference import evaluate
 from mergecheck.reference.case.storage import Statistics, TargetLayout
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Bound, MergePath, Rejection
 
-UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 MULTI_MATCH = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from reference_cases import bag, merge, predicted, rejected
+from reference_cases import UPSERT, bag, merge, predicted, rejected
 
 from mergecheck.reference.errors import RejectedError
 from mergecheck.reference.outcome import Bound, MergePath, Unsupported
 from mergecheck.reference.syntax.statement import parse_statement
-
-UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,6 @@ from mergecheck.reference.types.data_types import (
 )
 
 FEED = {CDF_PROPERTY: "true"}
-
-
 WIDE = Schema(
     (
         Field("b", types.BOOLEAN),
@@ -49,11 +47,7 @@ WIDE = Schema(
 
 
 FIRST_INSTANT = dt.datetime(1, 1, 1)  # noqa: DTZ001 - a TIMESTAMP_NTZ has no zone
-
-
 LAST_INSTANT = dt.datetime(9999, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001 - the same
-
-
 LOWEST = (
     False, -128, -(2**15), -(2**31), -(2**63), -math.inf, -0.0, Decimal("-0.0000000001"), "", b"", dt.date.min,
     FIRST_INSTANT.replace(tzinfo=dt.UTC), FIRST_INSTANT, (None, None), (), (),

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from mergecheck.reference.outcome import EngineResult
 
 SCHEMA = parse_schema("id BIGINT, v STRING, extra INT")
-
-
 CLAUSES = (
     "WHEN MATCHED AND s.v = 'x' THEN UPDATE SET *",
     "WHEN MATCHED THEN DELETE",
@@ -68,8 +66,6 @@ def report(case: Case, *mismatches: Mismatch, verdict: Verdict | None = None, re
 
 
 ROWS = Mismatch(check=Check.ROWS, against="reference", kind="missing_rows", lines=("1 row is missing", "(1, 'a')"))
-
-
 METRICS = Mismatch(check=Check.METRICS, against="reference", kind="numTargetRowsCopied", lines=("copied: 1, 2",))
 
 

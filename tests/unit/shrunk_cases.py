@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA = parse_schema("id BIGINT, v STRING, p INT, unused DOUBLE")
-
-
 ROWS = tuple((i, f"v{i}", i % 2, 1.5) for i in range(12))
-
-
 CASE = Case(
     id="big",
     target=Target(

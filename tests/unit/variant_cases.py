@@ -10,11 +10,7 @@ from mergecheck.reference.case.model import Case, Source, Target
 from mergecheck.reference.types.ddl import parse_schema
 
 REFERENCE = MergeReference()
-
-
 SCHEMA = parse_schema("id INT, v STRING")
-
-
 UPSERT = Case(
     id="upsert",
     target=Target(schema=SCHEMA, files=(((1, "a"), (2, "b")), ((3, "c"),))),
