@@ -219,7 +219,7 @@ def added_columns(now: Judged) -> set[str]:
     return {name.lower() for name in after} - {name.lower() for name in now.given.target.schema.names}
 
 
-def _not_null(now: Judged) -> set[str]:
+def forgotten_not_null(now: Judged) -> set[str]:
     """Name the columns whose NOT NULL the engine has dropped: they count as new."""
     found = now.result.schema.columns if isinstance(now.result, Outcome) else ()
     nullable = {column.name for column in found if column.nullable}
@@ -262,7 +262,7 @@ READINGS = (
     Reading(
         name="NOT NULL columns are filled from the source",
         phase=Phase.REPAIR,
-        apply=_filled_from_source(_not_null, lambda now: _not_null(now) | added_columns(now)),
+        apply=_filled_from_source(forgotten_not_null, lambda now: forgotten_not_null(now) | added_columns(now)),
     ),
     Reading(
         name="the change feed has the empty string for a partition's NULL", phase=Phase.REPAIR, apply=_partition_text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,7 +13,9 @@ from sqlglot.errors import SqlglotError
 
 from mergecheck.harness.core.merge_text import cut_merge
 from mergecheck.harness.deviations.readings.judged import Judged, Phase, Reading
+from mergecheck.harness.deviations.readings.rows import forgotten_not_null
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.outcome import Rejection
 from mergecheck.reference.syntax.dialect import SparkDialect, read_sql
 from mergecheck.reference.syntax.merge_text import plain_merge
 
@@ -96,6 +99,31 @@ def _defaults_are_null(now: Judged) -> Judged | None:
     text = cut_merge(now.case.sql)
     clauses = tuple(replace(clause, action=_DEFAULT.sub(r"\1NULL\2", clause.action)) for clause in text.clauses)
     return None if clauses == text.clauses else with_statement(now, replace(text, clauses=clauses).sql())
+
+
+def _not_null_from_source(now: Judged) -> Judged | None:
+    """Insert the source's values in columns that lose their NOT NULL, if the statement's own are refused."""
+    source, names = now.reference.trace.source, forgotten_not_null(now)
+    if source is None or not isinstance(now.reference.answer, Rejection):
+        return None
+    known = names & {name.lower() for name in source.schema.names}
+    return with_statement(now, rewritten(now.case.sql, partial(_assigned_from_source, known))) if known else None
+
+
+def _assigned_from_source(names: set[str], node: exp.Expr) -> exp.Expr:
+    """Let every INSERT of a merge that assigns to one of these columns assign the source's column of that name."""
+    if not isinstance(node, exp.Merge):
+        return node
+    alias = node.args["using"].alias_or_name
+    for when in node.args["whens"].expressions:
+        action = when.args["then"]
+        if isinstance(action, exp.Insert) and isinstance(action.this, exp.Tuple):
+            values = [
+                exp.column(column.name, table=alias, quoted=True) if column.name.lower() in names else value
+                for column, value in zip(action.this.expressions, action.expression.expressions, strict=False)
+            ]
+            action.set("expression", exp.Tuple(expressions=values))
+    return node
 
 
 def _zeros_alike(now: Judged) -> Judged | None:
@@ -186,6 +214,7 @@ READINGS = (
         apply=_clauses_unread,
     ),
     Reading(name="DEFAULT of a column without a default is NULL", phase=Phase.REWRITE, apply=_defaults_are_null),
+    Reading(name="INSERT takes NOT NULL columns from the source", phase=Phase.REWRITE, apply=_not_null_from_source),
     Reading(name="of a conditional between zeros one branch is left", phase=Phase.REWRITE, apply=_zeros_alike),
     Reading(name="IN lists are intersected by their texts", phase=Phase.REWRITE, apply=_in_lists_intersected),
 )

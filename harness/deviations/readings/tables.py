@@ -100,7 +100,7 @@ def _forgets_not_null(now: Judged) -> Judged | None:
         return None
     after = now.with_case(replace(now.case, target=replace(target, schema=Schema(columns))))
     if after is None or not isinstance(answer := after.reference.answer, Prediction):
-        return None
+        return after  # refused for another reason, about which other readings may know
     return replace(after, reference=replace(after.reference, answer=replace(answer, committed=True)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from reading_cases import MERGE, NAN_FOUND, UPSERT, WITH_NAN, case_of, judged_case, with_copies
@@ -14,8 +14,13 @@ from mergecheck.harness.deviations.readings.catalogue import READINGS
 from mergecheck.harness.deviations.readings.judged import Judged, judged
 from mergecheck.harness.engine import Capabilities
 from mergecheck.harness.verdict import CaseReport, Verdict
+from mergecheck.reference import evaluate
 from mergecheck.reference.evaluation.evaluation import SeveralMatches
 from mergecheck.reference.outcome import Outcome, Prediction, Rejection
+from mergecheck.reference.types.ddl import parse_schema
+
+if TYPE_CHECKING:
+    from mergecheck.reference.case.model import Row
 
 
 @pytest.mark.parametrize("name", READINGS)
@@ -99,6 +104,36 @@ def test_a_statement_is_rewritten(name: str, sql: str, rewritten: str) -> None:
 def test_a_statement_without_the_cause_is_left_alone(name: str, sql: str) -> None:
     """Other values than zeros, literals only, a source with rows, a row that is touched, MATCHED clauses only."""
     assert READINGS[name].apply(judged_case(case_of(sql))) is None
+
+
+_FORGOTTEN, _OF_SOURCE = (
+    "columns of the source are not NOT NULL any more",
+    "INSERT takes NOT NULL columns from the source",
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "row", "agrees"),
+    [("id INT, v INT", (0, None), True), ("id INT, v INT", (9, None), False), ("x INT, v INT", (0, None), False)],
+    ids=["value-of-the-source", "assigned-value", "no-such-column"],
+)
+def test_insert_takes_a_column_that_loses_not_null_from_the_source(source: str, row: Row, *, agrees: bool) -> None:
+    """The assigned value breaks the constraint, the source's does not, and nothing but the source's is explained."""
+    case = case_of(
+        f"{MERGE.replace('E I', 'E WITH SCHEMA EVOLUTION I')} TRUE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.v)",
+        target={
+            "schema": "id INT NOT NULL, v INT",
+            "files": [],
+            "properties": {"delta.constraints.small": "id <= 2"},
+        },
+        source={"schema": source, "rows": [[0, 9]]},
+    )
+    result = Outcome(schema=parse_schema("id INT, v INT"), rows=(row,), metrics={}, cdf=None, committed=True)
+    now = Judged(given=case, case=case, reference=evaluate(case), result=result)
+    assert isinstance(now.reference.answer, Rejection)
+    for name in (_FORGOTTEN, _OF_SOURCE):
+        now = READINGS[name].apply(now) or now
+    assert (now.mismatches(Capabilities(metrics=False)) == ()) is agrees
 
 
 def test_what_the_reference_does_not_know_explains_nothing() -> None:
