@@ -73,12 +73,30 @@ def test_a_file_without_statistics_has_no_fault() -> None:
         ("s STRUCT<x: INT>", [((5,),)], {"maxValues": {"s": {"x": 4}}}, "maxValues 4 of s.x"),
         ("i INT", [(1,)], "{", "cannot be read"),
         ("i INT", [(1,)], {"minValues": {"i": "one"}}, "cannot be read"),
+        ("t TIMESTAMP", [(INSTANT,)], {"minValues": {"t": "long ago"}}, "no year in 'long ago'"),
     ],
 )
 def test_a_wrong_number_is_told(ddl: str, rows: Any, stats: Any, told: str) -> None:
     """One fault a wrong number, with the value that denies it."""
     (fault,) = faults(ddl, rows, stats)
     assert told in fault
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (dt.datetime.max.replace(tzinfo=dt.UTC), "+10000-01-01T05:29:59.999+05:30"),
+        (dt.datetime.min.replace(tzinfo=dt.UTC), "0000-12-31T19:03:58.000-04:56:02"),
+        (dt.datetime(2020, 2, 29, 20, tzinfo=dt.UTC), "2020-03-01T01:30:00.000+05:30"),
+    ],
+    ids=["after-9999", "before-1", "a-day-later"],
+)
+def test_a_moment_may_be_of_another_year_where_it_was_written(moment: dt.datetime, text: str) -> None:
+    """The bound is true, and one a second away from the moment is not."""
+    bounds, second = {"t": text}, dt.timedelta(seconds=1)
+    assert faults("t TIMESTAMP", [(moment,)], {"minValues": bounds, "maxValues": bounds}) == []
+    other = moment - second if moment.year > 1 else moment + second
+    assert len(faults("t TIMESTAMP", [(other,)], {"minValues": bounds, "maxValues": bounds})) == 1
 
 
 def test_partition_columns_are_left_out() -> None:

@@ -249,3 +249,49 @@ def test_updated_rows_of_an_older_decimal_stay(files: list[Any], vectors: str, r
     after = READINGS["if rows are marked in vectors rows of an older DECIMAL stay"].apply(replace(now, result=found))
     assert after is not None
     assert after.mismatches(Capabilities(metric_names=frozenset(found.metrics))) == ()
+
+
+_SOURCE_ROW = "if rows are marked in vectors rows that source rows with NaN match stay"
+_NAN_SOURCE = {
+    "target": {
+        "schema": "id INT, v INT",
+        "files": [[[1, 1], [2, 2], [3, 3]]],
+        "properties": {"delta.enableDeletionVectors": "true"},
+    },
+    "source": {"schema": "id INT, x DOUBLE", "rows": [[1, "NaN"], [2, 8.0]]},
+}
+_INSERT = " WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+
+
+@pytest.mark.parametrize(("row", "known"), [(0, True), (1, False)], ids=["source-row-with-nan", "no-nan"])
+def test_a_row_that_a_source_row_with_nan_matches_stays(row: int, *, known: bool) -> None:
+    case = case_of(f"{MERGE} t.id = s.id WHEN MATCHED AND s.x > 9 THEN UPDATE SET v = 9{_INSERT}", **_NAN_SOURCE)
+    right = judged_case(case)
+    assert isinstance(right.result, TableOutcome)
+    wrong = replace(
+        right.result,
+        rows=(*right.result.rows, case.target.rows[row]),
+        metrics={**right.result.metrics, "numTargetDeletionVectorsAdded": 0},
+        num_records_removed=0,
+    )
+    after = READINGS[_SOURCE_ROW].apply(replace(right, result=wrong))
+    assert (after is not None) is known
+    assert after is None or after.mismatches(Capabilities()) == right.mismatches(Capabilities())
+
+
+@pytest.mark.parametrize(
+    ("clauses", "error", "known"),
+    [
+        ("MATCHED AND s.x > 9 THEN UPDATE SET v = 9", "DELTA_NUM_RECORDS_MISMATCH", True),
+        ("MATCHED AND s.x > 9 THEN UPDATE SET v = 9", "INTERNAL_ERROR", False),
+        ("MATCHED AND s.x < 9 THEN UPDATE SET v = 9", "DELTA_NUM_RECORDS_MISMATCH", False),
+        ("MATCHED AND s.x > 9 THEN DELETE", "DELTA_NUM_RECORDS_MISMATCH", False),
+        (f"MATCHED AND s.x > 9 THEN UPDATE SET v = 9{_INSERT}", "DELTA_NUM_RECORDS_MISMATCH", False),
+    ],
+    ids=["more-rows-are-added", "another-error", "no-nan", "as-many-are-deleted", "with-insert"],
+)
+def test_a_merge_that_would_double_a_row_is_refused(clauses: str, error: str, *, known: bool) -> None:
+    right = judged_case(case_of(f"{MERGE} t.id = s.id WHEN {clauses}", **_NAN_SOURCE))
+    refused = Rejection(error_class=error, message="", unchanged=True)
+    after = READINGS[_SOURCE_ROW].apply(replace(right, result=refused))
+    assert (after is not None and after.mismatches(Capabilities()) == ()) is known
