@@ -40,7 +40,7 @@ _FEW, _MANY = 3, 40
 _MAX_ROWS = 300  # of one table of a case that is tried
 _SMALL_TABLES = ((40, 4), (400, 8), (2000, 8))
 _WIDTH = len(SCHEMA.columns)
-LIMITS = ShrinkLimits(max_seconds=120, max_runs=300)
+SHRINK_LIMITS = ShrinkLimits(max_seconds=120, max_runs=300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,13 @@ class Reduction:
 
 
 def reduce_mismatch(
-    spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any], engine: Engine, findings: Path
+    spec: ScaleSpec,
+    tables: Mapping[str, Path],
+    keys: Sequence[Any],
+    engine: Engine,
+    findings: Path,
+    *,
+    limits: ShrinkLimits = SHRINK_LIMITS,
 ) -> Reduction:
     """Look for a small case that shows a mismatch, and shrink it.
 
@@ -71,18 +77,21 @@ def reduce_mismatch(
         keys: keys of rows that differ; empty if rows and change rows agree.
         engine: the same engine for small cases.
         findings: where findings are kept.
+        limits: how long the case is shrunk.
     """
     checker, tried = Checker(engine=engine, rerun=rerun_on(engine_name(engine), deviations=NONE_KNOWN)), 0
     for case in _candidates(spec, tables, keys):
         tried += 1
         report = checker.check_case(with_content_id(case))
         if report.verdict is Verdict.MISMATCH:
-            return _keep(spec, report, checker, findings, tried)
+            return _keep(spec, report, checker, findings, limits=limits, num_tried=tried)
     return Reduction(path=None, report=None, from_rows=(0, 0), num_tried=tried)
 
 
-def _keep(spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path, tried: int) -> Reduction:
-    attempts = Attempts(report, check=checker.check_case, limits=LIMITS)
+def _keep(
+    spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path, *, limits: ShrinkLimits, num_tried: int
+) -> Reduction:
+    attempts = Attempts(report, check=checker.check_case, limits=limits)
     best = shrink(attempts)
     finding = Finding(
         fingerprint=attempts.fingerprint,
@@ -99,7 +108,7 @@ def _keep(spec: ScaleSpec, report: CaseReport, checker: Checker, findings: Path,
     text = mismatch_report(finding.report, finding=finding, path=folder.path_of(finding.id))
     origin = origin_of(finding.report, found_by="scale", engine=engine_name(checker.engine), seed=spec.seed)
     path = folder.save(finding.report.case, text, origin)
-    return Reduction(path=path, report=finding.report, from_rows=num_rows(attempts.original), num_tried=tried)
+    return Reduction(path=path, report=finding.report, from_rows=num_rows(attempts.original), num_tried=num_tried)
 
 
 def _candidates(spec: ScaleSpec, tables: Mapping[str, Path], keys: Sequence[Any]) -> Iterator[Case]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mergecheck.harness.core.interrupts import interrupts_kept
 from mergecheck.harness.errors import UserInputError
 from mergecheck.harness.scale.judge_process import judge_apart
-from mergecheck.harness.scale.reduce import reduce_mismatch
+from mergecheck.harness.scale.reduce import SHRINK_LIMITS, reduce_mismatch
 from mergecheck.harness.scale.tables.generate import write_tables
 from mergecheck.harness.spark.temp_dirs import owned_prefix
 from mergecheck.harness.verdict import Verdict
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mergecheck.harness.scale.reduce import Reduction
     from mergecheck.harness.scale.tables.generate import Tables
     from mergecheck.harness.scale.tables.spec import ScaleSpec
+    from mergecheck.harness.shrink.shrinker import ShrinkLimits
 
     Listener = Callable[[str, int | None], None]
 
@@ -42,11 +43,13 @@ class Limits:
         memory_bytes: of the process with the reference and the comparison.
         work: the folder for tables and for what DuckDB spills; what is made there goes at the end.
         findings: where mismatches are kept.
+        shrink: how long a mismatch is shrunk.
     """
 
     memory_bytes: int = DEFAULT_MEMORY
     work: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
     findings: Path
+    shrink: ShrinkLimits = SHRINK_LIMITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,9 @@ def run_scale(
         if judged.judgement.verdict is Verdict.MISMATCH:
             spec_path = _save_spec(spec, limits.findings)
             with clock.phase("reduce", None):
-                reduction = reduce_mismatch(spec, paths, judged.judgement.keys, engine.small(), limits.findings)
+                reduction = reduce_mismatch(
+                    spec, paths, judged.judgement.keys, engine.small(), limits.findings, limits=limits.shrink
+                )
     return ScaleReport(
         spec=spec,
         engine=engine.name,

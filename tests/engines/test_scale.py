@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 MEMORY = 2 * 2**30
 # Runs, not seconds, so that a slow machine shrinks as far; enough for the sizes below, not for the prettiest case.
-LIMITS = ShrinkLimits(max_runs=35, max_seconds=600)
+SHRINK_LIMITS = ShrinkLimits(max_runs=35, max_seconds=600)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def engine() -> Iterator[ScaleEngine]:
 
 
 def limits(folder: Path) -> Limits:
-    return Limits(memory_bytes=MEMORY, work=folder / "work", findings=folder / "findings")
+    return Limits(memory_bytes=MEMORY, work=folder / "work", findings=folder / "findings", shrink=SHRINK_LIMITS)
 
 
 def test_a_hundred_thousand_rows_agree(engine: ScaleEngine, tmp_path: Path) -> None:
