@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import duckdb
 from sqlglot import exp
 
-from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.analysis.clause_names import ClauseNames
 from mergecheck.reference.analysis.new_schema import check_new_schema, dependents_of
 from mergecheck.reference.analysis.resolution import Resolver
 from mergecheck.reference.analysis.settings import is_replay, read_settings
 from mergecheck.reference.analysis.several_faults import classes_of_other_faults
+from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.asked.asker import Asker
 from mergecheck.reference.asked.tables import TARGET_NAME, find_source, known_tables
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
@@ -32,7 +32,7 @@ from mergecheck.reference.types.typed import Side
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.asked.evaluator import Evaluator
     from mergecheck.reference.case.model import Case

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.queries.source_query import SourceRelation

@@ -13,7 +13,7 @@ from mergecheck.reference.outcome import Prediction, Rejection
 from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.case.model import Case
     from mergecheck.reference.outcome import Reference
     from mergecheck.reference.trace import Effects, Matches

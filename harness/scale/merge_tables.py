@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause, TargetConjunct
+    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause, TargetConjunct
     from mergecheck.reference.case.model import Target
     from mergecheck.reference.types.typed import Typed
 

@@ -6,8 +6,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.analysis.assignments import Left, assigned_path
 from mergecheck.reference.analysis.evolution import SourceFilter, evolved_schema
+from mergecheck.reference.analysis.values.assignments import Left, assigned_path
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.written_names import names_in

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
+from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.model import CDF_PROPERTY, FEATURE_PREFIX
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.types.widening import WideningMode

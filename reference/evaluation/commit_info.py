@@ -13,7 +13,7 @@ from mergecheck.reference.syntax.statement import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.outcome import Bound
 
 _PREDICATES = {

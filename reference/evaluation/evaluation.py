@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from mergecheck.reference.analysis.constraints import RowCheck
-    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
     from mergecheck.reference.analysis.settings import Settings
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.outcome import Bound, GeneratedIds

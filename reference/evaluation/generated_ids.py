@@ -10,7 +10,7 @@ from mergecheck.reference.syntax.statement import Kind
 
 if TYPE_CHECKING:
     from mergecheck.reference.analysis.new_schema import Dependents
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.trace import Effects
 

@@ -16,7 +16,7 @@ from mergecheck.reference.syntax.statement import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mergecheck.reference.analysis.resolution import Resolved, TargetConjunct
+    from mergecheck.reference.analysis.resolved import Resolved, TargetConjunct
     from mergecheck.reference.case.model import Target
     from mergecheck.reference.evaluation.tables import Tables
 

@@ -12,7 +12,7 @@ from mergecheck.reference.syntax.statement import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mergecheck.reference.analysis.resolution import Resolved
+    from mergecheck.reference.analysis.resolved import Resolved
     from mergecheck.reference.case.model import Row
     from mergecheck.reference.case.storage import TargetLayout
     from mergecheck.reference.trace import Effects, Matches

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
     from mergecheck.reference.asked.asker import Asked
     from mergecheck.reference.asked.evaluator import CaseEvaluator
     from mergecheck.reference.case.model import Row, Target

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from mergecheck.reference.analysis.constraints import RowCheck
-    from mergecheck.reference.analysis.resolution import ResolvedClause
+    from mergecheck.reference.analysis.resolved import ResolvedClause
     from mergecheck.reference.case.model import Row, Target
     from mergecheck.reference.evaluation.tables import Tables
     from mergecheck.reference.trace import Candidate

@@ -13,7 +13,7 @@ import sqlglot
 
 from mergecheck.harness.compare.cell_identity import row_identity
 from mergecheck.harness.spark.session import start_session
-from mergecheck.reference.analysis.alignment import Aligner, StoreAssignmentPolicy
+from mergecheck.reference.analysis.values.alignment import Aligner, StoreAssignmentPolicy
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.expressions.names import Relation, Scope
 from mergecheck.reference.expressions.translation import Translator

@@ -12,7 +12,7 @@ import sqlglot
 from reference_cases import DELTA, merge, merge_facts, predicted, rejected
 
 from mergecheck.reference import MergeReference
-from mergecheck.reference.analysis.alignment import has_target_only_fields
+from mergecheck.reference.analysis.values.alignment import has_target_only_fields
 from mergecheck.reference.case.arrow import table_to_rows
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.case.model import Case, Source, Target

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 import sqlglot
 
-from mergecheck.reference.analysis.column_values import default_value, generated_value
 from mergecheck.reference.analysis.constraints import CHECK_VIOLATED, NOT_NULL_VIOLATED, row_checks
+from mergecheck.reference.analysis.values.column_values import default_value, generated_value
 from mergecheck.reference.case.arrow import rows_to_table
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.expressions.names import Relation, Scope

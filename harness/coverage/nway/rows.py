@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mergecheck.harness.coverage.rules.evidence import Evidence
-    from mergecheck.reference.analysis.resolution import ResolvedClause
+    from mergecheck.reference.analysis.resolved import ResolvedClause
     from mergecheck.reference.trace import Candidate
 
 _SORTS = {"1:1": "one to one", "1:n": "source row with several targets"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from mergecheck.reference.analysis.alignment import has_target_only_fields, same_type
+from mergecheck.reference.analysis.values.alignment import has_target_only_fields, same_type
 from mergecheck.reference.syntax.statement import Action
 from mergecheck.reference.types.data_types import (
     DATE,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mergecheck.harness.coverage.rules.evidence import AppliedClause, Evidence
-    from mergecheck.reference.analysis.assignments import Assigned
+    from mergecheck.reference.analysis.values.assignments import Assigned
     from mergecheck.reference.types.data_types import DataType
 
 

@@ -18,8 +18,8 @@ from mergecheck.harness.coverage.rules.assigned import (
     several_fields,
 )
 from mergecheck.harness.coverage.rules.evidence import Evidence, Rule
-from mergecheck.reference.analysis.alignment import same_type
 from mergecheck.reference.analysis.new_schema import changed_fields
+from mergecheck.reference.analysis.values.alignment import same_type
 from mergecheck.reference.syntax.statement import Action, Kind
 
 _DEPENDENT = (

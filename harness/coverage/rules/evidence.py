@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from mergecheck.harness.core.facts import Facts
-    from mergecheck.reference.analysis.resolution import Resolved, ResolvedClause
+    from mergecheck.reference.analysis.resolved import Resolved, ResolvedClause
     from mergecheck.reference.case.model import Case, Value
     from mergecheck.reference.outcome import Reference
     from mergecheck.reference.syntax.statement import Action, Clause, Statement

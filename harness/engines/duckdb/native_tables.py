@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mergecheck.harness.engines.duckdb.plain_sql import without_lambdas
-from mergecheck.reference.analysis.column_values import default_value
 from mergecheck.reference.analysis.constraints import parsed
+from mergecheck.reference.analysis.values.column_values import default_value
 from mergecheck.reference.case.arrow import rows_to_table, table_to_rows
 from mergecheck.reference.casts.conversions import Failure, cast
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mergecheck.reference.analysis.alignment import Aligner
-from mergecheck.reference.analysis.assignments import Assigned, check_insert, check_update
-from mergecheck.reference.analysis.row_values import RowValues
+from mergecheck.reference.analysis.values.alignment import Aligner
+from mergecheck.reference.analysis.values.assignments import Assigned, check_insert, check_update
+from mergecheck.reference.analysis.values.row_values import RowValues
 from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import Action, Assignment, Clause
 from mergecheck.reference.types.data_types import Schema
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mergecheck.harness.engines.written_statement import WrittenClause
-    from mergecheck.reference.analysis.assignments import Left
     from mergecheck.reference.analysis.clause_names import ClauseNames
     from mergecheck.reference.analysis.settings import Settings
+    from mergecheck.reference.analysis.values.assignments import Left
     from mergecheck.reference.expressions.translation import Translator
     from mergecheck.reference.syntax.statement import Kind
     from mergecheck.reference.types.typed import Typed

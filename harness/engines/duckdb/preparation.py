@@ -21,8 +21,8 @@ from mergecheck.harness.engines.duckdb.native_tables import (
     setting,
 )
 from mergecheck.harness.engines.written_statement import extension, read_statement
-from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
 from mergecheck.reference.analysis.settings import read_settings
+from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.queries.query_reader import Reader

@@ -9,9 +9,9 @@ from mergecheck.harness.engines.postgres import tables
 from mergecheck.harness.engines.postgres.expressions import ExpressionWriter, Family, Table, family_of
 from mergecheck.harness.engines.postgres.tables import identifier
 from mergecheck.harness.engines.written_statement import WrittenStatement, extension, read_statement
-from mergecheck.reference.analysis.alignment import StoreAssignmentPolicy
 from mergecheck.reference.analysis.constraints import parsed
 from mergecheck.reference.analysis.settings import read_settings
+from mergecheck.reference.analysis.values.alignment import StoreAssignmentPolicy
 from mergecheck.reference.case.layout import physical_rows
 from mergecheck.reference.errors import UnsupportedByReferenceError
 from mergecheck.reference.syntax.statement import Action, Kind

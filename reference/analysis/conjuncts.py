@@ -1,0 +1,104 @@
+"""The conjuncts of a condition: which speak of the target alone, and whether rows can be joined by one."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from mergecheck.reference.analysis.resolved import TargetConjunct
+from mergecheck.reference.asked.asker import sides_of
+from mergecheck.reference.errors import RejectedError, UnsupportedByReferenceError
+from mergecheck.reference.syntax.query_tree import conjuncts
+from mergecheck.reference.syntax.statement import name_parts
+from mergecheck.reference.types.typed import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mergecheck.reference.expressions.translation import Translator
+    from mergecheck.reference.types.typed import Typed
+
+
+def is_equality(condition: exp.Expr, translator: Translator, *, asks: bool) -> bool:
+    """Tell if ON equates a value of one table with one of the other, and has no conjunct without columns."""
+    each = frozenset({Side.TARGET}), frozenset({Side.SOURCE})
+    found = False
+    for part in conjuncts(condition):
+        if not _sides(part, translator, asks=asks):
+            return False
+        if isinstance(part, exp.EQ | exp.NullSafeEQ):
+            sides = [_sides(operand, translator, asks=asks) for operand in (part.this, part.expression)]
+            found = found or set(sides) == set(each)
+    return found
+
+
+def _sides(node: exp.Expr, translator: Translator, *, asks: bool) -> frozenset[Side]:
+    return sides_of(node, translator.scope) if asks else translator.translate(node).sides
+
+
+def target_only_conjuncts(
+    parts: Iterable[exp.Expr], translator: Translator, *, asks: bool
+) -> tuple[tuple[TargetConjunct, ...], bool]:
+    """Translate the conjuncts that use no source column: those without any column too (R-321).
+
+    Args:
+        parts: the conjuncts of a condition.
+        translator: translates them.
+        asks: whether the condition as a whole is asked for, so that a conjunct may have no translation.
+
+    Returns:
+        The conjuncts, and whether these are all.
+    """
+    found: list[TargetConjunct] = []
+    is_known = True
+    for part in parts:
+        if asks and not sides_of(part, translator.scope) <= frozenset({Side.TARGET}):
+            continue
+        try:
+            typed = translator.operand(part)
+        except (UnsupportedByReferenceError, RejectedError):
+            if not asks:
+                raise
+            is_known = False
+        else:
+            if typed.sides <= frozenset({Side.TARGET}):
+                columns, constants = _columns(part, translator), _constants(part, translator)
+                found.append(TargetConjunct(condition=typed, columns=columns, constants=constants))
+    return tuple(found), is_known
+
+
+def _columns(condition: exp.Expr, translator: Translator) -> frozenset[int]:
+    found: set[int] = set()
+    for column in condition.find_all(exp.Column):
+        with suppress(RejectedError, UnsupportedByReferenceError):  # a variable of a lambda is no column
+            found.add(translator.scope.column(name_parts(column))[1])
+    return frozenset(found)
+
+
+def _constants(condition: exp.Expr, translator: Translator) -> tuple[Typed, ...]:
+    """Translate the numbers, texts and casts of a condition that use no column, as far as they are values."""
+    found: list[Typed] = []
+    for node in condition.find_all(exp.Literal, exp.Neg, exp.Cast):
+        if node.find(exp.Column) is None:
+            with suppress(RejectedError, UnsupportedByReferenceError):  # a part of an interval or of a type
+                found.append(translator.translate(node))
+    return tuple(found)
+
+
+def implied_conjuncts(condition: exp.Expr, *, negated: bool = False) -> list[exp.Expr]:
+    """Give the conjuncts of a clause condition as Spark's optimizer writes it (R-421).
+
+    NOT goes into AND and OR, and what both sides of an OR demand stands before it.
+    """
+    inner = condition.unnest()
+    if isinstance(inner, exp.Not):
+        return implied_conjuncts(inner.this, negated=not negated)
+    whole = [exp.Not(this=exp.Paren(this=inner.copy())) if negated else inner]
+    if not isinstance(inner, exp.And | exp.Or):
+        return whole
+    left, right = (implied_conjuncts(side, negated=negated) for side in (inner.this, inner.expression))
+    if isinstance(inner, exp.Or) == negated:
+        return left + right
+    return [part for part in left if part in right] + whole

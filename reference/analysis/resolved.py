@@ -1,0 +1,102 @@
+"""A MERGE with its meaning: clauses whose conditions and values can be evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mergecheck.reference.syntax.statement import Action, Kind
+
+if TYPE_CHECKING:
+    from mergecheck.reference.analysis.values.assignments import Assigned
+    from mergecheck.reference.asked.asker import Asked
+    from mergecheck.reference.types.data_types import Schema
+    from mergecheck.reference.types.typed import Typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetConjunct:
+    """A conjunct of a condition that uses no source column (R-421).
+
+    Attributes:
+        columns: positions of the target columns that it uses.
+        constants: the values in it that use no column.
+    """
+
+    condition: Typed
+    columns: frozenset[int]
+    constants: tuple[Typed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedClause:
+    """A clause ready to evaluate.
+
+    Attributes:
+        condition: None if the clause has none.
+        target_only: the condition's target-only conjuncts (R-421); empty if there are none.
+        assigned: what the statement assigns, stars expanded; empty for DELETE.
+        values: one per column of the final schema, over the rows of both sides and the row's own new values ``c<i>``;
+            empty for DELETE.
+        asked: the values among these that the other evaluator is asked for.
+        is_target_only_known: whether ``target_only`` is complete.
+        constants: parts of the values that use no column and may fail (R-257).
+        generated_ids: positions of the identity columns that an INSERT leaves to the table (R-226).
+    """
+
+    kind: Kind
+    action: Action
+    condition: Typed | None
+    target_only: tuple[TargetConjunct, ...]
+    assigned: tuple[Assigned, ...]
+    values: tuple[Typed, ...]
+    asked: tuple[Asked, ...] = ()
+    is_target_only_known: bool = True
+    constants: tuple[Typed, ...] = ()
+    generated_ids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A MERGE whose expressions are DuckDB SQL over the evaluation's tables.
+
+    Attributes:
+        constants: parts of the conditions that use no column and may fail (R-257).
+        on_target_only: the conjuncts of ON that use the target only (R-420).
+        on_is_equality: whether ON has a conjunct that equates a value of one table with one of the other, and none
+            without columns, so that an executor can join by keys.
+        final_schema: the table's columns after the merge (R-233).
+        old: the row before the merge in the final schema, one value per column (R-241, R-610).
+        stored: the same as readers show it, if its file is not rewritten.
+        asked: the conditions that the other evaluator is asked for.
+    """
+
+    on: Typed
+    constants: tuple[Typed, ...]
+    on_target_only: tuple[TargetConjunct, ...]
+    on_is_equality: bool
+    clauses: tuple[ResolvedClause, ...]
+    final_schema: Schema
+    old: tuple[Typed, ...]
+    stored: tuple[Typed, ...]
+    asked: tuple[Asked, ...] = ()
+
+    def of(self, kind: Kind) -> tuple[ResolvedClause, ...]:
+        """Return the clauses of one kind, in statement order."""
+        return tuple(clause for clause in self.clauses if clause.kind is kind)
+
+    @property
+    def is_insert_only(self) -> bool:
+        """Whether the statement has insert clauses and no others (R-006)."""
+        return {clause.kind for clause in self.clauses} == {Kind.NOT_MATCHED}
+
+    @property
+    def is_matched_only(self) -> bool:
+        """Whether the statement has matched clauses and no others (R-006)."""
+        return {clause.kind for clause in self.clauses} == {Kind.MATCHED}
+
+    @property
+    def is_sole_delete(self) -> bool:
+        """Whether the matched clauses are exactly one DELETE without a condition, which is syntactic (R-006)."""
+        matched = self.of(Kind.MATCHED)
+        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
